@@ -1,0 +1,1 @@
+"""Tilewright: a tensor compiler."""

@@ -1,0 +1,82 @@
+"""Every error class that Tilewright raises for a mistake of its user.
+
+They all derive from `TVMError`, and from the built-in class that a Python programmer would catch
+(`ValueError`, `TypeError`, ...), so that both habits work::
+
+    try:
+        func(a, b)
+    except ValueError:        # or tilewright.TVMError
+        ...
+"""
+
+from __future__ import annotations
+
+
+class TVMError(RuntimeError):
+    """Base class of all errors that this package raises on purpose."""
+
+
+class InternalError(TVMError):
+    """Something that should be impossible happened: a defect of Tilewright, not of the program."""
+
+
+class DiagnosticError(TVMError):
+    """A mistake in a script, shown with the source line and a caret."""
+
+
+class ScriptError(DiagnosticError, SyntaxError):
+    """TVMScript text that does not parse; `str()` shows file, line, caret and what was expected."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class VerifyError(TVMError, ValueError):
+    """An IR tree is malformed; the message names the node and the rule that it breaks."""
+
+
+class StructuralMismatchError(TVMError, ValueError):
+    """Two IR trees differ; the message holds the path of the first difference."""
+
+
+class ShapeError(TVMError, ValueError):
+    """Extents, ranks or strides that do not fit together."""
+
+
+class DTypeError(TVMError, TypeError):
+    """A data type that is unknown, or two that cannot be combined."""
+
+
+class ArgumentError(TVMError, TypeError):
+    """A call whose arguments have the wrong number or kind."""
+
+
+class ArgumentValueError(TVMError, ValueError):
+    """A call whose argument has the right kind and a value that cannot be used."""
+
+
+class TargetError(TVMError, ValueError):
+    """A target that is unknown, malformed, or not supported by this build."""
+
+
+class CodegenError(TVMError):
+    """A valid program that a backend cannot express; the message says what and for which target."""
+
+
+class LoweringError(TVMError, ValueError):
+    """A program that cannot be lowered as written; the message says which loop or block and why."""
+
+
+class TEScheduleError(TVMError, ValueError):
+    """A TE schedule primitive applied where it does not apply."""
+
+
+class InterpreterError(TVMError):
+    """The reference interpreter met an access out of bounds or an unbound variable."""
+
+
+class UnknownNameError(TVMError, KeyError):
+    """A function, operator or attribute name that is not registered."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""

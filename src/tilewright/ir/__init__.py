@@ -1,0 +1,50 @@
+"""What tensor programs and graphs share: expressions, attributes, modules, and their visitors."""
+
+from tilewright.ir.arithmetic import as_expr, cast, const
+from tilewright.ir.attributes import Attributes
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryExpr,
+    Broadcast,
+    Call,
+    Cast,
+    CompareExpr,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Ramp,
+    Select,
+    Shuffle,
+    SizeVar,
+    StringImm,
+    Sub,
+    SymbolicTruthError,
+    Var,
+)
+from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.node import Node
+from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.rewrite import Rewriter, rewrite, walk
+from tilewright.ir.span import Span
+from tilewright.ir.types import PointerType, PrimType, Type
+
+PrimExpr = Expr

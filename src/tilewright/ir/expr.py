@@ -1,0 +1,479 @@
+"""Scalar and vector expressions.
+
+Python operators on expressions build expressions. Operands of different dtypes are promoted, a
+Python number takes the dtype of the other operand, and constants are folded, so `x + 0` is `x`.
+`==` and `!=` build comparisons too; an expression whose value is not known refuses to be a truth
+value, so a forgotten `structural_equal` or `is` raises instead of silently choosing a branch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.error import TVMError
+from tilewright.ir.dtype import BOOL, DType
+from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use
+from tilewright.ir.op import Op
+from tilewright.ir.types import Type
+
+
+class SymbolicTruthError(TVMError, TypeError):
+    """A symbolic expression was used where Python needs True or False."""
+
+
+class Operators:
+    """Python's operators, building expressions; also for objects that stand for an expression."""
+
+    __slots__ = ()
+    operator_priority = 0
+    """Where the two sides differ, the side with the higher priority decides what is built."""
+
+    # Identity is the key of every dictionary of nodes, although == builds an expression.
+    __hash__ = object.__hash__
+
+    def __add__(self, other: object) -> Any:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: object) -> Any:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: object) -> Any:
+        return _binary("subtract", self, other)
+
+    def __rsub__(self, other: object) -> Any:
+        return _binary("subtract", other, self)
+
+    def __mul__(self, other: object) -> Any:
+        return _binary("multiply", self, other)
+
+    def __rmul__(self, other: object) -> Any:
+        return _binary("multiply", other, self)
+
+    def __truediv__(self, other: object) -> Any:
+        return _binary("divide", self, other)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return _binary("divide", other, self)
+
+    def __floordiv__(self, other: object) -> Any:
+        return _binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: object) -> Any:
+        return _binary("floordiv", other, self)
+
+    def __mod__(self, other: object) -> Any:
+        return _binary("floormod", self, other)
+
+    def __rmod__(self, other: object) -> Any:
+        return _binary("floormod", other, self)
+
+    def __lshift__(self, other: object) -> Any:
+        return _binary("shift_left", self, other)
+
+    def __rlshift__(self, other: object) -> Any:
+        return _binary("shift_left", other, self)
+
+    def __rshift__(self, other: object) -> Any:
+        return _binary("shift_right", self, other)
+
+    def __rrshift__(self, other: object) -> Any:
+        return _binary("shift_right", other, self)
+
+    def __and__(self, other: object) -> Any:
+        return _binary("bitwise_and", self, other)
+
+    def __rand__(self, other: object) -> Any:
+        return _binary("bitwise_and", other, self)
+
+    def __or__(self, other: object) -> Any:
+        return _binary("bitwise_or", self, other)
+
+    def __ror__(self, other: object) -> Any:
+        return _binary("bitwise_or", other, self)
+
+    def __xor__(self, other: object) -> Any:
+        return _binary("bitwise_xor", self, other)
+
+    def __rxor__(self, other: object) -> Any:
+        return _binary("bitwise_xor", other, self)
+
+    def __lt__(self, other: object) -> Any:
+        return _binary("less", self, other)
+
+    def __le__(self, other: object) -> Any:
+        return _binary("less_equal", self, other)
+
+    def __gt__(self, other: object) -> Any:
+        return _binary("greater", self, other)
+
+    def __ge__(self, other: object) -> Any:
+        return _binary("greater_equal", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return _binary("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary("not_equal", self, other)
+
+    def __neg__(self) -> Any:
+        return _constructors.negative(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __invert__(self) -> Any:
+        return _constructors.bitwise_not(self)
+
+    def __abs__(self) -> Any:
+        return _constructors.absolute(self)
+
+    def astype(self, dtype: str) -> Any:
+        """This value converted to `dtype`."""
+        return _constructors.cast(dtype, self)
+
+    def equal(self, other: object) -> Any:
+        """`self == other` as an expression."""
+        return _binary("equal", self, other)
+
+
+class Expr(Operators, Node):
+    """Base class of all scalar and vector expressions; every subclass has a `dtype`."""
+
+    __slots__ = ()
+    dtype: DType
+
+    def __bool__(self) -> bool:
+        raise SymbolicTruthError(
+            f"the value of `{self!r}` is not known while the program is built; use "
+            "tir.if_then_else, tir.all or tir.any in an expression, and structural_equal(a, b) "
+            "or `a is b` to compare two expressions"
+        )
+
+
+# The constructors behind the operators are built on the nodes of this module, so they are set by
+# `tilewright.ir.arithmetic` when it is imported.
+_constructors: Any = None
+
+
+def bind_constructors(module: Any) -> None:
+    """Make the operators use the functions of `module`, which is `tilewright.ir.arithmetic`."""
+    global _constructors
+    _constructors = module
+
+
+def _binary(name: str, left: object, right: object) -> Any:
+    return _constructors.binary_operator(name, left, right)
+
+
+@node
+class Var(Expr):
+    """A variable: a loop variable, a function parameter, a symbolic size, a pointer.
+
+    Two variables are the same only if they are the same object; names need not be unique.
+    """
+
+    name: str = meta()
+    dtype: DType = attr()
+    type_annotation: Type | None = attr(default=None)
+
+
+@node
+class SizeVar(Var):
+    """A variable that is known to be at least 0, such as a symbolic extent."""
+
+
+@node
+class IntImm(Expr):
+    """An integer constant (also of dtype bool)."""
+
+    dtype: DType = attr()
+    value: int = attr()
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+@node
+class FloatImm(Expr):
+    """A floating-point constant."""
+
+    dtype: DType = attr()
+    value: float = attr()
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@node
+class StringImm(Expr):
+    """A string constant, as an argument of a call or the message of an assertion."""
+
+    value: str = attr()
+    dtype: DType = derived("DType('handle')")
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@node
+class Cast(Expr):
+    """`value` converted to `dtype`: floats truncate towards zero, integers wrap around."""
+
+    dtype: DType = attr()
+    value: Expr = child()
+
+
+class BinaryExpr(Expr):
+    """Base class of operators with two operands `a` and `b` of one dtype."""
+
+    __slots__ = ()
+    a: Expr
+    b: Expr
+
+
+class CompareExpr(BinaryExpr):
+    """Base class of comparisons; the result is bool, with the lanes of the operands."""
+
+    __slots__ = ()
+
+
+def compare_dtype(operand: DType) -> DType:
+    """The dtype of a comparison of two values of dtype `operand`."""
+    return BOOL if operand.lanes == 1 else BOOL.with_lanes(operand.lanes)
+
+
+@node
+class Add(BinaryExpr):
+    """`a + b`; integers wrap around."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Sub(BinaryExpr):
+    """`a - b`; integers wrap around."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Mul(BinaryExpr):
+    """`a * b`; integers wrap around."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Div(BinaryExpr):
+    """`a / b`; for integers, rounded towards zero."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Mod(BinaryExpr):
+    """The remainder of `Div`: it has the sign of `a`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class FloorDiv(BinaryExpr):
+    """The floor of `a / b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class FloorMod(BinaryExpr):
+    """The remainder of `FloorDiv`: it has the sign of `b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Min(BinaryExpr):
+    """The smaller of `a` and `b`; for floats `b` where either is NaN (`a < b ? a : b`)."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Max(BinaryExpr):
+    """The larger of `a` and `b`; for floats `b` where either is NaN (`a > b ? a : b`)."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class EQ(CompareExpr):
+    """`a == b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("compare_dtype(a.dtype)")
+
+
+@node
+class NE(CompareExpr):
+    """`a != b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("compare_dtype(a.dtype)")
+
+
+@node
+class LT(CompareExpr):
+    """`a < b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("compare_dtype(a.dtype)")
+
+
+@node
+class LE(CompareExpr):
+    """`a <= b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("compare_dtype(a.dtype)")
+
+
+@node
+class GT(CompareExpr):
+    """`a > b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("compare_dtype(a.dtype)")
+
+
+@node
+class GE(CompareExpr):
+    """`a >= b`."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("compare_dtype(a.dtype)")
+
+
+@node
+class And(BinaryExpr):
+    """Logical and; scalar operands short-circuit."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Or(BinaryExpr):
+    """Logical or; scalar operands short-circuit."""
+
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Not(Expr):
+    """Logical not."""
+
+    a: Expr = child()
+    dtype: DType = derived("a.dtype")
+
+
+@node
+class Select(Expr):
+    """`true_value` where `condition` holds, else `false_value`; both are evaluated."""
+
+    condition: Expr = child()
+    true_value: Expr = child()
+    false_value: Expr = child()
+    dtype: DType = derived("true_value.dtype")
+
+
+@node
+class Ramp(Expr):
+    """The vector ``[base, base + stride, ..., base + (lanes - 1) * stride]``."""
+
+    base: Expr = child()
+    stride: Expr = child()
+    lanes: int = attr()
+    dtype: DType = derived("base.dtype.with_lanes(lanes)")
+
+
+@node
+class Broadcast(Expr):
+    """The vector of `lanes` copies of `value`."""
+
+    value: Expr = child()
+    lanes: int = attr()
+    dtype: DType = derived("value.dtype.with_lanes(lanes)")
+
+
+@node
+class Shuffle(Expr):
+    """The lanes numbered `indices` (constants) of the concatenation of `vectors`."""
+
+    vectors: tuple[Expr, ...] = child()
+    indices: tuple[Expr, ...] = child()
+    dtype: DType = derived("vectors[0].dtype.element.with_lanes(len(indices))")
+
+
+@node
+class Let(Expr):
+    """`body` in which `var` stands for `value`."""
+
+    var: Var = binds()
+    value: Expr = child()
+    body: Expr = child()
+    dtype: DType = derived("body.dtype")
+
+
+@node
+class Call(Expr):
+    """A call of an intrinsic (`Op`) or of a function of the module (`GlobalVar`)."""
+
+    dtype: DType = attr()
+    op: Op | Node = use()
+    args: tuple[Expr, ...] = child()
+
+
+def is_const_int(value: object, equal_to: int | None = None) -> bool:
+    """Whether `value` is an integer constant (and equal to the given one)."""
+    return value.__class__ is IntImm and (
+        equal_to is None or value.value == equal_to  # type: ignore[attr-defined]
+    )

@@ -1,0 +1,316 @@
+"""The declarative node decorator that every IR class is made with.
+
+A node class lists its fields and the *role* of each; `@node` turns the list into a slotted class
+with a constructor, `__match_args__`, `children()`, an identity-preserving `map_children(f)`,
+`replace(...)` and pickling. Structural equality, hashing, printing and verification read the same
+list (`__node_fields__`), so a field is declared once::
+
+    @node
+    class For(Stmt):
+        loop_var: Var = binds()
+        min: Expr = child()
+        extent: Expr = child()
+        kind: ForKind = attr(ForKind.SERIAL)
+        body: Stmt = child()
+        span: Span | None = meta(None)
+
+Nodes are immutable for the type checker, and at run time too when the environment variable
+``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks that children are nodes. Guarding
+every construction would cost more than the construction itself. `==` is identity on nodes, except
+that scalar expressions overload it to build a comparison. A decorated class is re-created to add
+its slots, so methods of nodes must not use ``super()`` without arguments.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_options):
+        """For the type checker only (Python 3.10 does not have it)."""
+        return lambda decorator: decorator
+
+
+GUARD = os.environ.get("TILEWRIGHT_IR_GUARD") == "1"
+
+
+class Role(enum.Enum):
+    """What a field means to passes that know nothing else about a node."""
+
+    CHILD = "child"
+    """A sub-node (or tuple of them, or None): visited, rewritten, compared."""
+    BINDS = "binds"
+    """A variable or buffer (or tuple of them) whose scope starts here: compared up to renaming."""
+    USE = "use"
+    """A reference to something bound elsewhere, such as the buffer of a load; not visited."""
+    ATTR = "attr"
+    """Plain data (numbers, strings, enums, dtypes, mappings of those): compared by value."""
+    META = "meta"
+    """Names, spans: carried along, never compared."""
+    DERIVED = "derived"
+    """Computed from the other fields when the node is made; no constructor argument."""
+
+
+class Field(NamedTuple):
+    """A field of a node class."""
+
+    name: str
+    role: Role
+    many: bool
+    """The value is a tuple of nodes."""
+    optional: bool
+    """The value may be None."""
+    default: Any
+    source: str
+    """For `DERIVED`: the Python expression, over the other fields, that computes the value."""
+
+
+class _Declaration(NamedTuple):
+    role: Role
+    default: Any
+    source: str = ""
+
+
+MISSING: Any = object()
+_KEEP: Any = object()
+
+
+def child(default: Any = MISSING) -> Any:
+    """Declare a sub-node; annotate it ``tuple[X, ...]`` or ``X | None`` for those shapes."""
+    return _Declaration(Role.CHILD, default)
+
+
+def binds(default: Any = MISSING) -> Any:
+    """Declare a variable or buffer (or tuple of them) whose scope starts at this node."""
+    return _Declaration(Role.BINDS, default)
+
+
+def use(default: Any = MISSING) -> Any:
+    """Declare a reference to something that is bound elsewhere."""
+    return _Declaration(Role.USE, default)
+
+
+def attr(default: Any = MISSING) -> Any:
+    """Declare plain data that is compared by value."""
+    return _Declaration(Role.ATTR, default)
+
+
+def meta(default: Any = MISSING) -> Any:
+    """Declare data that is never compared: a name or a span."""
+    return _Declaration(Role.META, default)
+
+
+def derived(source: str, *, init: Literal[False] = False) -> Any:
+    """Declare a field computed by the expression `source` when the node is made."""
+    del init
+    return _Declaration(Role.DERIVED, MISSING, source)
+
+
+class Node:
+    """Base class of all IR nodes."""
+
+    __slots__ = ()
+    __node_fields__: ClassVar[tuple[Field, ...]] = ()
+
+    def children(self) -> tuple[Node, ...]:
+        """All direct sub-nodes, in the order of the fields."""
+        return ()
+
+    def map_children(self, f: Callable[[Any], Any]) -> Any:
+        """This node with `f` applied to each child; this same node if nothing changed."""
+        del f
+        return self
+
+    def replace(self, **changes: Any) -> Any:
+        """A copy with the named fields changed."""
+        raise TypeError(f"{type(self).__name__} has no fields to replace: {sorted(changes)}")
+
+    def __repr__(self) -> str:
+        return _REPR[0](self)
+
+    def same_as(self, other: object) -> bool:
+        """Whether `other` is this very object."""
+        return self is other
+
+
+def _field_repr(node: Node) -> str:
+    fields = ", ".join(f"{f.name}={getattr(node, f.name)!r}" for f in type(node).__node_fields__)
+    return f"{type(node).__name__}({fields})"
+
+
+# The script printer lives above this package and installs itself here when it is imported.
+_REPR: list[Callable[[Node], str]] = [_field_repr]
+
+
+def set_node_repr(render: Callable[[Node], str]) -> None:
+    """Make `render` the text of `repr(node)` and `str(node)`."""
+    _REPR[0] = render
+
+
+NODE_TYPES: dict[str, type[Node]] = {}
+"""All concrete node classes by name; names are unique, because rewriters dispatch on them."""
+
+NodeT = TypeVar("NodeT", bound=type)
+
+
+@dataclass_transform(
+    frozen_default=True,
+    eq_default=False,
+    field_specifiers=(child, binds, use, attr, meta, derived),
+)
+def node(cls: NodeT) -> NodeT:
+    """Turn the declarations of `cls` into a slotted node class (see the module docstring)."""
+    inherited: tuple[Field, ...] = getattr(cls, "__node_fields__", ())
+    own = tuple(_declared_fields(cls))
+    overridden = {field.name for field in own}
+    fields = tuple(f for f in inherited if f.name not in overridden) + own
+    inherited_names = {field.name for field in inherited}
+    namespace = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__")}
+    for field in own:
+        namespace.pop(field.name, None)
+    namespace["__slots__"] = tuple(f.name for f in own if f.name not in inherited_names)
+    namespace["__node_fields__"] = fields
+    arguments = tuple(f for f in fields if f.role is not Role.DERIVED)
+    namespace["__match_args__"] = tuple(f.name for f in arguments)
+    for name, function in _generate(cls, fields, arguments).items():
+        namespace.setdefault(name, function)
+    if GUARD:
+        namespace["__setattr__"] = namespace["__delattr__"] = _refuse_mutation
+    result: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
+    result.__qualname__ = cls.__qualname__
+    # Generated methods name their own class to construct it: give them the final one.
+    for name in ("map_children", "replace", "__reduce__"):
+        method = vars(result).get(name)
+        if method is not None and "_cls" in method.__globals__:
+            method.__globals__["_cls"] = result
+    NODE_TYPES[result.__name__] = result
+    return result
+
+
+def _declared_fields(cls: type) -> Iterator[Field]:
+    for name, annotation in vars(cls).get("__annotations__", {}).items():
+        declaration = vars(cls).get(name)
+        if not isinstance(declaration, _Declaration):
+            continue
+        text = str(annotation)
+        many, optional = text.startswith("tuple["), "| None" in text
+        default = declaration.default
+        yield Field(name, declaration.role, many, optional, default, declaration.source)
+
+
+def _generate(
+    cls: type, fields: tuple[Field, ...], arguments: tuple[Field, ...]
+) -> dict[str, Callable[..., Any]]:
+    """Compile the generated methods of `cls`."""
+    scope: dict[str, Any] = dict(vars(sys.modules[cls.__module__]))
+    scope |= {"_cls": cls, "_KEEP": _KEEP, "_map_tuple": map_tuple, "_check": _check_child}
+    scope["_set"] = object.__setattr__
+    for field in arguments:
+        if field.default is not MISSING:
+            scope[f"_default_{field.name}"] = field.default
+    source = "\n".join(
+        (
+            _init_source(cls.__name__, fields, arguments),
+            _children_source(arguments),
+            _map_children_source(arguments),
+            _replace_source(arguments),
+            _reduce_source(arguments),
+        )
+    )
+    methods: dict[str, Any] = {}
+    exec(compile(source, f"<node {cls.__name__}>", "exec"), scope, methods)
+    for name, method in methods.items():
+        method.__qualname__ = f"{cls.__name__}.{name}"
+    return methods
+
+
+def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, ...]) -> str:
+    parameters = ", ".join(
+        f.name if f.default is MISSING else f"{f.name}=_default_{f.name}" for f in arguments
+    )
+    lines = [f"def __init__(self, {parameters}):"]
+    for field in fields:
+        if field.role is Role.DERIVED:
+            value = field.source
+        else:
+            value = field.name
+            if GUARD and field.role is Role.CHILD:
+                flags = f"{field.many}, {field.optional}"
+                lines.append(f"    _check({name!r}, {field.name!r}, {field.name}, {flags})")
+        assign = f"_set(self, {field.name!r}, {value})" if GUARD else f"self.{field.name} = {value}"
+        lines.append(f"    {assign}")
+    return "\n".join(lines) if fields else "def __init__(self): pass"
+
+
+def _children_of(arguments: tuple[Field, ...]) -> list[Field]:
+    return [f for f in arguments if f.role is Role.CHILD]
+
+
+def _children_source(arguments: tuple[Field, ...]) -> str:
+    parts = []
+    for field in _children_of(arguments):
+        item = f"*self.{field.name}" if field.many else f"self.{field.name}"
+        if field.optional:
+            some = item.lstrip("*") if field.many else f"({item},)"
+            item = f"*({some} if self.{field.name} is not None else ())"
+        parts.append(item)
+    return f"def children(self): return ({', '.join(parts)}{',' if parts else ''})"
+
+
+def _map_children_source(arguments: tuple[Field, ...]) -> str:
+    children = _children_of(arguments)
+    if not children:
+        return "def map_children(self, f): return self"
+    lines = ["def map_children(self, f):"]
+    for field in children:
+        name = field.name
+        value = f"_map_tuple(f, self.{name})" if field.many else f"f(self.{name})"
+        if field.optional:
+            value = f"None if self.{name} is None else {value}"
+        lines.append(f"    {name} = {value}")
+    same = " and ".join(f"{f.name} is self.{f.name}" for f in children)
+    names = {f.name for f in children}
+    values = ", ".join(f.name if f.name in names else f"self.{f.name}" for f in arguments)
+    return "\n".join([*lines, f"    if {same}: return self", f"    return _cls({values})"])
+
+
+def _replace_source(arguments: tuple[Field, ...]) -> str:
+    parameters = ", ".join(f"{f.name}=_KEEP" for f in arguments)
+    values = ", ".join(f"self.{f.name} if {f.name} is _KEEP else {f.name}" for f in arguments)
+    star = f", *, {parameters}" if parameters else ""
+    return f"def replace(self{star}): return _cls({values})"
+
+
+def _reduce_source(arguments: tuple[Field, ...]) -> str:
+    values = "".join(f"self.{f.name}, " for f in arguments)
+    return f"def __reduce__(self): return _cls, ({values})"
+
+
+def map_tuple(f: Callable[[Any], Any], items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`items` with `f` applied to each; the same tuple if nothing changed."""
+    for position, item in enumerate(items):
+        mapped = f(item)
+        if mapped is not item:
+            return (*items[:position], mapped, *map(f, items[position + 1 :]))
+    return items
+
+
+def _check_child(owner: str, name: str, value: object, many: bool, optional: bool) -> None:
+    """Under the guard: complain about a child that is not a node."""
+    if value is None and optional:
+        return
+    items = value if many and isinstance(value, tuple) else (value,)
+    if (many and not isinstance(value, tuple)) or not all(isinstance(i, Node) for i in items):
+        expected = "a tuple of nodes" if many else "a node"
+        raise TypeError(f"{owner}.{name} must be {expected}, got {value!r}")
+
+
+def _refuse_mutation(self: Node, name: str, *value: object) -> None:
+    raise AttributeError(f"{type(self).__name__}.{name}: IR nodes are immutable; use replace()")

@@ -1,0 +1,70 @@
+"""Visiting and rewriting nodes: `walk` to look, `Rewriter` and `rewrite` to change.
+
+Rewriting keeps the identity of whatever it does not change, so `result is node` means "no change"
+and analyses that are memoised by identity stay valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from tilewright.ir.node import NODE_TYPES, Node
+
+Hook = Callable[[Any], Any]
+
+
+class Rewriter:
+    """Rewrites a tree with one method per node class of interest, named after the class::
+
+        class Rename(Rewriter):
+            def Var(self, var): return renamed.get(var, var)
+
+    A method gets the original node and decides itself whether to descend, usually by calling
+    `node.map_children(self)`. Classes without a method are rewritten child by child. A method
+    named after an abstract class is not called for its subclasses.
+    """
+
+    _hook_names: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        names = {name for base in cls.__mro__ for name in vars(base) if name in NODE_TYPES}
+        cls._hook_names = tuple(sorted(names))
+
+    def __new__(cls, *_args: object, **_kwargs: object) -> Any:
+        self = object.__new__(cls)
+        self._hooks = {NODE_TYPES[name]: getattr(self, name) for name in cls._hook_names}
+        return self
+
+    _hooks: dict[type[Node], Hook]
+
+    def __call__(self, node: Any) -> Any:
+        """`node`, rewritten."""
+        hook = self._hooks.get(node.__class__)
+        return node.map_children(self) if hook is None else hook(node)
+
+
+def rewrite(root: Any, hooks: Mapping[type[Node], Hook]) -> Any:
+    """`root` rewritten bottom-up: children first, then the hook of the node's own class."""
+
+    def visit(node: Any) -> Any:
+        node = node.map_children(visit)
+        hook = hooks.get(node.__class__)
+        return node if hook is None else hook(node)
+
+    return visit(root)
+
+
+def walk(root: Node, *, skip: Callable[[Node], bool] | None = None) -> Iterator[Node]:
+    """All nodes below `root` and `root` itself, parents first.
+
+    Args:
+        root: where to start.
+        skip: nodes for which it is true are yielded, but not descended into.
+    """
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        if skip is None or not skip(node):
+            stack.extend(reversed(node.children()))

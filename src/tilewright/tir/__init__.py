@@ -1,0 +1,36 @@
+"""Tensor programs: buffers, blocks, loops and functions over them."""
+
+from tilewright.ir import *  # noqa: F403
+from tilewright.tir.buffer import (
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    MatchBufferRegion,
+    Range,
+    decl_buffer,
+)
+from tilewright.tir.expr import CommReducer, IterType, IterVar, ProducerLoad, Reduce
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.op import *  # noqa: F403
+from tilewright.tir.stmt import (
+    Allocate,
+    AllocateConst,
+    AssertStmt,
+    AttrStmt,
+    Block,
+    BlockRealize,
+    BufferRealize,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    SeqStmt,
+    Stmt,
+    While,
+    seq,
+)
+from tilewright.tir.substitute import substitute

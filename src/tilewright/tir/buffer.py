@@ -1,0 +1,241 @@
+"""Buffers: typed, shaped views of memory, and the expressions that read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.error import DTypeError, ShapeError
+from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.dtype import HANDLE, INT32, DType
+from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
+from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use
+from tilewright.ir.scriptable import Scriptable
+from tilewright.ir.span import Span
+from tilewright.ir.types import PointerType, PrimType
+
+ZERO = IntImm(INT32, 0)
+ONE = IntImm(INT32, 1)
+
+
+@node
+class Range(Node):
+    """The integers from `min`, `extent` of them."""
+
+    min: Expr = child()
+    extent: Expr = child()
+
+    @staticmethod
+    def from_extent(extent: object) -> Range:
+        """The range that starts at 0."""
+        size = as_expr(extent)
+        return Range(IntImm(size.dtype, 0), size)
+
+    @staticmethod
+    def from_bounds(begin: object, end: object) -> Range:
+        """The range from `begin` to before `end`."""
+        low, high = as_expr(begin), as_expr(end)
+        return Range(low, as_expr(high - low))
+
+
+@node
+class Buffer(Scriptable, Node):
+    """A multi-dimensional view of memory.
+
+    Element ``[i, j]`` is at ``data + elem_offset + i * strides[0] + j * strides[1]``, in elements;
+    without strides the layout is row-major and compact.
+
+    Attributes:
+        data: the pointer; its type annotation holds the element type and the storage scope.
+        dtype: type of one element.
+        shape: extents, outermost first; may be symbolic.
+        name: for printing only.
+        strides: elements between neighbours per dimension, or empty for compact.
+        elem_offset: position of the first element.
+        data_alignment: bytes to which `data` is known to be aligned; 0 if nothing is promised.
+        offset_factor: `elem_offset` is a multiple of this.
+        buffer_type: ``""``, or ``"auto_broadcast"``: a dimension of extent 1 has stride 0.
+        axis_separators: dimensions at which a physical axis starts, when flattening to several.
+    """
+
+    data: Var = binds()
+    dtype: DType = attr()
+    shape: tuple[Expr, ...] = child()
+    name: str = meta(default="buffer")
+    strides: tuple[Expr, ...] = child(default=())
+    elem_offset: Expr = child(default=ZERO)
+    data_alignment: int = attr(default=0)
+    offset_factor: int = attr(default=1)
+    buffer_type: str = attr(default="")
+    axis_separators: tuple[Expr, ...] = child(default=())
+    span: Span | None = meta(default=None)
+
+    def scope(self) -> str:
+        """The storage scope, such as ``"global"``, ``"local"`` or ``"shared"``."""
+        annotation = self.data.type_annotation
+        return annotation.storage_scope if isinstance(annotation, PointerType) else "global"
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def has_static_shape(self) -> bool:
+        """Whether all extents are constants."""
+        return all(is_const_int(extent) for extent in self.shape)
+
+    def __getitem__(self, indices: Any) -> Any:
+        """A `BufferLoad`; with slices among the indices, a `BufferRegion`."""
+        items = indices if isinstance(indices, tuple) else (indices,)
+        if any(isinstance(item, slice) for item in items):
+            return region_of(self, items)
+        return self.vload(items)
+
+    def vload(self, begin: Any, dtype: str | None = None) -> Any:
+        """The element at `begin`, or with a vector `dtype` the elements that start there."""
+        items = begin if isinstance(begin, (tuple, list)) else (begin,)
+        return BufferLoad(self, _indices(self, items, dtype))
+
+    def vstore(self, begin: Any, value: object) -> Any:
+        """The statement that stores `value` at `begin`."""
+        from tilewright.tir.stmt import BufferStore
+
+        items = begin if isinstance(begin, (tuple, list)) else (begin,)
+        stored = as_expr(value, self.dtype)
+        return BufferStore(self, stored, _indices(self, items, stored.dtype))
+
+
+def _indices(buffer: Buffer, items: Any, dtype: str | None) -> tuple[Expr, ...]:
+    if len(items) != len(buffer.shape):
+        raise ShapeError(
+            f"buffer {buffer.name} has {len(buffer.shape)} dimensions, got {len(items)} indices"
+        )
+    indices = tuple(as_expr(item) for item in items)
+    for index in indices:
+        if not index.dtype.is_integral:
+            raise DTypeError(f"index {index!r} of {buffer.name} has dtype {index.dtype!s}")
+    lanes = DType(dtype).lanes // buffer.dtype.lanes if dtype is not None else 1
+    if lanes > 1 and indices and indices[-1].dtype.lanes == 1:
+        last = indices[-1]
+        indices = (*indices[:-1], Ramp(last, IntImm(last.dtype, 1), lanes))
+    return indices
+
+
+def region_of(buffer: Buffer, items: tuple[Any, ...]) -> BufferRegion:
+    """The region selected by indices and slices; missing trailing dimensions are whole."""
+    if len(items) > len(buffer.shape):
+        raise ShapeError(
+            f"buffer {buffer.name} has {len(buffer.shape)} dimensions, got {len(items)} indices"
+        )
+    ranges = []
+    for position, extent in enumerate(buffer.shape):
+        item = items[position] if position < len(items) else slice(None)
+        if not isinstance(item, slice):
+            ranges.append(Range(as_expr(item), ONE))
+            continue
+        if item.step not in (None, 1):
+            raise ShapeError(f"slices of {buffer.name} have step 1, got {item.step}")
+        start = ZERO if item.start is None else item.start
+        ranges.append(Range.from_bounds(start, extent if item.stop is None else item.stop))
+    return BufferRegion(buffer, tuple(ranges))
+
+
+def decl_buffer(
+    shape: Any,
+    dtype: str = "float32",
+    name: str = "buffer",
+    data: Var | None = None,
+    strides: Any = None,
+    elem_offset: object = None,
+    scope: str = "",
+    data_alignment: int = 0,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: Any = None,
+    span: Span | None = None,
+) -> Buffer:
+    """A new buffer.
+
+    Args:
+        shape: extents, integers or expressions; one extent may stand alone.
+        dtype: element type.
+        name: for printing.
+        data: pointer to existing memory; by default a new pointer variable.
+        strides: elements between neighbours, one per dimension; compact by default.
+        elem_offset: first element, 0 by default. With `offset_factor` set and no offset given, a
+            new variable stands for it, so that any offset matches.
+        scope: storage scope, ``"global"`` by default.
+        data_alignment: promised alignment of `data` in bytes, 0 for none.
+        offset_factor: what `elem_offset` is a multiple of.
+        buffer_type: ``"auto_broadcast"`` or empty.
+        axis_separators: dimensions at which a new physical axis starts.
+        span: where it was written.
+
+    Raises:
+        ShapeError: for a negative extent or a wrong number of strides.
+        DTypeError: for extents or strides that are not integers.
+    """
+    element = DType(dtype)
+    extents = _sizes(shape, name, "extent")
+    pitches = _sizes(strides, name, "stride") if strides is not None else ()
+    if pitches and len(pitches) != len(extents):
+        raise ShapeError(f"buffer {name}: {len(extents)} dimensions but {len(pitches)} strides")
+    if data is None:
+        # A vector buffer points to its elements, and bool is stored as one byte.
+        pointee = PrimType(element)
+        data = Var(name, HANDLE, PointerType(pointee, scope or "global"))
+    if elem_offset is None and offset_factor > 0:
+        index_dtype = extents[0].dtype if extents else INT32
+        offset: Expr = Var(f"{name}_elem_offset", index_dtype)
+    else:
+        offset = ZERO if elem_offset is None else as_expr(elem_offset)
+    separators = tuple(as_expr(axis) for axis in axis_separators or ())
+    return Buffer(
+        data, element, extents, name, pitches, offset, max(data_alignment, 0),
+        max(offset_factor, 1), buffer_type, separators, span,
+    )  # fmt: skip
+
+
+def _sizes(values: Any, name: str, what: str) -> tuple[Expr, ...]:
+    items = values if isinstance(values, (tuple, list)) else (values,)
+    sizes = tuple(as_expr(item) for item in items)
+    for size in sizes:
+        if not size.dtype.is_integral or size.dtype.is_bool:
+            raise DTypeError(f"buffer {name}: {what} {size!r} has dtype {size.dtype!s}")
+        if isinstance(size, IntImm) and size.value < 0 and what == "extent":
+            raise ShapeError(f"buffer {name}: {what} {size.value} is negative")
+    return sizes
+
+
+def access_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> DType:
+    """The dtype of what is read or written at `indices`."""
+    if not indices:
+        return buffer.dtype
+    lanes = indices[-1].dtype.lanes
+    return buffer.dtype if lanes == 1 else buffer.dtype.with_lanes(lanes * buffer.dtype.lanes)
+
+
+@node
+class BufferLoad(Expr):
+    """The element (or, with a vector as the last index, the elements) of a buffer."""
+
+    buffer: Buffer = use()
+    indices: tuple[Expr, ...] = child()
+    predicate: Expr | None = child(default=None)
+    span: Span | None = meta(default=None)
+    dtype: DType = derived("access_dtype(buffer, indices)")
+
+
+@node
+class BufferRegion(Node):
+    """A box of a buffer: one range per dimension."""
+
+    buffer: Buffer = use()
+    region: tuple[Range, ...] = child()
+
+
+@node
+class MatchBufferRegion(Node):
+    """`buffer` as a view of the region `source` inside a block."""
+
+    buffer: Buffer = binds()
+    source: BufferRegion = child()

@@ -1,0 +1,62 @@
+"""Imports between packages go one way."""
+
+import ast
+from pathlib import Path
+
+import tilewright
+
+ROOT = Path(tilewright.__file__).parent
+
+LAYERS = {
+    "error": set(),
+    "ir": {"error"},
+    "arith": {"ir"},
+    "tir": {"arith"},
+    "target": {"tir"},
+    "script": {"tir", "target"},
+    "runtime": {"target"},
+    "te": {"tir", "target"},
+    "topi": {"te", "script"},
+    "driver": {"runtime", "te", "script", "topi"},
+    "testing": {"driver"},
+}
+"""What each package may import directly; what those import is allowed too."""
+
+
+def allowed(layer: str) -> set[str]:
+    """`layer` and everything below it."""
+    found = {layer}
+    for below in LAYERS[layer]:
+        found |= allowed(below)
+    return found
+
+
+def imports_of(path: Path) -> set[str]:
+    """The packages of tilewright that the top level of a file imports."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {n.split(".")[1] for n in names if n.startswith("tilewright.")}
+    return found
+
+
+def test_imports_go_one_way():
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        relative = path.relative_to(ROOT)
+        layer = relative.parts[0].removesuffix(".py")
+        if layer == "__init__":
+            continue
+        assert layer in LAYERS, f"{relative}: add {layer!r} to LAYERS"
+        wrong += [f"{relative} imports {n}" for n in imports_of(path) - allowed(layer)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_check_finds_an_upward_import(tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text("from tilewright.te import compute\n")
+    assert imports_of(bad) - allowed("ir") == {"te"}
