@@ -1,0 +1,93 @@
+"""Rewriting that folds what becomes constant: `0 * 16 + x` is `x` as soon as the 0 is put in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.ir import arithmetic
+from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+)
+from tilewright.tir.stmt import IfThenElse, Stmt, nop
+from tilewright.tir.substitute import BufferRewriter
+
+_CONSTRUCTORS = {
+    Add: arithmetic.add, Sub: arithmetic.subtract, Mul: arithmetic.multiply,
+    Min: arithmetic.minimum, Max: arithmetic.maximum,
+    EQ: arithmetic.equal, NE: arithmetic.not_equal, LT: arithmetic.less,
+    LE: arithmetic.less_equal, GT: arithmetic.greater, GE: arithmetic.greater_equal,
+    And: arithmetic.logical_and, Or: arithmetic.logical_or,
+    FloorDiv: arithmetic.floordiv, FloorMod: arithmetic.floormod,
+    Div: arithmetic.truncdiv, Mod: arithmetic.truncmod,
+}  # fmt: skip
+_DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
+
+
+def fold_binary(node: Any, a: Expr, b: Expr) -> Expr:
+    """`node` with the operands `a` and `b`, folded where that is constant or trivial."""
+    kind = node.__class__
+    division = kind in _DIVISIONS
+    if division and (not a.dtype.is_integral or (b.__class__ is IntImm and not b.value)):  # type: ignore[attr-defined]
+        return node.replace(a=a, b=b)
+    return _CONSTRUCTORS[kind](a, b)
+
+
+class FoldingRewriter(BufferRewriter):
+    """A rewriter that folds constants, and drops branches that are never taken."""
+
+    def _binary(self, node: Any) -> Any:
+        a, b = self(node.a), self(node.b)
+        return node if a is node.a and b is node.b else fold_binary(node, a, b)
+
+    Add = Sub = Mul = Min = Max = EQ = NE = LT = LE = GT = GE = And = Or = _binary
+    FloorDiv = FloorMod = Div = Mod = _binary
+
+    def Not(self, node: Not) -> Any:
+        a = self(node.a)
+        return node if a is node.a else arithmetic.logical_not(a)
+
+    def Cast(self, node: Cast) -> Any:
+        value = self(node.value)
+        return node if value is node.value else arithmetic.cast(node.dtype, value)
+
+    def Select(self, node: Select) -> Any:
+        node = node.map_children(self)
+        if isinstance(node.condition, IntImm):
+            return node.true_value if node.condition.value else node.false_value
+        return node
+
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        condition = self(stmt.condition)
+        if isinstance(condition, IntImm):
+            taken = stmt.then_case if condition.value else stmt.else_case
+            return nop() if taken is None else self(taken)
+        then_case = self(stmt.then_case)
+        else_case = None if stmt.else_case is None else self(stmt.else_case)
+        if (
+            condition is stmt.condition
+            and then_case is stmt.then_case
+            and else_case is stmt.else_case
+        ):
+            return stmt
+        return stmt.replace(condition=condition, then_case=then_case, else_case=else_case)

@@ -1,0 +1,303 @@
+"""Where the initialisation of a reduction block goes: in front of the reduction, if that is legal.
+
+A block runs its `init` in the instances in which all reduction iterators are at their start. Taken
+literally that puts a condition into the innermost loop. The same effect is had by a loop nest of
+its own right before the outermost reduction loop, over the data-parallel loops inside of it::
+
+    for m_0, l_0, rk_0, m_1, rk_1, l_1:          for m_0, l_0:
+        block C: init ...; update ...      ->        for m_1_init, l_1_init: init
+                                                     for rk_0, m_1, rk_1, l_1: update
+
+It is the same effect if, for any one iteration of the loops outside,
+
+* the reduction loops reach the start of the iterators exactly once, where all of them are at their
+  minimum (each iterator is an increasing injective function of reduction loops),
+* the data-parallel loops initialise each element once (the indices are an injective function),
+* nothing else inside the outermost reduction loop touches what `init` writes, or writes what it
+  reads, and the block itself touches only the element that its instance initialises.
+
+A reduction loop without iterations leaves the elements at their initial value in this form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from tilewright.ir.arithmetic import const, equal, logical_and
+from tilewright.ir.attributes import EMPTY
+from tilewright.ir.dtype import BOOL
+from tilewright.ir.expr import Expr, Var
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
+from tilewright.tir.expr import IterType
+from tilewright.tir.stmt import (
+    AttrStmt,
+    Block,
+    BlockRealize,
+    BufferStore,
+    For,
+    Prefetch,
+    Stmt,
+)
+from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.transform.affine import affine, equal_forms, split
+from tilewright.tir.transform.ranges import Ranges
+
+
+class Frame:
+    """A statement around the block that is being lowered, as it looks after lowering."""
+
+    def __init__(self, stmt: Stmt, loop: For | None = None, condition: Expr | None = None) -> None:
+        self.stmt = stmt
+        """The statement in the program that is lowered."""
+        self.loop = loop
+        """For a loop: the loop with lowered bounds (its body is not lowered yet)."""
+        self.condition = condition
+        """For a branch: the condition under which it is taken."""
+        self.inits: list[Stmt] = []
+        """What goes in front of the lowered statement."""
+
+
+class Plan(NamedTuple):
+    """Where the init nest goes and what it consists of."""
+
+    frame: Frame
+    """The outermost reduction loop: the nest goes right before it."""
+    loops: tuple[For, ...]
+    """The loops of the nest, with variables of their own and no body yet."""
+    bindings: dict[Var, Expr]
+    """For each loop variable inside `frame`, what it is in the nest."""
+    condition: Expr
+    """When the nest runs, in terms of the variables outside and of its own."""
+
+
+def start_condition(block: Block, values: Sequence[Expr]) -> Expr:
+    """The condition that all reduction iterators are at the start of their domain."""
+    condition: Expr = const(True, BOOL)
+    for iter_var, value in zip(block.iter_vars, values, strict=True):
+        if iter_var.iter_type is IterType.COMM_REDUCE and iter_var.dom is not None:
+            form = affine(value - iter_var.dom.min)
+            test = (
+                const(not form.constant, BOOL)
+                if form.is_constant()
+                else equal(value, iter_var.dom.min)
+            )
+            condition = logical_and(condition, test)
+    return condition
+
+
+def plan_init(
+    realize: BlockRealize,
+    values: Sequence[Expr],
+    predicate: Expr,
+    frames: Sequence[Frame],
+    ranges: Ranges,
+    views: Collection[Buffer],
+) -> Plan | None:
+    """How to hoist the init of a block, or None if it must stay in the block.
+
+    Args:
+        realize: the block, not lowered.
+        values: the lowered values of its iterators.
+        predicate: its lowered predicate.
+        frames: the statements around it in the same enclosing block, outermost first.
+        ranges: what is known about the loop variables.
+        views: buffers that are other names for a part of a buffer.
+    """
+    block = realize.block
+    assert block.init is not None
+    reductions = [
+        value
+        for iter_var, value in zip(block.iter_vars, values, strict=True)
+        if iter_var.iter_type is IterType.COMM_REDUCE
+    ]
+    reduction_vars = {var for value in reductions for var in variables_of(value)}
+    position = next(
+        (i for i, f in enumerate(frames) if f.loop and f.loop.loop_var in reduction_vars), None
+    )
+    if position is None:
+        return None
+    inner = frames[position:]
+    loops = [frame.loop for frame in inner if frame.loop is not None]
+    if any(frame.loop is None and frame.condition is None for frame in inner):
+        return None
+    conditions = [predicate, *(frame.condition for frame in inner if frame.condition is not None)]
+    if any(isinstance(node, BufferLoad) for c in conditions for node in walk(c)):
+        return None
+    reduced = [loop for loop in loops if loop.loop_var in reduction_vars]
+    parallel = [loop for loop in loops if loop.loop_var not in reduction_vars]
+    if not _reach_start_once(reductions, reduced, parallel):
+        return None
+    indices = _initialised_elements(block, values, views)
+    if indices is None or not all(is_injective(i, parallel, ranges) for i in indices.values()):
+        return None
+    if not _nothing_interferes(inner[0].stmt, block, set(indices)):
+        return None
+    return _nest(realize, values, predicate, inner, set(reduced))
+
+
+def _reach_start_once(
+    reductions: Sequence[Expr], reduced: Sequence[For], parallel: Sequence[For]
+) -> bool:
+    """Whether the start of all reduction iterators is at the minimum of the loops, only there."""
+    reduced_vars = {loop.loop_var for loop in reduced}
+    for loop in parallel:
+        bounds = {*variables_of(loop.min), *variables_of(loop.extent)}
+        if bounds & reduced_vars:
+            return False
+    parallel_vars = {loop.loop_var for loop in parallel}
+    increasing: set[Var] = set()
+    for value in reductions:
+        form = affine(value)
+        if parallel_vars.intersection(variables_of(value)):
+            return False
+        for loop in reduced:
+            parts = split(form, loop.loop_var)
+            if parts is None:
+                return False
+            coefficient = parts[0]
+            if not coefficient.is_constant() or coefficient.constant < 0:
+                return False
+            if coefficient.constant > 0:
+                increasing.add(loop.loop_var)
+    return increasing == reduced_vars
+
+
+def _initialised_elements(
+    block: Block, values: Sequence[Expr], views: Collection[Buffer]
+) -> dict[Var, tuple[Expr, ...]] | None:
+    """The lowered indices at which the init stores, per buffer memory.
+
+    None if there is more than one place per buffer, or if the body touches another one.
+    """
+    assert block.init is not None
+    written: dict[Var, tuple[Expr, ...]] = {}
+    for node in walk(block.init):
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer in views:
+            return None
+        if isinstance(node, BufferStore):
+            known = written.setdefault(node.buffer.data, node.indices)
+            if not _same_place(known, node.indices):
+                return None
+        elif isinstance(node, (For, Block, AttrStmt)):
+            return None
+    for node in walk(block.body):
+        if isinstance(node, (BufferLoad, BufferStore)):
+            place = written.get(node.buffer.data)
+            if place is not None and not _same_place(place, node.indices):
+                return None
+        elif _touched(node) in written:
+            return None
+    bindings = {i.var: value for i, value in zip(block.iter_vars, values, strict=True)}
+    return {
+        data: tuple(substitute(index, bindings) for index in place)
+        for data, place in written.items()
+    }
+
+
+def _same_place(left: Sequence[Expr], right: Sequence[Expr]) -> bool:
+    return all(
+        a is b or equal_forms(affine(a), affine(b)) for a, b in zip(left, right, strict=True)
+    )
+
+
+def is_injective(indices: Sequence[Expr], loops: Sequence[For], ranges: Ranges) -> bool:
+    """Whether different iterations of `loops` give different `indices`.
+
+    Recognised are mixed-radix sums: each loop variable in one index, and each coefficient larger
+    than what the loops with smaller coefficients can reach together.
+    """
+    missing = {loop.loop_var for loop in loops}
+    for index in indices:
+        form = affine(index)
+        strides: list[tuple[int, For]] = []
+        for loop in loops:
+            parts = split(form, loop.loop_var)
+            if parts is None or not parts[0].is_constant():
+                return False
+            if parts[0].constant:
+                if loop.loop_var not in missing:
+                    return False
+                missing.discard(loop.loop_var)
+                strides.append((abs(parts[0].constant), loop))
+        if not _is_mixed_radix(strides, ranges):
+            return False
+    return not missing
+
+
+def _is_mixed_radix(strides: list[tuple[int, For]], ranges: Ranges) -> bool:
+    reach: int | None = 0
+    for stride, loop in sorted(strides, key=lambda item: item[0]):
+        if reach is None or stride <= reach:
+            return False
+        extent = ranges.interval(loop.extent)[1]
+        reach = None if extent is None else reach + stride * (extent - 1)
+    return True
+
+
+def _nothing_interferes(outermost: Stmt, block: Block, written: set[Var]) -> bool:
+    """Whether the rest of `outermost` neither touches what init writes nor writes its inputs."""
+    assert block.init is not None
+    read = {n.buffer.data for n in walk(block.init) if isinstance(n, BufferLoad)}
+    if any(buffer.data in read | written for buffer in block.alloc_buffers):
+        return False
+    stored_in_body = {n.buffer.data for n in walk(block.body) if isinstance(n, BufferStore)}
+    if (stored_in_body - written) & read:
+        return False
+    for node in walk(outermost, skip=lambda n: n is block):
+        if node is block:
+            continue
+        if isinstance(node, Block) and any(b.data in read | written for b in node.alloc_buffers):
+            return False
+        data = _touched(node)
+        if data in written or (data in read and not isinstance(node, BufferLoad)):
+            return False
+    return True
+
+
+def _touched(node: Node) -> Var | None:
+    if isinstance(node, (BufferLoad, BufferStore, BufferRegion, Prefetch)):
+        return node.buffer.data
+    return node if isinstance(node, Var) else None
+
+
+def _nest(
+    realize: BlockRealize,
+    values: Sequence[Expr],
+    predicate: Expr,
+    inner: Sequence[Frame],
+    reduced: set[For],
+) -> Plan:
+    bindings: dict[Var, Expr] = {}
+    loops: list[For] = []
+    condition: Expr = const(True, BOOL)
+    for frame in inner:
+        if frame.loop is None:
+            assert frame.condition is not None
+            condition = logical_and(condition, substitute(frame.condition, bindings))
+        elif frame.loop in reduced:
+            bindings[frame.loop.loop_var] = substitute(frame.loop.min, bindings)
+        else:
+            loop = frame.loop
+            var = Var(f"{loop.loop_var.name}_init", loop.loop_var.dtype)
+            loops.append(
+                loop.replace(
+                    loop_var=var,
+                    min=substitute(loop.min, bindings),
+                    extent=substitute(loop.extent, bindings),
+                    annotations=EMPTY,
+                )
+            )
+            bindings[loop.loop_var] = var
+    starts = start_condition(realize.block, [substitute(value, bindings) for value in values])
+    condition = logical_and(logical_and(starts, condition), substitute(predicate, bindings))
+    return Plan(inner[0], tuple(loops), bindings, condition)
+
+
+def wrap(loops: Iterable[For], body: Stmt) -> Stmt:
+    """`body` inside of `loops`, outermost first."""
+    for loop in reversed(tuple(loops)):
+        body = loop.replace(body=body)
+    return body

@@ -1,0 +1,164 @@
+"""What is known about loop variables while a pass walks down the loops, and what follows from it.
+
+Intervals of affine expressions decide almost every condition that lowering meets (`m_0 * 16 + m_1
+< 1000` for known loops).
+"""
+
+from __future__ import annotations
+
+from tilewright.ir.arithmetic import const, logical_and
+from tilewright.ir.dtype import BOOL
+from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    And,
+    Call,
+    Cast,
+    CompareExpr,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    SizeVar,
+    Var,
+)
+from tilewright.ir.op import Op
+from tilewright.tir.transform.affine import Affine, affine, difference
+
+Interval = tuple[int | None, int | None]
+"""The smallest and the largest value, None where there is no bound."""
+
+UNKNOWN: Interval = (None, None)
+
+
+class Ranges:
+    """Intervals of variables, and of the expressions over them."""
+
+    def __init__(self) -> None:
+        self._of: dict[Var, Interval] = {}
+
+    def bind(self, var: Var, minimum: Expr, extent: Expr) -> None:
+        """Let `var` run over `extent` values from `minimum`."""
+        low = self.interval(minimum)[0]
+        high = self.interval_of(affine(minimum + extent))[1]
+        self._of[var] = (low, None if high is None else high - 1)
+
+    def interval(self, expr: Expr) -> Interval:
+        """Bounds of an integer expression."""
+        return self.interval_of(affine(expr))
+
+    def interval_of(self, form: Affine) -> Interval:
+        """Bounds of an expanded expression."""
+        low: int | None = form.constant
+        high: int | None = form.constant
+        for term in form.terms.values():
+            bounds = self._product(term.factors)
+            a, b = bounds if term.coefficient > 0 else (bounds[1], bounds[0])
+            low = None if low is None or a is None else low + term.coefficient * a
+            high = None if high is None or b is None else high + term.coefficient * b
+        return low, high
+
+    def _product(self, factors: tuple[Expr, ...]) -> Interval:
+        low, high = self._atom(factors[0])
+        for factor in factors[1:]:
+            a, b = self._atom(factor)
+            if low is None or a is None or low < 0 or a < 0:
+                return UNKNOWN
+            low, high = low * a, None if high is None or b is None else high * b
+        return low, high
+
+    def _atom(self, atom: Expr) -> Interval:
+        if isinstance(atom, Var):
+            return self._of.get(atom, (0, None) if isinstance(atom, SizeVar) else UNKNOWN)
+        if isinstance(atom, Cast) and atom.dtype.is_int and atom.value.dtype.is_int:
+            inner = self.interval(atom.value)
+            return inner if atom.value.dtype.bits <= atom.dtype.bits else UNKNOWN
+        if isinstance(atom, (FloorDiv, FloorMod)) and isinstance(atom.b, IntImm):
+            return self._division(atom, atom.b.value)
+        if isinstance(atom, (Min, Max)):
+            return _extremum(atom, self.interval(atom.a), self.interval(atom.b))
+        return UNKNOWN
+
+    def _division(self, atom: FloorDiv | FloorMod, divisor: int) -> Interval:
+        if divisor <= 0:
+            return UNKNOWN
+        low, high = self.interval(atom.a)
+        if isinstance(atom, FloorDiv):
+            return (
+                None if low is None else low // divisor,
+                None if high is None else high // divisor,
+            )
+        if low is not None and high is not None and low // divisor == high // divisor:
+            return low % divisor, high % divisor
+        return 0, divisor - 1
+
+    def simplify_condition(self, condition: Expr) -> Expr:
+        """`condition` without the conjuncts that always hold; False if one of them never does."""
+        result: Expr = const(True, BOOL)
+        for part in conjuncts(condition):
+            known = self.decide(part)
+            if known is None:
+                result = logical_and(result, part)
+            elif not known:
+                return const(False, BOOL)
+        return result
+
+    def decide(self, condition: Expr) -> bool | None:
+        """Whether `condition` holds for all values, or for none; None if that is not known."""
+        condition = without_likely(condition)
+        if isinstance(condition, IntImm):
+            return bool(condition.value)
+        if isinstance(condition, CompareExpr) and condition.a.dtype.is_int and (
+            condition.a.dtype.lanes == 1
+        ):  # fmt: skip
+            low, high = self.interval_of(difference(condition.a, condition.b))
+            return _sign_decides(condition, low, high)
+        return None
+
+
+def _extremum(atom: Min | Max, a: Interval, b: Interval) -> Interval:
+    pick = min if isinstance(atom, Min) else max
+    both_low = a[0] is not None and b[0] is not None
+    both_high = a[1] is not None and b[1] is not None
+    low = pick(a[0], b[0]) if both_low else None  # type: ignore[type-var]
+    high = pick(a[1], b[1]) if both_high else None  # type: ignore[type-var]
+    if isinstance(atom, Min) and high is None:
+        high = a[1] if a[1] is not None else b[1]
+    if isinstance(atom, Max) and low is None:
+        low = a[0] if a[0] is not None else b[0]
+    return low, high
+
+
+def _sign_decides(condition: CompareExpr, low: int | None, high: int | None) -> bool | None:
+    """The truth of `a ? b` from bounds of `a - b`."""
+    negative, not_positive = high is not None and high < 0, high is not None and high <= 0
+    positive, not_negative = low is not None and low > 0, low is not None and low >= 0
+    holds, fails = {
+        LT: (negative, not_negative),
+        LE: (not_positive, positive),
+        GT: (positive, not_positive),
+        GE: (not_negative, negative),
+        EQ: (low == high == 0, negative or positive),
+        NE: (negative or positive, low == high == 0),
+    }[condition.__class__]
+    return True if holds else False if fails else None
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The parts of a conjunction, in order."""
+    if isinstance(condition, And):
+        return conjuncts(condition.a) + conjuncts(condition.b)
+    return [condition]
+
+
+def without_likely(condition: Expr) -> Expr:
+    """`condition` without the mark that it usually holds."""
+    if isinstance(condition, Call) and isinstance(condition.op, Op):
+        return condition.args[0] if condition.op.name == "tir.likely" else condition
+    return condition
