@@ -208,12 +208,13 @@ def binary_operator(name: str, left: object, right: object) -> Any:
     for operand in (left, right):
         if isinstance(operand, Operators):
             priority = max(priority, operand.operator_priority)
-        elif not isinstance(operand, (int, float)) and not _is_numpy_scalar(operand):
+        elif not isinstance(operand, (int, float)) and not is_numpy_scalar(operand):
             return NotImplemented
     return NotImplemented if priority else globals()[name](left, right)
 
 
-def _is_numpy_scalar(value: object) -> bool:
+def is_numpy_scalar(value: object) -> bool:
+    """Whether `value` is a numpy number, or an array without dimensions."""
     return hasattr(value, "item") and getattr(value, "ndim", None) == 0
 
 

@@ -1,0 +1,213 @@
+"""From a graph of tensors to a tensor program made of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.attributes import Attributes, attributes
+from tilewright.ir.dtype import BOOL, HANDLE, DType
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.te.block import BlockBuilder
+from tilewright.te.extern_block import extern_block
+from tilewright.te.operation import (
+    ComputeOp,
+    ExternOp,
+    Operation,
+    PlaceholderOp,
+    ScanOp,
+    topological_order,
+)
+from tilewright.te.scan_loop import scan_body, scan_loop
+from tilewright.te.tensor import Tensor, shape_text
+from tilewright.tir.buffer import ZERO, Buffer, decl_buffer
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Stmt, seq
+from tilewright.tir.substitute import variables_of
+
+TRUE = IntImm(BOOL, 1)
+
+
+class FunctionBuilder:
+    """Collects parameters, intermediate buffers and statements of a function.
+
+    Subclasses decide by `compute` how the loops of an operation look.
+
+    Args:
+        caller: the function that the user called, for messages.
+        args: the parameters: tensors and scalar variables.
+        binds: buffers that the user wants for some of the tensors.
+    """
+
+    def __init__(
+        self, caller: str, args: Sequence[Any], binds: dict[Tensor, Buffer] | None = None
+    ) -> None:
+        self.caller = caller
+        self.params: list[Var] = []
+        self.buffer_map: dict[Var, Buffer] = {}
+        self.buffers: dict[Tensor, Buffer] = {}
+        self.allocated: list[Buffer] = []
+        self.sizes: dict[Var, None] = {}
+        self._names: set[str] = set()
+        for position, arg in enumerate(args):
+            self._add_parameter(position, arg, binds or {})
+
+    def _add_parameter(self, position: int, arg: Any, binds: dict[Tensor, Buffer]) -> None:
+        if isinstance(arg, Var):
+            if arg in self.params:
+                raise ArgumentError(f"{self.caller}: parameter {arg.name} is listed twice")
+            self.params.append(arg)
+            self.sizes[arg] = None
+            return
+        if not isinstance(arg, Tensor):
+            raise ArgumentError(
+                f"{self.caller}: parameter {position} is {arg!r}; parameters are tensors and "
+                "scalar variables"
+            )
+        if arg in self.buffers:
+            raise ArgumentError(f"{self.caller}: tensor {arg.name} is listed twice")
+        buffer = binds.get(arg) or decl_buffer(arg.shape, arg.dtype, arg.name)
+        handle = Var(f"var_{buffer.name}", HANDLE)
+        self.params.append(handle)
+        self.buffer_map[handle] = self.buffers[arg] = buffer
+        for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            self.sizes.update(dict.fromkeys(variables_of(expr)))
+
+    def unique_name(self, name: str) -> str:
+        """`name`, with a number if a block has that name already."""
+        candidate, number = name, 0
+        while candidate in self._names:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._names.add(candidate)
+        return candidate
+
+    def allocate(self, op: Operation) -> None:
+        """Make intermediate buffers for the outputs of `op` that are no parameters."""
+        for tensor in op.outputs:
+            if tensor not in self.buffers:
+                self._check_sizes(tensor)
+                self.buffers[tensor] = decl_buffer(tensor.shape, tensor.dtype, tensor.name)
+                self.allocated.append(self.buffers[tensor])
+
+    def _check_sizes(self, tensor: Tensor) -> None:
+        for extent in tensor.shape:
+            for var in variables_of(extent):
+                if var not in self.sizes:
+                    raise ArgumentError(
+                        f"{self.caller}: size {var.name} of tensor {tensor.name} "
+                        f"{shape_text(tensor.shape)} is in the shape of no parameter; list it as a "
+                        "parameter"
+                    )
+
+    def statements(self, order: Iterable[Operation]) -> list[Stmt]:
+        """The statements of the operations, which are in topological order."""
+        operations = list(order)
+        inner: set[Operation] = set()
+        for op in operations:
+            if isinstance(op, ScanOp):
+                inner.update(scan_body(op), (t.op for t in op.state_placeholder))
+        readers = _readers(operations, inner)
+        result: list[Stmt] = []
+        for op in operations:
+            if op not in inner:
+                result.extend(self._statements_of(op, readers))
+        return result
+
+    def _statements_of(self, op: Operation, readers: dict[Tensor, Operation]) -> list[Stmt]:
+        if isinstance(op, PlaceholderOp):
+            tensor = op.output(0)
+            if tensor not in self.buffers:
+                used = f", which {readers[tensor].name} reads," if tensor in readers else ""
+                raise ArgumentError(
+                    f"{self.caller}: input {op.name}{used} is not among the parameters"
+                )
+            return []
+        self.allocate(op)
+        if isinstance(op, ComputeOp):
+            return [self.compute(op)]
+        if isinstance(op, ExternOp):
+            return [extern_block(op, self.buffers, self.unique_name(op.name))]
+        assert isinstance(op, ScanOp)
+        return scan_loop(op, self)
+
+    def compute(self, op: ComputeOp) -> Stmt:
+        """The loops of a compute operation: one per axis, in order."""
+        return self.plain_nest(op, {})
+
+    def plain_nest(self, op: ComputeOp, bound: dict[IterVar, Var]) -> Stmt:
+        """One loop per axis around the blocks of `op`; axes in `bound` have a loop already."""
+        axes = (*op.axis, *op.reduce_axis)
+        scanned = dict.fromkeys(bound, IterType.ORDERED)
+        builder = BlockBuilder(op, self.buffers, self.sizes, scanned)
+        if op.reduction is not None:
+            blocks = [builder.whole(self.unique_name(op.name))]
+        else:
+            blocks = [
+                builder.element(self.unique_name(tensor.name), index)
+                for index, tensor in enumerate(op.outputs)
+            ]
+        loop_vars = {axis: bound.get(axis) or Var(axis.name, axis.dtype) for axis in axes}
+        values: tuple[Expr, ...] = tuple(loop_vars.values()) or (ZERO,)
+        body = seq(BlockRealize(values, TRUE, block) for block in blocks)
+        for axis in reversed(axes):
+            if axis not in bound:
+                assert axis.dom is not None
+                loop_var, dom = loop_vars[axis], axis.dom
+                body = For(loop_var, dom.min, dom.extent, ForKind.SERIAL, body)
+        return body
+
+    def function(self, body: list[Stmt], attrs: Attributes) -> PrimFunc:
+        """The function, with a root block that holds the intermediate buffers."""
+        root = Block((), (), (), "root", seq(body), None, tuple(self.allocated))
+        realize = BlockRealize((), TRUE, root)
+        return PrimFunc(tuple(self.params), realize, None, self.buffer_map, attrs)
+
+
+def _readers(operations: list[Operation], inner: set[Operation]) -> dict[Tensor, Operation]:
+    """For each tensor, an operation that reads it.
+
+    Raises:
+        ArgumentError: if what is computed inside of a scan is read outside of it.
+    """
+    found: dict[Tensor, Operation] = {}
+    for op in operations:
+        for tensor in op.input_tensors:
+            found.setdefault(tensor, op)
+            if tensor.op in inner and op not in inner and not isinstance(op, ScanOp):
+                raise ArgumentError(
+                    f"{tensor.name} is computed step by step inside of a te.scan, so {op.name} "
+                    "cannot read it; read the result of the scan"
+                )
+    return found
+
+
+def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> PrimFunc:
+    """The tensor program that computes some tensors, as blocks that schedules can transform.
+
+    Args:
+        ops: the parameters in order: all inputs, the tensors to compute, and scalar variables.
+            Tensors in between become buffers of the function.
+        index_dtype_override: the integer dtype of all sizes, loops and indices, such as
+            ``"int64"``.
+
+    Returns:
+        A function named ``main``. Its blocks have the names of the tensors.
+
+    Raises:
+        ArgumentError: if an input, or a size that no parameter's shape mentions, is not listed, or
+            an expression mentions a variable that is not defined.
+    """
+    args = list(ops) if isinstance(ops, (tuple, list)) else [ops]
+    builder = FunctionBuilder("te.create_prim_func", args)
+    order = topological_order([arg for arg in args if isinstance(arg, Tensor)])
+    body = builder.statements(order)
+    attrs = attributes({"global_symbol": "main", "tir.noalias": True})
+    function = builder.function(body, attrs)
+    if index_dtype_override is None:
+        return function
+    from tilewright.te.index_dtype import override_index_dtype
+
+    return override_index_dtype(function, DType(index_dtype_override))

@@ -1,0 +1,167 @@
+"""Tensors computed by statements or functions over whole buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr
+from tilewright.te.operation import ExternOp
+from tilewright.te.tag import TagScope
+from tilewright.te.tensor import Tensor, as_shape, shape_text
+from tilewright.tir.buffer import Buffer, decl_buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import Evaluate, Stmt, seq
+
+
+def extern(
+    shape: Any,
+    inputs: Sequence[Tensor],
+    fcompute: Callable[..., Any],
+    name: str = "extern",
+    dtype: Any = None,
+    in_buffers: Any = None,
+    out_buffers: Any = None,
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Tensors computed by a statement, such as a call of an external function.
+
+    Args:
+        shape: shape of the output, or a list of shapes for several outputs.
+        inputs: the tensors that the statement reads.
+        fcompute: from two lists of buffers, inputs and outputs, to a statement or a call.
+        name: of the operation.
+        dtype: dtype of each output; by default that of the inputs, if they agree.
+        in_buffers: buffers that stand for the inputs, to demand strides or alignment.
+        out_buffers: buffers that stand for the outputs.
+        tag: what kind of computation it is.
+        attrs: further data about it.
+
+    Returns:
+        A `Tensor`, or a tuple of tensors for several shapes.
+
+    Raises:
+        ArgumentError: for inputs that are no tensors, a wrong number of buffers or dtypes, or a
+            result of `fcompute` that is neither a statement nor an expression.
+    """
+    owner = f"te.extern {name!r}"
+    tensors = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise ArgumentError(f"{owner}: input {position} is no tensor: {tensor!r}")
+    several = isinstance(shape, (tuple, list)) and bool(shape)
+    several = several and isinstance(shape[0], (tuple, list))
+    shapes = [as_shape(s, owner) for s in (shape if several else [shape])]
+    ins = _buffers(owner, "in_buffers", in_buffers, [(t.name, t.shape, t.dtype) for t in tensors])
+    if out_buffers is None:
+        dtypes = _output_dtypes(owner, dtype, len(shapes), tensors)
+        wanted = [(name, s, d) for s, d in zip(shapes, dtypes, strict=True)]
+    else:
+        listed = (out_buffers,) if isinstance(out_buffers, Buffer) else tuple(out_buffers)
+        wanted = [(name, s, b.dtype) for s, b in zip(shapes, listed, strict=False)]
+    outs = _buffers(owner, "out_buffers", out_buffers, wanted)
+    body = _as_statement(owner, fcompute(list(ins), list(outs)))
+    op = ExternOp(name, TagScope.resolve(tag), attrs, tensors, ins, outs, body)
+    return op.outputs if several else op.output(0)
+
+
+def extern_primfunc(
+    input_tensors: Sequence[Tensor],
+    primfunc: PrimFunc,
+    name: str | None = None,
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Tensors computed by a TVMScript function.
+
+    Args:
+        input_tensors: one tensor for each of the first buffer parameters of `primfunc`; the other
+            buffer parameters are the outputs.
+        primfunc: a function whose parameters are all buffers of static shape, or of the shapes of
+            the inputs.
+        name: of the operation; by default the name of the function.
+        tag: what kind of computation it is.
+        attrs: further data about it.
+
+    Returns:
+        A `Tensor`, or a tuple of tensors if there are several outputs.
+
+    Raises:
+        ArgumentError: if the parameters do not fit the inputs.
+    """
+    if not isinstance(primfunc, PrimFunc):
+        raise ArgumentError(f"te.extern_primfunc: expected a PrimFunc, got {primfunc!r}")
+    label = name or primfunc.global_symbol or "extern_primfunc"
+    owner = f"te.extern_primfunc {label!r}"
+    scalars = [p.name for p in primfunc.params if p not in primfunc.buffer_map]
+    if scalars:
+        raise ArgumentError(f"{owner}: parameters {scalars} are scalars, only buffers are allowed")
+    tensors = tuple(input_tensors)
+    if len(tensors) >= len(primfunc.params):
+        raise ArgumentError(
+            f"{owner}: {len(tensors)} input tensors for {len(primfunc.params)} parameters leave no "
+            "output"
+        )
+    primfunc = primfunc.specialize(_sizes_of_inputs(primfunc, tensors))
+    buffers = tuple(primfunc.buffer_map[p] for p in primfunc.params)
+    ins, outs = buffers[: len(tensors)], buffers[len(tensors) :]
+    _buffers(owner, "parameters", ins, [(t.name, t.shape, t.dtype) for t in tensors])
+    op = ExternOp(label, TagScope.resolve(tag), attrs, tensors, ins, outs, primfunc.body)
+    return op.output(0) if len(outs) == 1 else op.outputs
+
+
+def _sizes_of_inputs(primfunc: PrimFunc, tensors: tuple[Tensor, ...]) -> dict[Any, Buffer]:
+    """For each parameter of symbolic shape, a buffer of the shape of its input."""
+    sizes: dict[Any, Buffer] = {}
+    for param, tensor in zip(primfunc.params, tensors, strict=False):
+        buffer = primfunc.buffer_map[param]
+        if not buffer.has_static_shape() and buffer.ndim == tensor.ndim:
+            sizes[param] = decl_buffer(tensor.shape, tensor.dtype, buffer.name)
+    return sizes
+
+
+def _output_dtypes(owner: str, dtype: Any, count: int, tensors: tuple[Tensor, ...]) -> list[DType]:
+    if dtype is None:
+        found = {tensor.dtype for tensor in tensors}
+        if len(found) != 1:
+            raise ArgumentError(f"{owner}: give `dtype`, it does not follow from the inputs")
+        return [found.pop()] * count
+    if isinstance(dtype, str):
+        return [DType(dtype)] * count
+    if len(dtype) != count:
+        raise ArgumentError(f"{owner}: {len(dtype)} dtypes for {count} outputs")
+    return [DType(item) for item in dtype]
+
+
+def _buffers(
+    owner: str, what: str, given: Any, wanted: list[tuple[str, tuple[Expr, ...], DType]]
+) -> tuple[Buffer, ...]:
+    """The buffers given by the user after checking them, or new ones."""
+    if given is None:
+        return tuple(decl_buffer(shape, dtype, name) for name, shape, dtype in wanted)
+    buffers = (given,) if isinstance(given, Buffer) else tuple(given)
+    if len(buffers) != len(wanted):
+        raise ArgumentError(f"{owner}: {len(buffers)} {what} for {len(wanted)} tensors")
+    for buffer, (name, shape, dtype) in zip(buffers, wanted, strict=True):
+        if not isinstance(buffer, Buffer):
+            raise ArgumentError(f"{owner}: {what} must be buffers, got {buffer!r}")
+        if buffer.dtype is not dtype or buffer.ndim != len(shape):
+            raise ArgumentError(
+                f"{owner}: buffer {buffer.name} of shape {shape_text(buffer.shape)} and dtype "
+                f"{buffer.dtype!s} cannot stand for {name} of shape {shape_text(shape)} and dtype "
+                f"{dtype!s}"
+            )
+    return buffers
+
+
+def _as_statement(owner: str, result: Any) -> Stmt:
+    if isinstance(result, Stmt):
+        return result
+    if isinstance(result, Expr):
+        return Evaluate(result)
+    if isinstance(result, (tuple, list)) and result:
+        return seq([_as_statement(owner, item) for item in result])
+    raise ArgumentError(f"{owner}: fcompute must give a statement or a call, got {result!r}")
