@@ -45,6 +45,12 @@ from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import Rewriter, rewrite, walk
 from tilewright.ir.span import Span
+from tilewright.ir.structural import (
+    assert_structural_equal,
+    assert_structural_equal_ignore_global_symbol,
+    get_first_structural_mismatch,
+    structural_equal,
+)
 from tilewright.ir.types import PointerType, PrimType, Type
 
 PrimExpr = Expr

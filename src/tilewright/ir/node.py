@@ -14,6 +14,10 @@ list (`__node_fields__`), so a field is declared once::
         body: Stmt = child()
         span: Span | None = meta(None)
 
+Two class attributes tell structural equality more: `__compare_first__` names fields that define
+what other fields mention, and `__is_reference__` says that nodes of the class are referred to like
+variables, so that they are compared by what corresponds, and by contents where they are defined.
+
 Nodes are immutable for the type checker, and at run time too when the environment variable
 ``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks that children are nodes. Guarding
 every construction would cost more than the construction itself. `==` is identity on nodes, except
@@ -140,13 +144,22 @@ class Node:
         return self is other
 
 
-def _field_repr(node: Node) -> str:
+def field_repr(node: Node) -> str:
+    """The class and the fields of `node`: its text where there is no printer."""
     fields = ", ".join(f"{f.name}={getattr(node, f.name)!r}" for f in type(node).__node_fields__)
     return f"{type(node).__name__}({fields})"
 
 
-# The script printer lives above this package and installs itself here when it is imported.
-_REPR: list[Callable[[Node], str]] = [_field_repr]
+def _load_printer(node: Node) -> str:
+    """The text of `node` by the script printer, which installs itself when it is imported."""
+    import importlib
+
+    importlib.import_module("tilewright.script.printer")
+    return field_repr(node) if _REPR[0] is _load_printer else _REPR[0](node)
+
+
+# The script printer lives above this package, so it is loaded when it is first needed.
+_REPR: list[Callable[[Node], str]] = [_load_printer]
 
 
 def set_node_repr(render: Callable[[Node], str]) -> None:

@@ -34,7 +34,7 @@ class Scriptable:
                 `show_object_address`.
         """
         if _Printer.script is None:
-            import tilewright.script  # noqa: F401, the import installs the printer
+            import tilewright.script.printer  # noqa: F401, the import installs the printer
         assert _Printer.script is not None
         return _Printer.script(self, **options)
 
@@ -46,6 +46,12 @@ class Scriptable:
             **options: those of `script`.
         """
         if _Printer.show is None:
-            import tilewright.script  # noqa: F401, the import installs the printer
+            import tilewright.script.printer  # noqa: F401, the import installs the printer
         assert _Printer.show is not None
         _Printer.show(self, style=style, **options)
+
+    def _repr_html_(self) -> str:
+        """The script with colours, for notebooks."""
+        from tilewright.script.printer.display import highlight_html
+
+        return highlight_html(self.script())

@@ -7,10 +7,11 @@ from typing import Any
 from tilewright.error import DTypeError, ShapeError
 from tilewright.ir.arithmetic import as_expr
 from tilewright.ir.dtype import HANDLE, INT32, DType
-from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
+from tilewright.ir.expr import Add, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use
 from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
+from tilewright.ir.structural import structural_equal
 from tilewright.ir.types import PointerType, PrimType
 
 ZERO = IntImm(INT32, 0)
@@ -34,7 +35,19 @@ class Range(Node):
     def from_bounds(begin: object, end: object) -> Range:
         """The range from `begin` to before `end`."""
         low, high = as_expr(begin), as_expr(end)
-        return Range(low, as_expr(high - low))
+        return Range(low, extent_between(low, high))
+
+
+def extent_between(low: Expr, high: Expr) -> Expr:
+    """`high - low`, without `low` where `high` is a sum that begins or ends with it."""
+    if structural_equal(low, high):
+        return IntImm(low.dtype, 0)
+    if isinstance(high, Add):
+        if structural_equal(high.a, low):
+            return high.b
+        if structural_equal(high.b, low):
+            return high.a
+    return as_expr(high - low)
 
 
 @node
@@ -57,6 +70,8 @@ class Buffer(Scriptable, Node):
         axis_separators: dimensions at which a physical axis starts, when flattening to several.
     """
 
+    __is_reference__ = True
+
     data: Var = binds()
     dtype: DType = attr()
     shape: tuple[Expr, ...] = child()
@@ -64,7 +79,7 @@ class Buffer(Scriptable, Node):
     strides: tuple[Expr, ...] = child(default=())
     elem_offset: Expr = child(default=ZERO)
     data_alignment: int = attr(default=0)
-    offset_factor: int = attr(default=1)
+    offset_factor: int = meta(default=1)
     buffer_type: str = attr(default="")
     axis_separators: tuple[Expr, ...] = child(default=())
     span: Span | None = meta(default=None)
@@ -130,7 +145,8 @@ def region_of(buffer: Buffer, items: tuple[Any, ...]) -> BufferRegion:
     for position, extent in enumerate(buffer.shape):
         item = items[position] if position < len(items) else slice(None)
         if not isinstance(item, slice):
-            ranges.append(Range(as_expr(item), ONE))
+            index = as_expr(item)
+            ranges.append(Range(index, IntImm(index.dtype, 1)))
             continue
         if item.step not in (None, 1):
             raise ShapeError(f"slices of {buffer.name} have step 1, got {item.step}")

@@ -87,6 +87,8 @@ class CommReducer(Node):
 class Reduce(Expr):
     """Component `value_index` of the reduction of `source` over `axis` where `condition` holds."""
 
+    __compare_first__ = ("axis",)
+
     combiner: CommReducer = child()
     source: tuple[Expr, ...] = child()
     axis: tuple[IterVar, ...] = child()

@@ -34,6 +34,8 @@ class PrimFunc(BaseFunc):
             not overlap.
     """
 
+    __compare_first__ = ("params", "buffer_map")
+
     params: tuple[Var, ...] = binds()
     body: Stmt = child()
     ret_type: Type | None = attr(default=None)

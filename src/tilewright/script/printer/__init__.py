@@ -1,0 +1,81 @@
+"""From IR to TVMScript text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.function import BaseFunc
+from tilewright.ir.module import IRModule
+from tilewright.ir.node import Node, field_repr, set_node_repr
+from tilewright.ir.scriptable import install_printer
+from tilewright.script.printer import calls, expressions, literals
+from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer
+from tilewright.script.printer.display import show
+from tilewright.script.printer.document import finish
+from tilewright.script.printer.functions import print_fragment, print_function, print_module
+from tilewright.script.printer.options import PrinterOptions, options_from
+from tilewright.script.printer.underline import nodes_to_underline
+
+
+def script(obj: Any, **options: Any) -> str:
+    """The TVMScript text of a module, function, statement or expression.
+
+    The text of a module or function parses back to a structurally equal one. Statements and
+    expressions are written as they would be inside of a function, free variables first.
+
+    Args:
+        obj: what to print.
+        **options: see `PrinterOptions`.
+
+    Raises:
+        ArgumentError: for an unknown option, or an object that is no IR.
+    """
+    chosen = options_from(options)
+    printer = Printer(chosen, nodes_to_underline(obj, chosen))
+    if isinstance(obj, IRModule):
+        print_module(printer, obj)
+    elif obj.__class__ in FUNCTIONS:
+        print_function(printer, obj)
+    elif obj.__class__ in STATEMENTS:
+        print_fragment(printer, obj)
+    elif isinstance(obj, Node):
+        text = printer.expr(obj)
+        printer.line(printer.mark(obj, text))
+    else:
+        raise ArgumentError(f"script: {type(obj).__name__} is no IR that can be printed")
+    lines = printer.lines
+    if isinstance(obj, (IRModule, BaseFunc)):
+        lines = [*_imports(obj, chosen), "", *lines]
+    return finish(lines, line_numbers=chosen.print_line_numbers, context=chosen.num_context_lines)
+
+
+def _imports(obj: IRModule | BaseFunc, options: PrinterOptions) -> list[str]:
+    """Comments that say what the text needs to have imported."""
+    functions = list(obj.functions.values()) if isinstance(obj, IRModule) else [obj]
+    packages = {type(function).__module__.split(".")[1] for function in functions}
+    names = [("ir", options.ir_prefix)] if isinstance(obj, IRModule) else []
+    names.append(("tir", options.tir_prefix))
+    if "relax" in packages:
+        names.append(("relax", options.relax_prefix))
+    return [f"# from tilewright.script import {name} as {prefix}" for name, prefix in names]
+
+
+def node_repr(node: Node) -> str:
+    """The text of `repr(node)`: what the script would say, without comments."""
+    printer = Printer(options_from({}))
+    try:
+        if node.__class__ in FUNCTIONS:
+            print_function(printer, node)  # type: ignore[arg-type]
+        elif node.__class__ in STATEMENTS:
+            print_fragment(printer, node)  # type: ignore[arg-type]
+        else:
+            return printer.expr(node)
+    except Exception:
+        # A malformed node must still show up in error messages and debuggers.
+        return field_repr(node)
+    return finish(printer.lines)
+
+
+install_printer(script, show)
+set_node_repr(node_repr)

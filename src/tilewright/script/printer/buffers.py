@@ -1,0 +1,173 @@
+"""Printers of buffers, their accesses and regions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.ir.dtype import HANDLE
+from tilewright.ir.expr import IntImm, Ramp, is_const_int
+from tilewright.ir.structural import structural_equal
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
+from tilewright.tir.buffer import (
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    MatchBufferRegion,
+    Range,
+    extent_between,
+)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two small expressions are structurally equal."""
+    return a is b or (a.__class__ is b.__class__ and structural_equal(a, b))
+
+
+# --- accesses -------------------------------------------------------------------------------
+
+
+@prints(EXPRESSIONS, Buffer)
+def _buffer(p: Printer, node: Buffer) -> Rendered:
+    return buffer_name(p, node), ATOM
+
+
+def buffer_name(p: Printer, buffer: Buffer) -> str:
+    """The name of a buffer that is used."""
+    name = p.names.find(buffer)
+    if name is None:
+        name = p.define_buffer(buffer)
+    return p.mark(buffer, name)
+
+
+@prints(EXPRESSIONS, BufferLoad)
+def _load(p: Printer, node: BufferLoad) -> Rendered:
+    name = buffer_name(p, node.buffer)
+    if node.predicate is not None:
+        predicate = p.expr(node.predicate)
+        return f"{name}.vload([{p.exprs(node.indices)}], predicate={predicate})", ATOM
+    return f"{name}[{subscript(p, node.indices)}]", ATOM
+
+
+def subscript(p: Printer, indices: tuple[Any, ...]) -> str:
+    """Indices as between brackets."""
+    return ", ".join([_index(p, index) for index in indices]) if indices else "()"
+
+
+def _index(p: Printer, index: Any) -> str:
+    """An index; a contiguous vector of them as a slice."""
+    if index.__class__ is Ramp and is_const_int(index.stride, 1) and p.options.syntax_sugar:
+        lanes = IntImm(index.base.dtype, index.lanes)
+        stop = index.base + lanes
+        if index.stride.dtype is index.base.dtype and same(extent_between(index.base, stop), lanes):
+            return p.mark(index, f"{p.expr(index.base)}:{p.expr(stop)}")
+    return p.expr(index)
+
+
+@prints(EXPRESSIONS, Range)
+def _range(p: Printer, node: Range) -> Rendered:
+    stop = node.min + node.extent
+    return f"{p.tir}Range({p.expr(node.min)}, {p.expr(stop)})", ATOM
+
+
+@prints(EXPRESSIONS, BufferRegion)
+def _region(p: Printer, node: BufferRegion) -> Rendered:
+    parts = [p.mark(item, _slice(p, item)) for item in node.region]
+    return f"{buffer_name(p, node.buffer)}[{', '.join(parts) or '()'}]", ATOM
+
+
+def _slice(p: Printer, item: Range) -> str:
+    if is_const_int(item.extent, 1) and item.extent.dtype is item.min.dtype:
+        return p.expr(item.min)
+    return f"{p.expr(item.min)}:{p.expr(item.min + item.extent)}"
+
+
+# --- declarations ---------------------------------------------------------------------------
+
+
+def buffer_arguments(p: Printer, buffer: Buffer, *, data: bool = True) -> str:
+    """Shape and whatever differs from the defaults, as the arguments of a declaration.
+
+    Args:
+        buffer: the buffer.
+        data: whether to name the pointer, if it is defined already.
+    """
+    parts = [p.tuple(buffer.shape)]
+    if buffer.dtype is not p.options.buffer_dtype:
+        parts.append(quoted(buffer.dtype))
+    if data:
+        pointer = p.names.find(buffer.data)
+        if pointer is not None:
+            parts.append(f"data={pointer}")
+    parts += _layout_arguments(p, buffer)
+    return ", ".join(parts)
+
+
+def _layout_arguments(p: Printer, buffer: Buffer) -> list[str]:
+    parts = []
+    if buffer.strides:
+        parts.append(f"strides={p.tuple(buffer.strides)}")
+    if not is_const_int(buffer.elem_offset, 0) or buffer.elem_offset.dtype != "int32":
+        parts.append(f"elem_offset={p.expr(buffer.elem_offset)}")
+    if buffer.scope() != "global":
+        parts.append(f"scope={quoted(buffer.scope())}")
+    if buffer.data_alignment:
+        parts.append(f"align={buffer.data_alignment}")
+    if buffer.offset_factor != 1:
+        parts.append(f"offset_factor={buffer.offset_factor}")
+    if buffer.buffer_type:
+        parts.append(f"buffer_type={quoted(buffer.buffer_type)}")
+    if buffer.axis_separators:
+        parts.append(f"axis_separators=[{p.exprs(buffer.axis_separators)}]")
+    return parts
+
+
+def has_plain_layout(buffer: Buffer) -> bool:
+    """Whether shape and dtype say all there is to say."""
+    plain = buffer.data.dtype is HANDLE and _points_to_elements(buffer)
+    return (
+        plain
+        and all(is_const_int(extent) for extent in buffer.shape)
+        and not (buffer.strides or buffer.data_alignment or buffer.buffer_type)
+        and not buffer.axis_separators
+        and is_const_int(buffer.elem_offset, 0)
+        and buffer.elem_offset.dtype == "int32"
+        and buffer.offset_factor == 1
+    )
+
+
+def _points_to_elements(buffer: Buffer) -> bool:
+    annotation = buffer.data.type_annotation
+    return (
+        isinstance(annotation, PointerType)
+        and annotation.storage_scope == "global"
+        and isinstance(annotation.element_type, PrimType)
+        and annotation.element_type.dtype is buffer.dtype
+    )
+
+
+def declare_undeclared(p: Printer, buffer: Buffer) -> None:
+    """Append the line that makes a buffer which no node of the program declares."""
+    arguments = buffer_arguments(p, buffer)
+    name = p.define_buffer(buffer)
+    p.line(f"{p.mark(buffer, name)} = {p.tir}Buffer({arguments})")
+
+
+def declare_symbolic(p: Printer, buffer: Buffer) -> None:
+    """Append lines for the variables that the declaration of `buffer` defines."""
+    from tilewright.tir.substitute import variables_of
+
+    for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+        for var in variables_of(part):
+            if p.names.find(var) is None:
+                p.declare_var(var)
+
+
+def match_arguments(p: Printer, source: str, buffer: Buffer) -> str:
+    """The arguments of `T.match_buffer` for a buffer over `source`."""
+    return f"{source}, {buffer_arguments(p, buffer, data=False)}"
+
+
+@prints(EXPRESSIONS, MatchBufferRegion)
+def _match_buffer(p: Printer, node: MatchBufferRegion) -> Rendered:
+    return f"{p.tir}match_buffer({match_arguments(p, p.expr(node.source), node.buffer)})", ATOM

@@ -1,0 +1,95 @@
+"""Printers of calls and of the nodes of tensor expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.error import TVMError
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Call, StringImm
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.op import Op
+from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
+from tilewright.tir.expr import CommReducer, IterVar, ProducerLoad, Reduce
+
+
+@prints(EXPRESSIONS, Call)
+def _call(p: Printer, node: Call) -> Rendered:
+    op = node.op
+    if not isinstance(op, Op):
+        return _call_of_function(p, node)
+    name = op.name.removeprefix("tir.")
+    arguments = [p.expr(argument) for argument in node.args]
+    dtype = quoted(node.dtype)
+    if not p.options.verbose_expr and "." not in name:
+        if _gives(name, node, False):
+            return f"{p.tir}{name}({', '.join(arguments)})", ATOM
+        if _gives(name, node, True):
+            return f"{p.tir}{name}({', '.join([dtype, *arguments])})", ATOM
+    parts = [dtype, quoted(op.name), *arguments]
+    return f"{p.tir}call_intrin({', '.join(parts)})", ATOM
+
+
+def _gives(name: str, node: Call, with_dtype: bool) -> bool:
+    """Whether calling the function of that name with the operands of `node` builds it again."""
+    from tilewright.tir import op as functions
+
+    function = getattr(functions, name, None)
+    if function is None:
+        return False
+    operands = [a.value if isinstance(a, StringImm) else a for a in node.args]
+    try:
+        result = function(node.dtype, *operands) if with_dtype else function(*operands)
+    except (TVMError, TypeError, AttributeError, ValueError):
+        return False
+    return (
+        isinstance(result, Call)
+        and result.op is node.op
+        and result.dtype is node.dtype
+        and len(result.args) == len(node.args)
+        and all(map(_same_argument, result.args, node.args))
+    )
+
+
+def _same_argument(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, StringImm) and isinstance(b, StringImm) and a.value == b.value)
+
+
+def _call_of_function(p: Printer, node: Call) -> Rendered:
+    callee = p.expr(node.op) if isinstance(node.op, GlobalVar) else p.value(node.op)
+    if node.dtype is DType("void"):
+        return f"{callee}({p.exprs(node.args)})", ATOM
+    return f"{p.tir}Call({quoted(node.dtype)}, {callee}, [{p.exprs(node.args)}])", ATOM
+
+
+@prints(EXPRESSIONS, IterVar)
+def _iter_var(p: Printer, node: IterVar) -> Rendered:
+    name = p.names.find(node.var)
+    var = name if name is not None else p.expr(node.var)
+    dom = "None" if node.dom is None else p.expr(node.dom)
+    kind = "".join(part.capitalize() for part in node.iter_type.name.split("_"))
+    return f"{p.tir}iter_var({var}, {dom}, {quoted(kind)}, {quoted(node.thread_tag)})", ATOM
+
+
+@prints(EXPRESSIONS, ProducerLoad)
+def _producer_load(p: Printer, node: ProducerLoad) -> Rendered:
+    return f"{node.producer.name}[{p.exprs(node.indices)}]", ATOM
+
+
+@prints(EXPRESSIONS, CommReducer)
+def _comm_reducer(p: Printer, node: CommReducer) -> Rendered:
+    p.names.push()
+    names = ", ".join([p.names.define(v, v.name) for v in (*node.lhs, *node.rhs)])
+    result = p.expr(node.result[0]) if len(node.result) == 1 else p.tuple(node.result)
+    p.names.pop()
+    identity = p.exprs(node.identity_element)
+    return f"{p.tir}comm_reducer(lambda {names}: {result}, [{identity}])", ATOM
+
+
+@prints(EXPRESSIONS, Reduce)
+def _reduce(p: Printer, node: Reduce) -> Rendered:
+    parts = [
+        p.expr(node.combiner), f"[{p.exprs(node.source)}]", f"[{p.exprs(node.axis)}]",
+        p.expr(node.condition), str(node.value_index), f"[{p.exprs(node.init)}]",
+    ]  # fmt: skip
+    return f"{p.tir}Reduce({', '.join(parts)})", ATOM

@@ -1,0 +1,145 @@
+"""Printers of scalar and vector expressions.
+
+An operator is written as such only where evaluating the text builds the same node again; where
+the operands would fold or be promoted, the node constructor (``T.Add(1, 2)``) is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.error import TVMError
+from tilewright.ir import arithmetic
+from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Cast,
+    Div,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Ramp,
+    Select,
+    Shuffle,
+    SizeVar,
+    Sub,
+    Var,
+)
+from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints
+
+OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = 1, 2, 3, 4, 9, 10, 11
+"""Precedences of Python's operators, ascending."""
+
+_OPERATORS: dict[type, tuple[str, int, int, Any]] = {
+    # class: symbol, precedence of the result, least precedence of the left operand, constructor
+    Add: ("+", SUM, SUM, arithmetic.add),
+    Sub: ("-", SUM, SUM, arithmetic.subtract),
+    Mul: ("*", PRODUCT, PRODUCT, arithmetic.multiply),
+    Div: ("/", PRODUCT, PRODUCT, arithmetic.divide),
+    FloorDiv: ("//", PRODUCT, PRODUCT, arithmetic.floordiv),
+    FloorMod: ("%", PRODUCT, PRODUCT, arithmetic.floormod),
+    EQ: ("==", COMPARE, COMPARE + 1, arithmetic.equal),
+    NE: ("!=", COMPARE, COMPARE + 1, arithmetic.not_equal),
+    LT: ("<", COMPARE, COMPARE + 1, arithmetic.less),
+    LE: ("<=", COMPARE, COMPARE + 1, arithmetic.less_equal),
+    GT: (">", COMPARE, COMPARE + 1, arithmetic.greater),
+    GE: (">=", COMPARE, COMPARE + 1, arithmetic.greater_equal),
+    And: ("and", AND, AND, arithmetic.logical_and),
+    Or: ("or", OR, OR, arithmetic.logical_or),
+}
+_FUNCTIONS: dict[type, tuple[str, Any]] = {
+    Min: ("min", arithmetic.minimum),
+    Max: ("max", arithmetic.maximum),
+    Mod: ("truncmod", arithmetic.truncmod),
+}
+
+
+def rebuilds(construct: Any, node: Any) -> bool:
+    """Whether `construct(a, b)` gives a node like the binary `node` with these very operands."""
+    try:
+        result = construct(node.a, node.b)
+    except TVMError:
+        return False
+    return result.__class__ is node.__class__ and result.a is node.a and result.b is node.b
+
+
+@prints(EXPRESSIONS, *_OPERATORS)
+def _operator(p: Printer, node: Any) -> Rendered:
+    symbol, precedence, left, construct = _OPERATORS[node.__class__]
+    if p.options.verbose_expr or not rebuilds(construct, node):
+        return _constructor(p, node)
+    # The right operand binds more tightly: (a - b) - c is written a - b - c, but not a - (b - c).
+    return f"{p.operand(node.a, left)} {symbol} {p.operand(node.b, precedence + 1)}", precedence
+
+
+@prints(EXPRESSIONS, *_FUNCTIONS)
+def _function(p: Printer, node: Any) -> Rendered:
+    name, construct = _FUNCTIONS[node.__class__]
+    if p.options.verbose_expr or not rebuilds(construct, node):
+        return _constructor(p, node)
+    return f"{p.tir}{name}({p.expr(node.a)}, {p.expr(node.b)})", ATOM
+
+
+def _constructor(p: Printer, node: Any) -> Rendered:
+    return f"{p.tir}{type(node).__name__}({p.expr(node.a)}, {p.expr(node.b)})", ATOM
+
+
+@prints(EXPRESSIONS, Not)
+def _not(p: Printer, node: Not) -> Rendered:
+    if p.options.verbose_expr or isinstance(node.a, IntImm) or not node.a.dtype.is_bool:
+        return f"{p.tir}Not({p.expr(node.a)})", ATOM
+    return f"not {p.operand(node.a, NOT)}", NOT
+
+
+@prints(EXPRESSIONS, Var, SizeVar)
+def _var(p: Printer, node: Var) -> Rendered:
+    name = p.names.find(node)
+    return (name if name is not None else p.names.define(node, node.name)), ATOM
+
+
+@prints(EXPRESSIONS, Cast)
+def _cast(p: Printer, node: Cast) -> Rendered:
+    return f'{p.tir}Cast("{node.dtype}", {p.expr(node.value)})', ATOM
+
+
+@prints(EXPRESSIONS, Select)
+def _select(p: Printer, node: Select) -> Rendered:
+    parts = p.exprs((node.condition, node.true_value, node.false_value))
+    return f"{p.tir}Select({parts})", ATOM
+
+
+@prints(EXPRESSIONS, Ramp)
+def _ramp(p: Printer, node: Ramp) -> Rendered:
+    return f"{p.tir}Ramp({p.expr(node.base)}, {p.expr(node.stride)}, {node.lanes})", ATOM
+
+
+@prints(EXPRESSIONS, Broadcast)
+def _broadcast(p: Printer, node: Broadcast) -> Rendered:
+    return f"{p.tir}Broadcast({p.expr(node.value)}, {node.lanes})", ATOM
+
+
+@prints(EXPRESSIONS, Shuffle)
+def _shuffle(p: Printer, node: Shuffle) -> Rendered:
+    return f"{p.tir}Shuffle([{p.exprs(node.vectors)}], [{p.exprs(node.indices)}])", ATOM
+
+
+@prints(EXPRESSIONS, Let)
+def _let(p: Printer, node: Let) -> Rendered:
+    value = p.expr(node.value)
+    name = p.names.define(node.var, node.var.name)
+    p.before(f"{name} = {p.new_var(node.var)}")
+    return f"{p.tir}Let({p.expr(node.body)}, where={{{name}: {value}}})", ATOM

@@ -1,0 +1,90 @@
+"""What a reader can ask of the printed text."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.dtype import DType
+
+
+@dataclass(frozen=True)
+class PrinterOptions:
+    """Options of `script()`.
+
+    Attributes:
+        name: name of the printed function (without a `global_symbol`) or module.
+        show_meta: print constants that are otherwise left out as a table at the end.
+        ir_prefix: the name under which ``tilewright.script.ir`` is imported.
+        tir_prefix: the name under which ``tilewright.script.tir`` is imported.
+        relax_prefix: the name under which ``tilewright.script.relax`` is imported.
+        module_alias: how a function refers to the module that it is in.
+        buffer_dtype: element type of buffers that is not written.
+        int_dtype: dtype of integer constants that are written bare.
+        float_dtype: dtype of float constants that are written bare; ``"void"`` for none.
+        verbose_expr: write operators as node constructors.
+        indent_spaces: width of one level.
+        print_line_numbers: start every line with its number.
+        num_context_lines: lines to keep around underlined ones; -1 for all lines.
+        syntax_sugar: use `T.grid`, `T.axis.remap` and buffers as parameter annotations.
+        show_object_address: add the address of variables and buffers to their names.
+        obj_to_underline: nodes (or one node) to underline; compound statements get a line under
+            their header.
+        path_to_underline: access paths, as `get_first_structural_mismatch` returns them, of what
+            to underline.
+    """
+
+    name: str | None = None
+    show_meta: bool = False
+    ir_prefix: str = "I"
+    tir_prefix: str = "T"
+    relax_prefix: str = "R"
+    module_alias: str = "cls"
+    buffer_dtype: str = "float32"
+    int_dtype: str = "int32"
+    float_dtype: str = "void"
+    verbose_expr: bool = False
+    indent_spaces: int = 4
+    print_line_numbers: bool = False
+    num_context_lines: int = -1
+    syntax_sugar: bool = True
+    show_object_address: bool = False
+    obj_to_underline: tuple[Any, ...] = field(default=())
+    path_to_underline: tuple[Any, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for name in ("buffer_dtype", "int_dtype", "float_dtype"):
+            object.__setattr__(self, name, DType(getattr(self, name)))
+        for name in ("obj_to_underline", "path_to_underline"):
+            value = getattr(self, name)
+            if value is None:
+                object.__setattr__(self, name, ())
+            elif isinstance(value, list):
+                object.__setattr__(self, name, tuple(value))
+            elif not isinstance(value, tuple) or (
+                value and name.startswith("path") and not isinstance(value[0], tuple)
+            ):
+                object.__setattr__(self, name, (value,))
+        if self.indent_spaces < 1:
+            raise ArgumentError(f"script: indent_spaces is at least 1, got {self.indent_spaces}")
+
+
+OPTION_NAMES = frozenset(option.name for option in fields(PrinterOptions))
+IGNORED = frozenset({"black_format", "extra_config"})
+"""Options accepted for compatibility that change nothing here."""
+
+DEFAULT_OPTIONS = PrinterOptions()
+
+
+def options_from(values: dict[str, Any]) -> PrinterOptions:
+    """The options given as keyword arguments; an unknown one raises `ArgumentError`."""
+    if not values:
+        return DEFAULT_OPTIONS
+    for name in values:
+        if name not in OPTION_NAMES and name not in IGNORED:
+            close = difflib.get_close_matches(name, OPTION_NAMES, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ArgumentError(f"script: there is no option {name!r}{hint}")
+    return PrinterOptions(**{k: v for k, v in values.items() if k not in IGNORED})
