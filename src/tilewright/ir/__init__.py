@@ -51,6 +51,7 @@ from tilewright.ir.structural import (
     get_first_structural_mismatch,
     structural_equal,
 )
+from tilewright.ir.structural_hash import structural_hash
 from tilewright.ir.types import PointerType, PrimType, Type
 
 PrimExpr = Expr

@@ -208,7 +208,7 @@ class Comparison:
 
     def _is_stale(self, a: Any, b: Any) -> bool:
         """Whether the memory of a corresponding pair has been defined anew since."""
-        pointers = _bound_fields(a.__class__)
+        pointers = bound_fields(a.__class__)
         return any(self.pairs.get(getattr(a, n)) is not getattr(b, n) for n in pointers)
 
 
@@ -301,7 +301,7 @@ def _make_comparer(cls: type) -> Comparer:
     if issubclass(cls, Op):
         return _value
     if issubclass(cls, Node):
-        return _reference if _contents_of(cls) is not None else _compile(cls, "define")
+        return _reference if is_reference(cls) else _compile(cls, "define")
     if issubclass(cls, str):
         return _string
     if issubclass(cls, Mapping):
@@ -319,13 +319,19 @@ def _contents_of(cls: type) -> Comparer | None:
     try:
         return _CONTENTS[cls]
     except KeyError:
-        is_reference = getattr(cls, "__is_reference__", False)
-        contents = _CONTENTS[cls] = _compile(cls, "variable") if is_reference else None
+        contents = _CONTENTS[cls] = _compile(cls, "variable") if is_reference(cls) else None
         return contents
 
 
-def _bound_fields(cls: type) -> list[str]:
-    return [f.name for f in cls.__node_fields__ if f.role is Role.BINDS]  # type: ignore
+def is_reference(cls: type) -> bool:
+    """Whether nodes of the class are referred to like variables, as buffers are."""
+    return getattr(cls, "__is_reference__", False)
+
+
+def bound_fields(cls: type) -> list[str]:
+    """The names of the fields of a node class that define variables."""
+    fields: tuple[Field, ...] = cls.__node_fields__  # type: ignore[attr-defined]
+    return [field.name for field in fields if field.role is Role.BINDS]
 
 
 def compared_fields(cls: type) -> list[Field]:

@@ -1,0 +1,213 @@
+"""Structural hash: equal trees have equal hashes, in every process and on every machine.
+
+A tree is written as a sequence of tokens in which variables and buffers are numbered by where they
+are defined, or first used, and the tokens are hashed by BLAKE2b (RFC 7693). As with equality, one
+function is compiled for each node class.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tilewright.ir.expr import SizeVar, Var
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.node import Node, Role
+from tilewright.ir.op import Op
+from tilewright.ir.structural import annotation_of, bound_fields, compared_fields, is_reference
+
+
+def structural_hash(obj: Any) -> int:
+    """A number of 64 bits that is the same for structurally equal objects.
+
+    Free variables are numbered as they appear, so trees that are equal up to free variables
+    (`map_free_vars`) have the same hash too.
+    """
+    tokens = Tokens()
+    tokens.add(obj)
+    text = "\0".join(tokens.items).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+
+
+class Tokens:
+    """The tokens of a tree.
+
+    Attributes:
+        items: the tokens so far.
+        numbers: the number of each variable and buffer.
+    """
+
+    __slots__ = ("_count", "_pointers", "items", "numbers")
+
+    def __init__(self) -> None:
+        self.items: list[str] = []
+        self.numbers: dict[Any, int] = {}
+        self._pointers: dict[Any, list[int | None]] = {}
+        self._count = 0
+
+    def add(self, value: Any) -> None:
+        """Append the tokens of a value."""
+        cls = value.__class__
+        (_WRITERS.get(cls) or _writer_of(cls))(value, self)
+
+    def sequence(self, values: Any) -> None:
+        """Append the tokens of a sequence."""
+        self.items.append(f"({len(values)}")
+        for value in values:
+            cls = value.__class__
+            (_WRITERS.get(cls) or _writer_of(cls))(value, self)
+
+    def definitions(self, values: Any) -> None:
+        """Append the tokens of a sequence of definitions."""
+        self.items.append(f"({len(values)}")
+        for value in values:
+            self.define(value)
+
+    def define(self, value: Any) -> None:
+        """Number a variable or buffer from here on."""
+        cls = value.__class__
+        if is_reference(cls):
+            _contents_of(cls)(value, self)
+            self._pointers[value] = self._pointer_numbers(value)
+        else:
+            self.items.append(f"{cls.__name__}:{value.dtype}")
+            if value.type_annotation is not None:
+                self.add(value.type_annotation)
+        self._count += 1
+        self.numbers[value] = self._count
+
+    def variable(self, value: Var) -> None:
+        """Append the number of a variable; a new one is defined by its first use."""
+        number = self.numbers.get(value)
+        if number is None:
+            self.define(value)
+        else:
+            self.items.append(f"v{number}")
+
+    def reference(self, value: Any) -> None:
+        """Append the number of a buffer; a new one is defined by its first use."""
+        number = self.numbers.get(value)
+        if number is None or self._pointers[value] != self._pointer_numbers(value):
+            self.define(value)
+        else:
+            self.items.append(f"v{number}")
+
+    def _pointer_numbers(self, value: Any) -> list[int | None]:
+        return [self.numbers.get(getattr(value, name)) for name in bound_fields(value.__class__)]
+
+
+# --- writers by class -----------------------------------------------------------------------
+
+Writer = Callable[[Any, Tokens], None]
+
+
+def _mapping(value: Mapping[Any, Any], tokens: Tokens) -> None:
+    tokens.items.append(f"{{{len(value)}")
+    numbers = tokens.numbers
+
+    def order(key: Any) -> tuple[int, str]:
+        if isinstance(key, Var):
+            return numbers.get(key, 0), ""
+        return 0, key.name_hint if isinstance(key, GlobalVar) else str(key)
+
+    for key in sorted(value, key=order):
+        tokens.add(key)
+        tokens.add(value[key])
+
+
+def _module(value: IRModule, tokens: Tokens) -> None:
+    tokens.items.append("IRModule")
+    for part in (value.attrs, value.global_infos, value.functions):
+        tokens.add(part)
+
+
+def _array(value: Any, tokens: Tokens) -> None:
+    digest = hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()
+    tokens.items.append(f"array:{value.dtype}:{value.shape}:{digest}")
+
+
+def _plain(value: Any, tokens: Tokens) -> None:
+    """An object compared by its own `==`: its class is all that is known to be stable."""
+    text = str(value) if getattr(value, "is_attribute", False) else ""
+    tokens.items.append(f"{type(value).__name__}:{text}")
+
+
+_WRITERS: dict[type, Writer] = {
+    Var: lambda value, tokens: tokens.variable(value),
+    SizeVar: lambda value, tokens: tokens.variable(value),
+    Op: lambda value, tokens: tokens.items.append(value.name),
+    IRModule: _module,
+    tuple: lambda value, tokens: tokens.sequence(value),
+    list: lambda value, tokens: tokens.sequence(value),
+    type(None): lambda value, tokens: tokens.items.append("None"),
+    bool: lambda value, tokens: tokens.items.append(str(value)),
+    int: lambda value, tokens: tokens.items.append(f"i{value}"),
+    float: lambda value, tokens: tokens.items.append(f"f{value!r}"),
+}
+
+
+def _writer_of(cls: type) -> Writer:
+    """The writer of a class, made when it is first needed."""
+    writer = _WRITERS.get(cls)
+    if writer is None:
+        writer = _WRITERS[cls] = _make_writer(cls)
+    return writer
+
+
+def _make_writer(cls: type) -> Writer:
+    if issubclass(cls, Node):
+        if is_reference(cls):
+            return lambda value, tokens: tokens.reference(value)
+        return _compile(cls, "define")
+    if issubclass(cls, str):
+        return lambda value, tokens: tokens.items.append(f"s{len(value)}:{value}")
+    if issubclass(cls, enum.Enum):
+        return lambda value, tokens: tokens.items.append(f"{cls.__name__}.{value.name}")
+    if issubclass(cls, Mapping):
+        return _mapping
+    if hasattr(cls, "tobytes") and hasattr(cls, "shape"):
+        return _array
+    return _plain
+
+
+_CONTENTS: dict[type, Writer] = {}
+
+
+def _contents_of(cls: type) -> Writer:
+    """How to write the contents of a node that is referred to like a variable."""
+    writer = _CONTENTS.get(cls)
+    if writer is None:
+        writer = _CONTENTS[cls] = _compile(cls, "variable")
+    return writer
+
+
+_TEXT_OF = {"int": "i{}", "DType": "{}", "str": "s{}"}
+"""Formats of fields whose values are written without a look at their class."""
+
+
+def _compile(cls: type, definition: str) -> Writer:
+    """Compile the writer of a node class; `definition` writes the variables it binds."""
+    leading = [cls.__name__]
+    lines: list[str] = []
+    fields = compared_fields(cls)
+    while fields and annotation_of(cls, fields[0].name) in _TEXT_OF:
+        field = fields.pop(0)
+        form = _TEXT_OF[annotation_of(cls, field.name)]
+        leading.append(form.format(f"{{value.{field.name}}}"))
+    lines.append(f"    tokens.items.append(f{':'.join(leading)!r})")
+    for field in fields:
+        source = f"value.{field.name}"
+        if field.role is Role.BINDS:
+            call = f"{'definitions' if field.many else definition}({source})"
+        elif field.role is Role.CHILD and field.many:
+            call = f"sequence({source})"
+        else:
+            call = f"add({source})"
+        lines.append(f"    tokens.{call}")
+    scope: dict[str, Any] = {}
+    source = "\n".join(["def write(value, tokens):", *lines])
+    exec(compile(source, f"<hash {cls.__name__}>", "exec"), scope)
+    return scope["write"]
