@@ -6,6 +6,7 @@ from tilewright.te.extern import extern, extern_primfunc
 from tilewright.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
 from tilewright.te.reducer import comm_reducer, reduce_axis, thread_axis
 from tilewright.te.scan import scan
+from tilewright.te.schedule import Schedule, Stage, create_schedule
 from tilewright.te.tag import TagScope, tag_scope
 from tilewright.te.tensor import Tensor, TensorSlice
 from tilewright.tir.op import *  # noqa: F403

@@ -9,6 +9,7 @@ from tilewright.ir.node import Node
 from tilewright.te.elementwise import same_extent
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.stmt import BufferStore, Stmt
+from tilewright.tir.transform.affine import difference
 
 Points = dict[Buffer, list[tuple[Expr, ...]]]
 
@@ -58,7 +59,5 @@ def _hull(indices: tuple[Expr, ...], extent: Expr) -> Range:
 
 
 def _constant_difference(a: Expr, b: Expr) -> int | None:
-    from tilewright.arith import Analyzer
-
-    difference = Analyzer().simplify(a - b)
-    return difference.value if isinstance(difference, IntImm) else None
+    form = difference(a, b)
+    return form.constant if form.is_constant() else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
@@ -127,17 +127,13 @@ class FunctionBuilder:
             return []
         self.allocate(op)
         if isinstance(op, ComputeOp):
-            return [self.compute(op)]
+            return [self.compute(op, {})]
         if isinstance(op, ExternOp):
             return [extern_block(op, self.buffers, self.unique_name(op.name))]
         assert isinstance(op, ScanOp)
         return scan_loop(op, self)
 
-    def compute(self, op: ComputeOp) -> Stmt:
-        """The loops of a compute operation: one per axis, in order."""
-        return self.plain_nest(op, {})
-
-    def plain_nest(self, op: ComputeOp, bound: dict[IterVar, Var]) -> Stmt:
+    def compute(self, op: ComputeOp, bound: Mapping[IterVar, Var]) -> Stmt:
         """One loop per axis around the blocks of `op`; axes in `bound` have a loop already."""
         axes = (*op.axis, *op.reduce_axis)
         scanned = dict.fromkeys(bound, IterType.ORDERED)

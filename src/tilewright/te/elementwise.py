@@ -8,6 +8,7 @@ from tilewright.error import ShapeError
 from tilewright.ir import arithmetic
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.structural import structural_equal
 from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor, TensorSlice, is_zero_dimensional, shape_text, zero_like
 from tilewright.tir.expr import IterVar
@@ -95,8 +96,6 @@ def same_extent(a: Expr, b: Expr) -> bool:
         return False
     if is_const_int(a) and is_const_int(b):
         return a.value == b.value  # type: ignore[attr-defined]
-    from tilewright.ir.structural import structural_equal
-
     return structural_equal(a, b)
 
 

@@ -80,7 +80,7 @@ def scan_loop(op: ScanOp, builder: FunctionBuilder) -> list[Stmt]:
     dom = op.scan_axis.dom
     assert dom is not None
     step = Var(op.scan_axis.name, op.scan_axis.dtype)
-    nests = [builder.plain_nest(inner, {inner.axis[0]: step}) for inner in body]
+    nests = [builder.compute(inner, {inner.axis[0]: step}) for inner in body]
     return [*copies, For(step, dom.min, dom.extent, ForKind.SERIAL, seq(nests))]
 
 
