@@ -18,7 +18,7 @@ from tilewright.tir import (
     decl_buffer,
     seq,
 )
-from tilewright.tir.transform import flatten_buffers, lower, lower_blocks
+from tilewright.tir.transform import flatten_buffers, lower_blocks
 
 
 def text(expr):
@@ -32,7 +32,7 @@ def text(expr):
 
 def test_tiled_indices_are_multiplied_out_in_their_order():
     order = ["m0", "n0", "k0", "m1", "k1", "n1"]
-    lowered = lower(matmul(1024, 1024, 2048, (16, 8, 8), order))
+    lowered = flatten_buffers(lower_blocks(matmul(1024, 1024, 2048, (16, 8, 8), order)))
     init, load, _ = (text(access.indices[0]) for access in accesses(lowered.body, "C"))
     assert init == "m0 * 16384 + m1_init * 1024 + n0 * 8 + n1_init"
     assert load == "m0 * 16384 + m1 * 1024 + n0 * 8 + n1"
@@ -41,7 +41,7 @@ def test_tiled_indices_are_multiplied_out_in_their_order():
 
 
 def test_one_flat_buffer_for_each_buffer():
-    lowered = lower(matmul(4, 6, 5))
+    lowered = flatten_buffers(lower_blocks(matmul(4, 6, 5)))
     flat = {access.buffer for name in "ABC" for access in accesses(lowered.body, name)}
     assert sorted(int(buffer.shape[0]) for buffer in flat) == [20, 24, 30]
     for buffer in lowered.buffer_map.values():

@@ -1,0 +1,229 @@
+"""Memory of buffers that are dead is used again.
+
+Allocations that surround a sequence of statements are looked at together. Each lives from the
+first statement that mentions it to the last. One that starts after another has ended takes over
+its memory, if scope, element type and size fit. It may even start in the statement in which the
+other one ends, if that statement works in place: each instance reads the old element and then
+writes the new one to the same position, and no other instance touches that position (``D[i] =
+exp(C[i])``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.node import Node
+from tilewright.ir.types import PointerType
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt, While
+from tilewright.tir.substitute import BufferRewriter
+from tilewright.tir.transform.affine import affine, equal_forms
+from tilewright.tir.transform.hoist_init import is_injective
+from tilewright.tir.transform.ranges import Ranges
+
+_SCOPES = ("global", "local")
+"""Scopes in which the end of a statement is the end of its accesses, for every thread."""
+
+
+def storage_rewrite(func: PrimFunc) -> PrimFunc:
+    """`func` with fewer allocations; its buffers must be flat (see `flatten_buffers`)."""
+    body = _Reuse()(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Lifetime(NamedTuple):
+    """The statements, by position, of first and last use of an allocation."""
+
+    first: int
+    last: int
+
+
+class _Slot:
+    """Memory that is kept, and how long it is in use."""
+
+    def __init__(self, allocation: Allocate, last: int, tenant: Allocate) -> None:
+        self.allocation, self.last, self.tenant = allocation, last, tenant
+
+
+class _Reuse(BufferRewriter):
+    """Walks down to the allocations, and renames buffers whose memory moves."""
+
+    def __init__(self) -> None:
+        BufferRewriter.__init__(self)
+        self._moved: dict[Var, Var] = {}
+        self._ranges = Ranges()
+
+    def map_buffer(self, buffer: Buffer) -> Buffer:
+        target = self._moved.get(buffer.data)
+        return buffer if target is None else buffer.replace(data=target, name=target.name)
+
+    def For(self, loop: For) -> Stmt:
+        self._ranges.bind(loop.loop_var, loop.min, loop.extent)
+        return loop.map_children(self)
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        chain: list[Allocate] = []
+        body: Stmt = stmt
+        while isinstance(body, Allocate):
+            chain.append(body)
+            body = body.body
+        statements = body.seq if isinstance(body, SeqStmt) else (body,)
+        if len(chain) > 1 and len(statements) > 1:
+            self._assign(chain, statements)
+        kept = [a for a in chain if a.buffer_var not in self._moved]
+        body = self(body)
+        for allocation in reversed(kept):
+            if body is not allocation.body:
+                allocation = allocation.replace(body=body)
+            body = allocation
+        return body
+
+    def _assign(self, chain: list[Allocate], statements: tuple[Stmt, ...]) -> None:
+        """Decide which allocations of the chain move into the memory of others."""
+        candidates = {a.buffer_var: a for a in chain if _is_plain(a)}
+        lifetimes = _lifetimes(statements, candidates)
+        slots: list[_Slot] = []
+        order = sorted(lifetimes.items(), key=lambda item: item[1].first)
+        for var, (first, last) in order:
+            allocation = candidates[var]
+            free = [s for s in slots if _fits(allocation, s.allocation)]
+            slot = next((s for s in free if s.last < first), None)
+            if slot is None:
+                slot = next(
+                    (
+                        s
+                        for s in free
+                        if s.last == first
+                        and _works_in_place(statements[first], s.tenant, allocation, self._ranges)
+                    ),
+                    None,
+                )
+            if slot is None:
+                slots.append(_Slot(allocation, last, allocation))
+            else:
+                slot.last, slot.tenant = last, allocation
+                self._moved[var] = slot.allocation.buffer_var
+
+
+def _is_plain(allocation: Allocate) -> bool:
+    """Whether nothing but the size distinguishes the allocation."""
+    always = is_const_int(allocation.condition, 1)
+    return always and _scope(allocation) in _SCOPES and not allocation.annotations
+
+
+def _fits(new: Allocate, old: Allocate) -> bool:
+    """Whether the memory of `old` holds what `new` needs."""
+    same_type = new.dtype is old.dtype and _scope(new) == _scope(old)
+    if not same_type or len(new.extents) != len(old.extents):
+        return False
+    return all(
+        a is b
+        or (isinstance(a, IntImm) and isinstance(b, IntImm) and a.value == b.value)
+        or equal_forms(affine(a), affine(b))
+        for a, b in zip(new.extents, old.extents, strict=True)
+    )
+
+
+def _scope(allocation: Allocate) -> str:
+    annotation = allocation.buffer_var.type_annotation
+    return annotation.storage_scope if isinstance(annotation, PointerType) else "global"
+
+
+def _lifetimes(
+    statements: tuple[Stmt, ...], candidates: dict[Var, Allocate]
+) -> dict[Var, _Lifetime]:
+    """For each candidate that only loads and stores mention: when it is in use."""
+    found: dict[Var, _Lifetime] = {}
+    escaped: set[Var] = set()
+    for position, stmt in enumerate(statements):
+        for var, is_access in _mentions(stmt):
+            if var not in candidates:
+                continue
+            if not is_access:
+                escaped.add(var)
+            known = found.get(var)
+            found[var] = _Lifetime(known.first if known else position, position)
+    return {var: lifetime for var, lifetime in found.items() if var not in escaped}
+
+
+def _mentions(root: Node) -> Iterator[tuple[Var, bool]]:
+    """The pointers that are mentioned, and whether by a load or a store of an element."""
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (BufferLoad, BufferStore)):
+            yield node.buffer.data, True
+        elif isinstance(node, Var):
+            yield node, False
+        elif isinstance(node, Call) and node.dtype.is_handle:
+            # The address of an element, which may be used later.
+            for arg in node.args:
+                if isinstance(arg, BufferLoad):
+                    yield arg.buffer.data, False
+        elif isinstance(node, AttrStmt) and isinstance(node.node, (Var, Buffer)):
+            yield node.node if isinstance(node.node, Var) else node.node.data, False
+        stack.extend(node.children())
+
+
+class _Access(NamedTuple):
+    """A load or store, the loops around it, and the store that it is a part of."""
+
+    node: BufferLoad | BufferStore
+    loops: tuple[For, ...]
+    store: BufferStore | None
+
+
+def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) -> bool:
+    """Whether the only store to `new` reads `old` at its own position only, which no other
+    instance touches."""
+    accesses: list[_Access] = []
+    if not _accesses(stmt, {old.buffer_var, new.buffer_var}, (), None, accesses):
+        return False
+    stores = [a for a in accesses if isinstance(a.node, BufferStore)]
+    if len(stores) != 1 or stores[0].node.buffer.data is not new.buffer_var:
+        return False
+    target, loops, _ = stores[0]
+    place = _position(target)
+    for access in accesses:
+        if access.node is target:
+            continue
+        if access.node.buffer.data is new.buffer_var or access.store is not target:
+            return False
+        other = _position(access.node)
+        if place is None or other is None or not equal_forms(affine(place), affine(other)):
+            return False
+    if place is None:
+        return False
+    for loop in loops:
+        ranges.bind(loop.loop_var, loop.min, loop.extent)
+    return is_injective((place,), loops, ranges)
+
+
+def _position(access: BufferLoad | BufferStore) -> Expr | None:
+    """The index of a scalar access without mask."""
+    if access.predicate is not None or len(access.indices) != 1:
+        return None
+    index = access.indices[0]
+    return index if index.dtype.lanes == 1 and access.buffer.dtype.lanes == 1 else None
+
+
+def _accesses(
+    node: Node,
+    pointers: set[Var],
+    loops: tuple[For, ...],
+    store: BufferStore | None,
+    found: list[_Access],
+) -> bool:
+    """Collect the accesses of `pointers`; False if the statement has a form that is not known."""
+    if isinstance(node, While) or (isinstance(node, For) and node.kind is ForKind.THREAD_BINDING):
+        return False
+    if isinstance(node, For):
+        loops = (*loops, node)
+    elif isinstance(node, BufferStore):
+        store = node
+    if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data in pointers:
+        found.append(_Access(node, loops, store))
+    return all(_accesses(child, pointers, loops, store, found) for child in node.children())
