@@ -1,0 +1,1 @@
+"""What a user calls to compile: `tvm.lower` and `tvm.build`."""

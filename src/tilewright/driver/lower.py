@@ -1,0 +1,75 @@
+"""`tvm.lower`: the loops that a schedule or a function becomes, for people to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.te.schedule import Schedule, schedule_to_prim_func
+from tilewright.te.tensor import Tensor
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.pipeline import lower as lower_function
+
+
+def lower(
+    inp: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    simple_mode: bool = False,
+) -> IRModule:
+    """A module of loops over flat buffers.
+
+    Args:
+        inp: a `te.Schedule`, a `PrimFunc`, or a module of them.
+        args: for a schedule, the parameters: tensors and scalar variables. A tensor that is not
+            listed becomes memory inside the function.
+        name: for a schedule, the name of the function.
+        binds: for a schedule, buffers to use for some of the tensors.
+        simple_mode: keep the dimensions of buffers and every index as it is, for reading.
+
+    Raises:
+        ArgumentError: if `args` is missing for a schedule or given for something else, or an input
+            is not among them.
+        LoweringError: for a program that cannot be lowered.
+    """
+    if isinstance(inp, Schedule):
+        if args is None:
+            raise ArgumentError("tvm.lower: `args` must list the parameters of the te.Schedule")
+        func = schedule_to_prim_func(inp, args, name, binds)
+        module = IRModule({GlobalVar(name): func})
+    elif args is not None or binds is not None:
+        raise ArgumentError(
+            f"tvm.lower: `args` and `binds` are for a te.Schedule; a {type(inp).__name__} has its "
+            "own parameters"
+        )
+    else:
+        module = as_module(inp, name)
+    if not simple_mode:
+        return lower_function(module)
+    functions = {
+        var: lower_blocks(func) if isinstance(func, PrimFunc) else func
+        for var, func in module.functions.items()
+    }
+    return IRModule(functions, module.attrs, module.global_infos)
+
+
+def as_module(inp: Any, name: str = "main") -> IRModule:
+    """A module with the function `inp`, or `inp` if it is one.
+
+    A function without a `global_symbol` gets `name`.
+    """
+    if isinstance(inp, IRModule):
+        return inp
+    if not isinstance(inp, PrimFunc):
+        raise ArgumentError(
+            f"expected a te.Schedule, a PrimFunc or an IRModule, got {type(inp).__name__}"
+        )
+    if inp.global_symbol is None:
+        inp = inp.with_attr("global_symbol", name)
+    return IRModule.from_expr(inp)
