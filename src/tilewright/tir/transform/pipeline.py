@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
+from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
+from tilewright.tir.transform.unroll import unroll
+from tilewright.tir.transform.vectorize import vectorize
 
 Pass = Callable[[PrimFunc], PrimFunc]
 FuncOrModule = TypeVar("FuncOrModule", PrimFunc, IRModule)
@@ -51,10 +54,68 @@ LOWERING: tuple[Pass, ...] = (
 
 def lower(func_or_module: FuncOrModule, record: list[PassRecord] | None = None) -> FuncOrModule:
     """The lowered form of a function, or of all `PrimFunc`s of a module."""
+    return _for_each(func_or_module, lambda func: run_passes(func, LOWERING, record))
+
+
+class Registers(Protocol):
+    """What the passes want to know about a target; a `Target` has it."""
+
+    @property
+    def vector_bits(self) -> int:
+        """Width of a vector register."""
+        ...
+
+    @property
+    def vector_registers(self) -> int:
+        """How many there are."""
+        ...
+
+
+class DefaultRegisters(NamedTuple):
+    """A machine with AVX-512."""
+
+    vector_bits: int = 512
+    vector_registers: int = 32
+
+
+def legalization(target: Registers) -> tuple[Pass, ...]:
+    """From the lowered form to what a backend accepts: vectors and registers for `target`."""
+    bits = target.vector_bits
+    return (
+        inline_lets,  # indices are whole sums again, which the rest takes apart
+        named("vectorize", lambda func: vectorize(func, vector_bits=bits)),
+        unroll,  # after vectorize: the copies are vector statements
+    )
+
+
+def named(name: str, function_pass: Pass) -> Pass:
+    """`function_pass` under a name for the records."""
+    function_pass.__name__ = name
+    return function_pass
+
+
+def legalize_for(
+    func_or_module: FuncOrModule,
+    target: Registers | None = None,
+    record: list[PassRecord] | None = None,
+) -> FuncOrModule:
+    """The codegen form, from the lowered form.
+
+    Args:
+        func_or_module: a lowered function, or a module of them.
+        target: what it is for; its `vector_bits` and `vector_registers` count. By default a
+            machine with 32 registers of 512 bits.
+        record: if given, the time and result of each pass are appended.
+    """
+    passes = legalization(target or DefaultRegisters())
+    return _for_each(func_or_module, lambda func: run_passes(func, passes, record))
+
+
+def _for_each(func_or_module: FuncOrModule, transform: Pass) -> FuncOrModule:
     if isinstance(func_or_module, PrimFunc):
-        return run_passes(func_or_module, LOWERING, record)
+        return transform(func_or_module)
     result = func_or_module.clone()
     for name, func in func_or_module.functions.items():
         if isinstance(func, PrimFunc):
-            result.update_func(name, run_passes(func, LOWERING, record))
+            result.update_func(name, transform(func))
     return result

@@ -1,0 +1,202 @@
+"""`Analyzer`: what a pass asks about integer expressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from tilewright.arith.bounds import DATA, IMPURE, PARTIAL, bounds_of, effects_of
+from tilewright.arith.facts import SymbolicRange
+from tilewright.arith.modular import modular_of
+from tilewright.arith.simplify import Simplifier
+from tilewright.arith.simplify.compare import known_at_least
+from tilewright.arith.simplify.scope import assuming
+from tilewright.error import DTypeError
+from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.dtype import INT32, INT64
+from tilewright.ir.expr import And, Call, Expr, IntImm, Let, Or, Var
+from tilewright.ir.node import Node
+
+
+class RangeLike(Protocol):
+    """The integers from `min`, `extent` of them."""
+
+    @property
+    def min(self) -> Expr: ...
+    @property
+    def extent(self) -> Expr: ...
+
+
+class ConstIntBound(NamedTuple):
+    """The smallest and largest value, ``-inf`` or ``inf`` where nothing is known."""
+
+    min_value: int | float
+    max_value: int | float
+
+
+class ModularSet(NamedTuple):
+    """The value is ``base`` plus a multiple of ``coeff``; with coeff 0 it is ``base``."""
+
+    coeff: int
+    base: int
+
+
+class Analyzer:
+    """Simplifies and proves under what is known about variables.
+
+    Results are remembered per node, so asking again about an expression of which a part changed
+    costs only that part. Arithmetic on variables of int32 and int64 is taken not to overflow;
+    `tilewright.arith.bounds` has the details.
+    """
+
+    def __init__(self) -> None:
+        self._simplifier = Simplifier()
+
+    # --- facts ------------------------------------------------------------------------------
+
+    def bind(self, var: Var, value: RangeLike | Expr | int) -> None:
+        """Make known that `var` lies in a range, or stands for an expression.
+
+        A variable that stands for an expression is replaced by it in results, unless the
+        expression reads memory or may fail: then only its bounds are used.
+
+        Args:
+            var: the variable.
+            value: an object with `min` and `extent`, or an expression or number.
+        """
+        if not isinstance(value, Expr) and hasattr(value, "extent"):
+            self.bind_range(var, value.min, value.extent)  # type: ignore[union-attr]
+            return
+        simplifier = self._simplifier
+        expr = simplifier(as_expr(value))
+        if expr.dtype is not var.dtype:
+            raise DTypeError(
+                f"bind: {var.name} has dtype {var.dtype!s}, the value {expr!r} has {expr.dtype!s}"
+            )
+        facts = simplifier.facts
+        if effects_of(facts, expr) & (DATA | PARTIAL | IMPURE):
+            if expr.dtype.is_integral:
+                facts.ranges[var] = bounds_of(facts, expr)
+        else:
+            facts.values[var] = expr
+        facts.forget()
+
+    def bind_range(self, var: Var, minimum: Expr | int, extent: Expr | int) -> None:
+        """Make known that ``minimum <= var < minimum + extent``; the ends may be symbolic."""
+        simplifier = self._simplifier
+        facts = simplifier.facts
+        low = simplifier(as_expr(minimum, var.dtype))
+        size = simplifier(as_expr(extent, var.dtype))
+        last = simplifier(low + size - 1)
+        least, most = bounds_of(facts, low)[0], bounds_of(facts, last)[1]
+        interval = (least, max(least, most))
+        constant = low.__class__ is IntImm and size.__class__ is IntImm
+        known = None if constant else SymbolicRange(low, last, size)
+        if facts.ranges.get(var) == interval and _same_range(facts.symbolic.get(var), known):
+            return
+        stale = var in facts.ranges or var in facts.values or var in facts.unknown
+        facts.ranges[var] = interval
+        facts.symbolic.pop(var, None)
+        if known is not None:
+            facts.symbolic[var] = known
+        if facts.values.pop(var, None) is not None or stale or known is not None:
+            facts.forget()
+
+    @contextmanager
+    def constraint(self, condition: Expr | bool) -> Iterator[None]:
+        """Within the scope, take `condition` to hold.
+
+        Comparisons of integers are used, alone and joined by `And`, but not those that read memory.
+        """
+        with assuming(self._simplifier, self._simplifier(as_expr(condition))):
+            yield
+
+    # --- answers ----------------------------------------------------------------------------
+
+    def simplify(self, expr: Expr | int) -> Expr:
+        """An expression equal to `expr`, as a person would write it; `expr` itself if it is so."""
+        source = as_expr(expr)
+        memo = self._simplifier.facts.simplified
+        found = memo.get(source)
+        if found is None:
+            found = self._simplifier(source)
+            if found is not source and _same(found, source):
+                found = memo[source] = source
+        return found
+
+    def can_prove(self, condition: Expr | bool) -> bool:
+        """Whether `condition` is known to hold; False says nothing about the opposite."""
+        expr = as_expr(condition)
+        if isinstance(expr, And):
+            return self.can_prove(expr.a) and self.can_prove(expr.b)
+        if isinstance(expr, Or) and (self.can_prove(expr.a) or self.can_prove(expr.b)):
+            return True
+        if isinstance(expr, Call) and getattr(expr.op, "name", None) == "tir.likely":
+            return self.can_prove(expr.args[0])
+        found = self._simplifier(expr)
+        return found.__class__ is IntImm and found.value != 0  # type: ignore[attr-defined]
+
+    def can_prove_equal(self, a: Expr | int, b: Expr | int) -> bool:
+        """Whether ``a == b`` is known."""
+        if a is b:
+            return True
+        condition = as_expr(a) == b if isinstance(a, Expr) else as_expr(b) == a
+        return self.can_prove(condition)
+
+    def can_prove_greater_equal(self, expr: Expr | int, bound: int) -> bool:
+        """Whether ``expr >= bound`` is known."""
+        found = self._simplifier(as_expr(expr))
+        return known_at_least(self._simplifier, found, IntImm(found.dtype, bound))
+
+    def can_prove_less(self, expr: Expr | int, bound: int) -> bool:
+        """Whether ``expr < bound`` is known."""
+        found = self._simplifier(as_expr(expr))
+        return known_at_least(self._simplifier, IntImm(found.dtype, bound - 1), found)
+
+    def const_int_bound(self, expr: Expr | int) -> ConstIntBound:
+        """Constants between which `expr` (integer) lies."""
+        found = self._simplifier(as_expr(expr))
+        low, high = bounds_of(self._simplifier.facts, found)
+        dtype = found.dtype.element
+        if dtype is not INT32 and dtype is not INT64:
+            return ConstIntBound(low, high)
+        return ConstIntBound(
+            low if low > dtype.min_int else -math.inf, high if high < dtype.max_int else math.inf
+        )
+
+    def modular_set(self, expr: Expr | int) -> ModularSet:
+        """What is known about the remainder of `expr`, as for alignment."""
+        return ModularSet(*modular_of(self._simplifier.facts, self._simplifier(as_expr(expr))))
+
+
+def _same_range(a: SymbolicRange | None, b: SymbolicRange | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.minimum is b.minimum and a.maximum is b.maximum
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two expressions are the same tree; variables and what is opaque by identity."""
+    if a is b:
+        return True
+    kind = a.__class__
+    if kind is not b.__class__ or isinstance(a, (Var, Let)):
+        return False
+    if kind is IntImm:
+        return a.value == b.value and a.dtype is b.dtype
+    children, others = a.children(), b.children()
+    if not children or len(children) != len(others) or a.dtype is not b.dtype:
+        return False
+    if not _same_plain_fields(a, b):
+        return False
+    return all(_same(x, y) for x, y in zip(children, others, strict=True))
+
+
+def _same_plain_fields(a: Node, b: Node) -> bool:
+    for name in ("op", "buffer", "producer", "lanes", "predicate"):
+        x, y = getattr(a, name, None), getattr(b, name, None)
+        if x is not y and (name != "lanes" or x != y):
+            return False
+    return True

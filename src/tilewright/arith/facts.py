@@ -1,0 +1,79 @@
+"""What is known about the variables of a program: ranges, values, and conditions that hold.
+
+Everything that is derived from them (bounds, remainders, effects) is remembered per node, and per
+constraint scope: entering a scope starts new tables and leaving it brings the old ones back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tilewright.ir.expr import Expr
+
+Interval = tuple[int, int]
+
+UNBOUNDED = 1 << 100
+"""Stands for infinity: beyond every value of every dtype, yet ordinary arithmetic works on it."""
+
+EVERYTHING: Interval = (-UNBOUNDED, UNBOUNDED)
+
+
+class SymbolicRange(NamedTuple):
+    """``minimum <= variable <= maximum``, in terms of variables that are bound further out."""
+
+    minimum: Expr
+    maximum: Expr
+    extent: Expr
+
+
+FormKey = frozenset[tuple[Expr, int]]
+"""The terms of a linear form without its constant: the identity of the form in a table."""
+
+
+class Facts:
+    """Ranges and values of variables, and the constraints of the scopes that are open.
+
+    Attributes:
+        ranges: constant bounds of variables.
+        symbolic: ranges of variables whose ends are not constant.
+        values: expressions that variables stand for.
+        forms: bounds of linear forms, from constraints.
+        remainders: ``(divisor, remainder)`` of expressions, from constraints.
+        bounds_memo: bounds of nodes, as far as computed under the present constraints.
+        effects_memo: effects of nodes.
+        modular_memo: remainders of nodes.
+        simplified: nodes and their simplified forms.
+        unknown: variables that were looked up without success; learning about one of them makes
+            the tables worth computing again.
+    """
+
+    __slots__ = (
+        "bounds_memo", "effects_memo", "forms", "modular_memo", "ranges", "remainders",
+        "simplified", "symbolic", "unknown", "values",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.ranges: dict[Expr, Interval] = {}
+        self.symbolic: dict[Expr, SymbolicRange] = {}
+        self.values: dict[Expr, Expr] = {}
+        self.forms: dict[FormKey, Interval] = {}
+        self.remainders: dict[Expr, Interval] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop everything that was derived; the facts themselves stay."""
+        self.bounds_memo: dict[Expr, Interval] = {}
+        self.effects_memo: dict[Expr, int] = {}
+        self.modular_memo: dict[Expr, Interval] = {}
+        self.simplified: dict[Expr, Expr] = {}
+        self.unknown: set[Expr] = set()
+
+    def inner(self) -> Facts:
+        """A copy to which a scope can add its constraints."""
+        copy = Facts()
+        copy.ranges = dict(self.ranges)
+        copy.symbolic = dict(self.symbolic)
+        copy.values = dict(self.values)
+        copy.forms = dict(self.forms)
+        copy.remainders = dict(self.remainders)
+        return copy

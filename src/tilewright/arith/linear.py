@@ -1,0 +1,117 @@
+"""Linear normal form: an integer expression as ``sum(coefficient * term) + constant``.
+
+A term is a variable or any expression that is not itself a sum or a multiple. Terms keep the order
+in which they were written, so that an expression that is rebuilt reads as a person wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.expr import Add, Expr, IntImm, Mul, SizeVar, Sub, Var
+from tilewright.ir.node import Node
+
+Terms = dict[Expr, int]
+
+LINEAR_NODES = frozenset({Add, Sub, Mul, IntImm})
+
+
+def keep(expr: Expr) -> Expr:
+    """The expression itself: for `collect`, when terms need no further treatment."""
+    return expr
+
+
+def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr] = keep) -> int:
+    """Add ``scale * expr`` to `terms` and return its constant part.
+
+    Args:
+        expr: an expression of scalar integers.
+        scale: its multiple.
+        terms: the coefficients so far, by identity of the term; a term may end up with 0.
+        opaque: called on what is no sum, multiple, variable or constant; if it returns a sum or
+            a multiple, that is taken apart too.
+    """
+    kind = expr.__class__
+    if kind is Var or kind is SizeVar:
+        terms[expr] = terms.get(expr, 0) + scale
+        return 0
+    if kind is IntImm:
+        return scale * expr.value  # type: ignore[attr-defined]
+    if kind is Add:
+        left = collect(expr.a, scale, terms, opaque)  # type: ignore[attr-defined]
+        return left + collect(expr.b, scale, terms, opaque)  # type: ignore[attr-defined]
+    if kind is Sub:
+        left = collect(expr.a, scale, terms, opaque)  # type: ignore[attr-defined]
+        return left + collect(expr.b, -scale, terms, opaque)  # type: ignore[attr-defined]
+    if kind is Mul:
+        a, b = expr.a, expr.b  # type: ignore[attr-defined]
+        if b.__class__ is IntImm:
+            return collect(a, scale * b.value, terms, opaque)
+        if a.__class__ is IntImm:
+            return collect(b, scale * a.value, terms, opaque)
+    known = opaque(expr)
+    if known is not expr and known.__class__ in LINEAR_NODES:
+        return collect(known, scale, terms)
+    terms[known] = terms.get(known, 0) + scale
+    return 0
+
+
+def linear_form(expr: Expr) -> tuple[Terms, int]:
+    """The terms of `expr` with their coefficients, and the constant; no coefficient is 0."""
+    terms: Terms = {}
+    constant = collect(expr, 1, terms)
+    return {term: factor for term, factor in terms.items() if factor}, constant
+
+
+def mentions(expr: Node, variables: Iterable[Expr]) -> bool:
+    """Whether `expr` contains one of `variables`."""
+    wanted = set(variables)
+    stack: list[Node] = [expr]
+    while stack:
+        node = stack.pop()
+        if node in wanted:
+            return True
+        stack.extend(node.children())
+    return False
+
+
+def detect_linear_equation(expr: object, variables: Iterable[Var]) -> list[Expr] | None:
+    """The coefficients of `expr` as a linear function of `variables`.
+
+    Args:
+        expr: an integer expression.
+        variables: the variables, in the order of the result.
+
+    Returns:
+        One coefficient per variable, then the rest, which mentions none of them:
+        ``expr == sum(coefficient * variable) + rest``. Coefficients may be symbolic. None if the
+        expression is not linear in the variables.
+    """
+    wanted = list(variables)
+    source = as_expr(expr)
+    dtype = source.dtype
+    if not dtype.is_integral or dtype.lanes != 1:
+        return None
+    coefficients: dict[Expr, Expr] = dict.fromkeys(wanted, IntImm(dtype, 0))
+    rest = _split(source, IntImm(dtype, 1), coefficients)
+    return None if rest is None else [*(coefficients[v] for v in wanted), rest]
+
+
+def _split(expr: Expr, scale: Expr, coefficients: dict[Expr, Expr]) -> Expr | None:
+    """Add ``scale * expr`` to `coefficients`; the part without them, None if impossible."""
+    if expr in coefficients:
+        coefficients[expr] = coefficients[expr] + scale
+        return IntImm(expr.dtype, 0)
+    if not mentions(expr, coefficients):
+        return expr * scale
+    if isinstance(expr, (Add, Sub)):
+        left = _split(expr.a, scale, coefficients)
+        right = _split(expr.b, scale if isinstance(expr, Add) else scale * -1, coefficients)
+        return None if left is None or right is None else left + right
+    if isinstance(expr, Mul):
+        if not mentions(expr.b, coefficients):
+            return _split(expr.a, expr.b * scale, coefficients)
+        if not mentions(expr.a, coefficients):
+            return _split(expr.b, expr.a * scale, coefficients)
+    return None

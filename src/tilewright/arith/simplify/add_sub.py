@@ -1,0 +1,199 @@
+"""Sums and differences of integers: the linear normal form, and what terms make up together.
+
+`RECOMBINE` holds the identities that put a number together again from its quotient and remainder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.arith.linear import Terms, collect
+from tilewright.arith.simplify.expand import cancel_products
+from tilewright.arith.simplify.rules import SumRule, SumRuleTable
+from tilewright.arith.simplify.simplifier import Simplifier
+from tilewright.arith.simplify.vector import simplify_vector
+from tilewright.ir.arithmetic import fold_constants
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Add, Expr, FloatImm, FloorDiv, FloorMod, IntImm, Mul, Sub
+
+RECOMBINE = [
+    SumRule("x // c1", "c1", "x % c1", "x", "c1 != 0"),
+    SumRule("x // c1 % c2", "c1", "x % c1", "x % (c1 * c2)", "c1 > 0 and c2 > 0"),
+    SumRule("x // c1", "c3", "x // c2 % c3", "x // c2", "c2 > 0 and c3 > 0 and c1 == c2 * c3"),
+    SumRule("x // c1", "c1 // c2", "x % c1 // c2", "x // c2", "c1 > 0 and c2 > 0 and c1 % c2 == 0"),
+    SumRule("x % c1 // c2", "c2", "x % c2", "x % c1", "c1 > 0 and c2 > 0 and c1 % c2 == 0"),
+]
+_RECOMBINE = SumRuleTable(RECOMBINE)
+
+
+def simplify_sum(s: Simplifier, expr: Any) -> Expr:
+    """An `Add`, `Sub` or `Mul` node."""
+    dtype: DType = expr.dtype
+    if dtype.lanes != 1 or not (dtype.is_int or dtype.is_uint):
+        return combine(s, expr.__class__, s(expr.a), s(expr.b))
+    terms: Terms = {}
+    constant = collect(expr, 1, terms, s)
+    if s.facts.values:
+        constant += _replace_variables(s, terms)
+    result = sum_of(s, terms, constant, dtype)
+    if result is None:
+        return _as_written(s, expr)
+    return result
+
+
+def combine(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr:
+    """``kind(a, b)`` of simplified operands, for `Add`, `Sub` and `Mul` of numbers."""
+    dtype = a.dtype
+    if not dtype.is_integral or dtype.is_bool:
+        return _combine_floats(s, kind, a, b)
+    if dtype.lanes != 1:
+        return simplify_vector(s, kind, a, b)
+    terms: Terms = {}
+    constant = collect(kind(a, b), 1, terms, lambda e: s(e) if e.__class__ is Mul else e)
+    result = sum_of(s, terms, constant, dtype)
+    return s.make(kind, a, b) if result is None else result
+
+
+def _as_written(s: Simplifier, expr: Any) -> Expr:
+    """`expr` with its operands simplified, and nothing taken together."""
+    return s.make(expr.__class__, s(expr.a), s(expr.b))
+
+
+def _replace_variables(s: Simplifier, terms: Terms) -> int:
+    """Put in what variables stand for; returns what that adds to the constant."""
+    constant = 0
+    for term in list(terms):
+        value = s.facts.values.get(term)
+        if value is not None:
+            constant += collect(s(value), terms.pop(term), terms)
+    return constant
+
+
+def sum_of(s: Simplifier, terms: Terms, constant: int, dtype: DType) -> Expr | None:
+    """The simplified sum; None if its terms must stay as they are written.
+
+    That is so if they have effects, if taking them together would remove an evaluation that may
+    fail, or if a coefficient leaves the dtype.
+    """
+    divisions = products = False
+    for term in terms:
+        kind = term.__class__
+        if kind is FloorDiv or kind is FloorMod:
+            divisions = True
+        elif kind is Mul:
+            products = True
+    if not s.pure(terms):
+        return None
+    if len(terms) > 1:
+        if divisions:
+            constant += _recombine(s, terms)
+        if products:
+            constant += _recombine_products(s, terms)
+            constant += cancel_products(s, terms)
+    for term, factor in terms.items():
+        if factor == 0 and not s.total(term):
+            return None
+    if dtype.is_uint:
+        terms = {term: _signed(factor, dtype) for term, factor in terms.items()}
+        constant = constant % (dtype.max_int + 1)
+    elif not _representable(terms, constant, dtype):
+        return None
+    return s.sum({t: f for t, f in terms.items() if f}, constant, dtype)
+
+
+def _signed(factor: int, dtype: DType) -> int:
+    factor %= dtype.max_int + 1
+    return factor if factor <= dtype.max_int // 2 else factor - dtype.max_int - 1
+
+
+def _representable(terms: Terms, constant: int, dtype: DType) -> bool:
+    least, most = dtype.min_int, dtype.max_int
+    if not least <= constant <= most:
+        return False
+    return all(least <= factor <= most for factor in terms.values())
+
+
+def _recombine(s: Simplifier, terms: Terms) -> int:
+    """Apply `RECOMBINE` to the terms as often as possible; returns the change of the constant."""
+    constant = 0
+    changed = True
+    while changed:
+        changed = False
+        parts = [t for t in terms if t.__class__ is FloorDiv or t.__class__ is FloorMod]
+        for second in parts:
+            for first in parts:
+                other = terms[second]
+                if first is second or other == 0:
+                    continue
+                found = _RECOMBINE.apply(s, first, second, terms[first], other)
+                if found is None:
+                    continue
+                constant += replace_terms(terms, (first, second), found, other)
+                changed = True
+                break
+            if changed:
+                break
+    return constant
+
+
+def replace_terms(terms: Terms, old: tuple[Expr, ...], found: Expr, factor: int) -> int:
+    """Replace the terms `old` by ``factor * found``, at the place of the first of them.
+
+    Returns what that adds to the constant.
+    """
+    rest, gone = dict(terms), set(old)
+    terms.clear()
+    constant = 0
+    placed = False
+    for term, value in rest.items():
+        if term not in gone:
+            terms[term] = terms.get(term, 0) + value
+        elif not placed:
+            constant = collect(found, factor, terms)
+            placed = True
+    return constant
+
+
+def _recombine_products(s: Simplifier, terms: Terms) -> int:
+    """``x // y * y + x % y`` becomes ``x`` for a divisor that is not constant.
+
+    The quotient's term is a product of the factors of ``x // y`` and of ``y``. Both sides divide by
+    ``y``, so ``y`` must be known to be different from 0.
+    """
+    constant = 0
+    for second in [t for t in terms if t.__class__ is FloorMod]:
+        x, y = second.a, second.b  # type: ignore[attr-defined]
+        if second not in terms or y.__class__ is IntImm:
+            continue
+        quotient = s.make(FloorDiv, x, y)
+        first = s.product((quotient, *s.factors.get(y, (y,))))
+        if terms.get(first) == terms[second] != 0 and s.nonzero(y, x):
+            constant += replace_terms(terms, (first, second), x, terms[second])
+    return constant
+
+
+def _combine_floats(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr:
+    """Floats: only what is exact for NaN, infinities and signed zeros."""
+    folded = fold_constants(kind, a, b)
+    if folded is not None:
+        return s.intern(folded)
+    if kind is Sub and is_positive_zero(b):
+        return a
+    if kind is Mul:
+        if b.__class__ is FloatImm and b.value == 1.0:  # type: ignore[attr-defined]
+            return a
+        if a.__class__ is FloatImm and a.value == 1.0:  # type: ignore[attr-defined]
+            return b
+    if a.dtype.lanes != 1:
+        return simplify_vector(s, kind, a, b)
+    return s.make(kind, a, b)
+
+
+def is_positive_zero(expr: Expr) -> bool:
+    """Whether `expr` is the float constant 0.0, and not -0.0."""
+    return expr.__class__ is FloatImm and str(expr.value) == "0.0"  # type: ignore[attr-defined]
+
+
+for _kind in (Add, Sub):
+    Simplifier.handlers[_kind] = simplify_sum
+    Simplifier.constructors[_kind] = lambda s, a, b, _kind=_kind: combine(s, _kind, a, b)

@@ -1,0 +1,166 @@
+"""Quotients rounded down: what divides evenly leaves the division, what is too small vanishes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.arith.bounds import linear_bounds
+from tilewright.arith.linear import Terms
+from tilewright.arith.modular import multiple_of
+from tilewright.arith.simplify.simplifier import Simplifier
+from tilewright.arith.simplify.symbolic import split_by_divisor, within
+from tilewright.arith.simplify.vector import simplify_vector
+from tilewright.ir.arithmetic import fold_constants
+from tilewright.ir.expr import Expr, FloorDiv, IntImm
+
+
+def simplify_floordiv(s: Simplifier, expr: Any) -> Expr:
+    """A `FloorDiv` node."""
+    return floordiv(s, s(expr.a), s(expr.b))
+
+
+def floordiv(s: Simplifier, a: Expr, b: Expr) -> Expr:
+    """``a // b`` of simplified operands."""
+    dtype = a.dtype
+    if dtype.lanes != 1 or not (dtype.is_int or dtype.is_uint):
+        return simplify_vector(s, FloorDiv, a, b)
+    folded = fold_constants(FloorDiv, a, b)
+    if folded is not None:
+        return s(folded)
+    if b.__class__ is not IntImm:
+        return _by_symbol(s, a, b)
+    divisor: int = b.value  # type: ignore[attr-defined]
+    if divisor == 1:
+        return a
+    if divisor > 1:
+        found = by_constant(s, a, divisor)
+        if found is not None:
+            return found
+    return s.make(FloorDiv, a, b)
+
+
+def take_multiples(terms: Terms, constant: int, divisor: int) -> tuple[Terms, int, Terms, int]:
+    """``terms + constant`` as ``divisor * (quotient + q) + (rest + r)``.
+
+    The constant is split only if nothing else remains, so that no division is made larger.
+    """
+    quotient: Terms = {}
+    rest: Terms = {}
+    for term, factor in terms.items():
+        if factor % divisor == 0:
+            quotient[term] = factor // divisor
+        else:
+            rest[term] = factor
+    if rest:
+        return quotient, 0, rest, constant
+    return quotient, constant // divisor, rest, constant % divisor
+
+
+def low_part(s: Simplifier, terms: Terms, constant: int, divisor: int) -> tuple[int, Terms, Terms]:
+    """A digit position `g` of ``terms + constant``, with the terms above and below it.
+
+    `g` divides `divisor` and every upper term, and ``lower + constant % g`` is in ``[0, g)``. The
+    largest such `g` is chosen; it is 1 if there is none.
+    """
+    multiples = {term: multiple_of(s.facts, term, factor) for term, factor in terms.items()}
+    candidates = {_gcd(multiple, divisor) for multiple in multiples.values()} - {1}
+    for g in sorted(candidates, reverse=True):
+        below = {term: f for term, f in terms.items() if multiples[term] % g}
+        low, high = linear_bounds(s.facts, below, constant % g)
+        if low >= 0 and high < g:
+            return g, {t: f for t, f in terms.items() if t not in below}, below
+    return 1, terms, {}
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
+    """``a // divisor`` for a divisor above 1, or None if nothing applies."""
+    dtype = a.dtype
+    terms, constant = s.terms_of(a)
+    if not s.exact_form(terms, constant, dtype):
+        return None
+    quotient, whole, rest, constant = take_multiples(terms, constant, divisor)
+    if not s.exact_form(rest, constant, dtype):
+        return None
+    changed = bool(quotient) or not rest
+    while rest:
+        low, high = linear_bounds(s.facts, rest, constant)
+        if low // divisor == high // divisor and all(map(s.total, rest)):
+            rest, whole, changed = {}, low // divisor, True
+            break
+        g, upper, below = low_part(s, rest, constant, divisor)
+        if g == 1 or not all(map(s.total, below)):
+            break
+        if not all(factor % g == 0 for factor in upper.values()):
+            changed |= bool(below)
+            rest, constant = upper, constant - constant % g
+            break
+        rest = {term: factor // g for term, factor in upper.items()}
+        constant, divisor, changed = constant // g, divisor // g, True
+        if divisor == 1:
+            quotient = _merged(quotient, rest)
+            whole, rest = constant, {}
+    if rest:
+        nested = _nested(s, rest, constant, divisor, dtype)
+        if nested is None:
+            if not changed:
+                return None
+            nested = s.make(FloorDiv, s.sum(rest, constant, dtype), s.constant(divisor, dtype))
+        inner, whole = s.terms_of(nested)
+        quotient = _merged(quotient, inner)
+    return s.sum(quotient, whole, dtype)
+
+
+def _merged(quotient: Terms, other: Terms) -> Terms:
+    merged = dict(quotient)
+    for term, factor in other.items():
+        merged[term] = merged.get(term, 0) + factor
+    return {term: factor for term, factor in merged.items() if factor}
+
+
+def _nested(s: Simplifier, terms: Terms, constant: int, divisor: int, dtype: Any) -> Expr | None:
+    """``(x // c + constant) // divisor`` is ``(x + constant * c) // (c * divisor)``."""
+    if len(terms) != 1:
+        return None
+    ((term, factor),) = terms.items()
+    if factor != 1 or term.__class__ is not FloorDiv or term.b.__class__ is not IntImm:  # type: ignore[attr-defined]
+        return None
+    inner: int = term.b.value  # type: ignore[attr-defined]
+    if inner <= 0 or inner * divisor > dtype.max_int:
+        return None
+    shifted, offset = s.terms_of(term.a)  # type: ignore[attr-defined]
+    offset += constant * inner
+    if not dtype.min_int <= offset <= dtype.max_int:
+        return None
+    if constant and not s.exact_form(shifted, offset, dtype):
+        return None
+    dividend = s.sum(shifted, offset, dtype)
+    return floordiv(s, dividend, s.constant(inner * divisor, dtype))
+
+
+def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
+    """Division by what is not constant: multiples of it leave, and a smaller rest vanishes."""
+    unchanged = s.make(FloorDiv, a, b)
+    if not s.nonzero(b, a):
+        return unchanged
+    terms, constant = s.terms_of(a)
+    split = split_by_divisor(s, terms, constant, b)
+    if split is None:
+        return unchanged
+    quotient, whole, rest, constant = split
+    remainder = s.sum(rest, constant, a.dtype)
+    if within(s, remainder, b) and all(map(s.total, rest)):
+        return s.sum(quotient, whole, a.dtype)
+    if not quotient and not whole:
+        return unchanged
+    inner = s.make(FloorDiv, remainder, b)
+    return s.sum(_merged(quotient, {inner: 1}), whole, a.dtype)
+
+
+Simplifier.handlers[FloorDiv] = simplify_floordiv
+Simplifier.constructors[FloorDiv] = floordiv

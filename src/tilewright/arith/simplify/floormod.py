@@ -1,0 +1,149 @@
+"""Remainders of division rounded down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.arith.bounds import linear_bounds
+from tilewright.arith.linear import Terms, collect
+from tilewright.arith.modular import modular_of
+from tilewright.arith.simplify.floordiv import low_part
+from tilewright.arith.simplify.simplifier import Simplifier
+from tilewright.arith.simplify.symbolic import split_by_divisor, within
+from tilewright.arith.simplify.vector import simplify_vector
+from tilewright.ir.arithmetic import fold_constants
+from tilewright.ir.expr import Expr, FloorMod, IntImm
+
+
+def simplify_floormod(s: Simplifier, expr: Any) -> Expr:
+    """A `FloorMod` node."""
+    return floormod(s, s(expr.a), s(expr.b))
+
+
+def floormod(s: Simplifier, a: Expr, b: Expr) -> Expr:
+    """``a % b`` of simplified operands."""
+    dtype = a.dtype
+    if dtype.lanes != 1 or not (dtype.is_int or dtype.is_uint):
+        return simplify_vector(s, FloorMod, a, b)
+    folded = fold_constants(FloorMod, a, b)
+    if folded is not None:
+        return s(folded)
+    if b.__class__ is not IntImm:
+        return _by_symbol(s, a, b)
+    divisor: int = b.value  # type: ignore[attr-defined]
+    if divisor == 1 and s.total(a):
+        return s.constant(0, dtype)
+    if divisor > 1:
+        found = by_constant(s, a, divisor)
+        if found is not None:
+            return found
+    return s.make(FloorMod, a, b)
+
+
+def _reduced(s: Simplifier, terms: Terms, constant: int, divisor: int) -> tuple[Terms, int, bool]:
+    """The terms modulo `divisor`; whether something changed.
+
+    A term ``x % c`` whose multiple by ``c`` is a multiple of the divisor is as good as ``x``.
+    """
+    rest: Terms = {}
+    changed = False
+    for term, factor in terms.items():
+        if factor % divisor == 0:
+            changed = True
+            continue
+        inner = _modulus(term)
+        if inner and factor * inner % divisor == 0 and s.exact(term.a):  # type: ignore[attr-defined]
+            constant += collect(term.a, factor, rest)  # type: ignore[attr-defined]
+            changed = True
+        else:
+            small = factor % divisor if factor > 0 else -(-factor % divisor)
+            changed |= small != factor
+            rest[term] = rest.get(term, 0) + small
+    changed |= not 0 <= constant < divisor
+    return rest, constant % divisor, changed
+
+
+def _modulus(term: Any) -> int:
+    """``c`` of a term ``x % c`` with a positive constant, else 0."""
+    if term.__class__ is FloorMod and term.b.__class__ is IntImm and term.b.value > 0:
+        return term.b.value
+    return 0
+
+
+def by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
+    """``a % divisor`` for a divisor above 1, or None if nothing applies."""
+    dtype = a.dtype
+    coeff, base = modular_of(s.facts, a) if s.facts.remainders else (1, 0)
+    if coeff % divisor == 0 and s.total(a):
+        return s.constant(base % divisor, dtype)
+    terms, constant = s.terms_of(a)
+    if not s.exact_form(terms, constant, dtype):
+        return None
+    changed = False
+    while True:
+        rest, reduced, again = _reduced(s, terms, constant, divisor)
+        if not again:
+            break
+        dropped = [t for t in (*terms, *rest) if not rest.get(t) and not _modulus(t)]
+        if not all(map(s.total, dropped)):
+            return None
+        rest = {term: factor for term, factor in rest.items() if factor}
+        if not s.exact_form(rest, reduced, dtype):
+            break
+        terms, constant, changed = rest, reduced, True
+    low, high = linear_bounds(s.facts, terms, constant)
+    if low // divisor == high // divisor:
+        return s.sum(terms, constant - low // divisor * divisor, dtype)
+    g, upper, below = low_part(s, terms, constant, divisor)
+    if g > 1 and upper:
+        if all(factor % g == 0 for factor in upper.values()):
+            return _split_at(s, upper, below, constant, g, divisor, dtype)
+        if below:
+            return _without_low(s, upper, below, constant, g, divisor, dtype)
+    if not changed:
+        return None
+    return s.make(FloorMod, s.sum(terms, constant, dtype), s.constant(divisor, dtype))
+
+
+def _without_low(
+    s: Simplifier, upper: Terms, below: Terms, constant: int, g: int, divisor: int, dtype: Any
+) -> Expr:
+    """``(upper + below) % divisor`` as ``upper % divisor + below``."""
+    low = constant % g
+    high = s.make(FloorMod, s.sum(upper, constant - low, dtype), s.constant(divisor, dtype))
+    return s.sum({high: 1} | below, low, dtype)
+
+
+def _split_at(
+    s: Simplifier, upper: Terms, below: Terms, constant: int, g: int, divisor: int, dtype: Any
+) -> Expr:
+    """``(upper + below) % divisor`` as ``upper // g % (divisor // g) * g + below``."""
+    high = s.sum({term: factor // g for term, factor in upper.items()}, constant // g, dtype)
+    digit = floormod(s, high, s.constant(divisor // g, dtype))
+    terms: Terms = {}
+    rest = collect(digit, g, terms)
+    for term, factor in below.items():
+        terms[term] = terms.get(term, 0) + factor
+    return s.sum({t: f for t, f in terms.items() if f}, rest + constant % g, dtype)
+
+
+def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
+    """Modulo what is not constant: multiples of it leave, and a smaller rest is the result."""
+    unchanged = s.make(FloorMod, a, b)
+    if not s.nonzero(b, a):
+        return unchanged
+    terms, constant = s.terms_of(a)
+    split = split_by_divisor(s, terms, constant, b)
+    if split is None:
+        return unchanged
+    quotient, _, rest, constant = split
+    if not all(map(s.total, quotient)):
+        return unchanged
+    remainder = s.sum(rest, constant, a.dtype)
+    if within(s, remainder, b):
+        return remainder
+    return s.make(FloorMod, remainder, b)
+
+
+Simplifier.handlers[FloorMod] = simplify_floormod
+Simplifier.constructors[FloorMod] = floormod

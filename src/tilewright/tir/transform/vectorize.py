@@ -1,0 +1,244 @@
+"""Loops that the schedule vectorises become vector statements.
+
+The lanes of a loop are cut into pieces of the machine's vector width (and a rest in powers of two),
+so that a loop of 48 iterations over float32 is three statements of 16 lanes. Branches that depend
+on the lane become masks.
+
+A loop that cannot run as lanes without changing the result (an iteration needs what an earlier one
+stores, or the body calls something that has no vector form) runs as a plain loop, and so does a
+loop whose extent is not known; `vectorize_inner_loops` takes care of the latter.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tilewright.ir import arithmetic
+from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.dtype import BOOL
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    seq,
+)
+from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.allocations import element_count
+from tilewright.tir.transform.dependences import carried_dependence, loop_body
+from tilewright.tir.transform.iteration import Iteration
+from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadcast
+from tilewright.tir.transform.ranges import conjuncts, without_likely
+
+DEFAULT_VECTOR_BITS = 512
+
+
+def vectorize(func: PrimFunc, *, vector_bits: int = DEFAULT_VECTOR_BITS) -> PrimFunc:
+    """`func` without loops of kind VECTORIZED.
+
+    Args:
+        func: a function over flat buffers.
+        vector_bits: width of the target's vector registers.
+    """
+    body = _Vectorize(vector_bits)(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Vectorize(Rewriter):
+    def __init__(self, vector_bits: int) -> None:
+        self._vector_bits = vector_bits
+
+    def For(self, stmt: For) -> Stmt:
+        loop = stmt.map_children(self)
+        if loop.kind is not ForKind.VECTORIZED:
+            return loop
+        serial = loop.replace(kind=ForKind.SERIAL)
+        if not isinstance(loop.extent, IntImm):
+            return serial
+        lanes = loop.extent.value
+        if lanes <= 1:
+            return serial
+        try:
+            return as_lanes(loop, lanes, native_lanes(loop.body, self._vector_bits))
+        except NotVectorizable:
+            return serial
+
+
+def native_lanes(body: Stmt, vector_bits: int) -> int:
+    """How many lanes fill a register with the widest elements that `body` loads or stores."""
+    bits = 8
+    for node in walk(body):
+        if isinstance(node, (BufferLoad, BufferStore)):
+            bits = max(bits, node.buffer.dtype.bits)
+    return max(vector_bits // bits, 1)
+
+
+def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
+    """The body of `loop` for `lanes` iterations at once, in pieces of at most `width` lanes.
+
+    Raises:
+        NotVectorizable: if the iterations depend on each other, or for a body without vector form.
+    """
+    body = loop_body(loop.body)
+    blocked = carried_dependence(loop.loop_var, body, lanes)
+    if blocked is not None:
+        name = blocked[0].data.name
+        raise NotVectorizable(f"iterations depend on each other through {name}")
+    pieces = []
+    start = 0
+    while start < lanes:
+        size = min(width, 1 << ((lanes - start).bit_length() - 1))
+        pieces.append(Piece(as_expr(loop.min + start), size))
+        start += size
+    return LaneStatements(loop.loop_var, tuple(pieces), body.private).statement(loop.body)
+
+
+class Piece(NamedTuple):
+    """Neighbouring iterations that run as the lanes of one vector."""
+
+    base: Expr
+    lanes: int
+
+
+class LaneStatements:
+    """Rewrites the statements of one iteration to those of several pieces of iterations."""
+
+    def __init__(self, var: Var, pieces: tuple[Piece, ...], private: frozenset[Var]) -> None:
+        if private and len(pieces) > 1:
+            raise NotVectorizable("it allocates memory, and has more lanes than a vector")
+        self._var, self._pieces, self._private = var, pieces, private
+        self._lets: list[dict[Var, Expr]] = [{} for _ in pieces]
+        self._varying = {var}
+        self._conditions: list[Expr] = []
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        """`stmt` for all pieces."""
+        method = getattr(self, f"_{type(stmt).__name__.lower()}", None)
+        if method is None:
+            raise NotVectorizable(f"a {type(stmt).__name__} has no vector form")
+        return method(stmt)
+
+    def _depends(self, node: Node) -> bool:
+        return any(var in self._varying for var in variables_of(node))
+
+    def _lanes(self, number: int) -> LaneRewriter:
+        piece = self._pieces[number]
+        lanes = LaneRewriter(self._var, piece.base, piece.lanes, self._lets[number], self._private)
+        for condition in self._conditions:
+            lanes = lanes.under(lanes(condition))
+        return lanes
+
+    def _seqstmt(self, stmt: SeqStmt) -> Stmt:
+        return seq(*map(self.statement, stmt.seq))
+
+    def _bufferstore(self, store: BufferStore) -> Stmt:
+        stores = []
+        for number, piece in enumerate(self._pieces):
+            if piece.lanes == 1:
+                stores.append(self._scalar_store(store, number))
+            else:
+                stores.append(self._store(store, self._lanes(number)))
+        return seq(*stores)
+
+    def _scalar(self, number: int) -> Iteration:
+        return Iteration({self._var: self._pieces[number].base, **self._lets[number]})
+
+    def _scalar_store(self, store: BufferStore, number: int) -> Stmt:
+        iteration = self._scalar(number)
+        result = iteration(store)
+        for condition in self._conditions:
+            result = IfThenElse(iteration(condition), result)
+        return result
+
+    def _store(self, store: BufferStore, lanes: LaneRewriter) -> Stmt:
+        if store.predicate is not None:
+            raise NotVectorizable("it stores vectors already")
+        if store.buffer.dtype.lanes > 1:
+            raise NotVectorizable(f"{store.buffer.name} has vectors as elements")
+        index = lanes.index(store.buffer.data, store.indices[0])
+        value = lanes(store.value)
+        if index.dtype.lanes == 1:
+            if value.dtype.lanes > 1 or lanes.mask is not None:
+                raise NotVectorizable(f"all iterations store to one element of {store.buffer.name}")
+            return store.replace(value=value, indices=(index,))
+        value = broadcast(value, index.dtype.lanes)
+        return store.replace(value=value, indices=(index,), predicate=lanes.mask)
+
+    def _ifthenelse(self, stmt: IfThenElse) -> Stmt:
+        if not self._depends(stmt.condition):
+            other = None if stmt.else_case is None else self.statement(stmt.else_case)
+            return stmt.replace(then_case=self.statement(stmt.then_case), else_case=other)
+        fixed: Expr = const(True, BOOL)
+        varying: Expr = const(True, BOOL)
+        for part in conjuncts(stmt.condition):
+            if self._depends(part) or stmt.else_case is not None:
+                varying = arithmetic.logical_and(varying, without_likely(part))
+            else:
+                # Stays a branch: it may protect what does not depend on the lane.
+                fixed = arithmetic.logical_and(fixed, part)
+        result = self._where(varying, stmt.then_case)
+        if stmt.else_case is not None:
+            result = seq(result, self._where(arithmetic.logical_not(varying), stmt.else_case))
+        return result if isinstance(fixed, IntImm) else IfThenElse(fixed, result)
+
+    def _where(self, condition: Expr, stmt: Stmt) -> Stmt:
+        self._conditions.append(condition)
+        try:
+            return self.statement(stmt)
+        finally:
+            self._conditions.pop()
+
+    def _letstmt(self, stmt: LetStmt) -> Stmt:
+        if not self._depends(stmt.value):
+            return stmt.replace(body=self.statement(stmt.body))
+        values = []
+        for number, piece in enumerate(self._pieces):
+            if piece.lanes == 1:
+                value = self._scalar(number)(stmt.value)
+            else:
+                value = self._lanes(number).vector(stmt.value)
+            var = Var(stmt.var.name, value.dtype)
+            values.append((var, value))
+        for number, (var, _) in enumerate(values):
+            self._lets[number][stmt.var] = var
+        self._varying.add(stmt.var)
+        body = self.statement(stmt.body)
+        for var, value in reversed(values):
+            body = LetStmt(var, value, body)
+        return body
+
+    def _for(self, stmt: For) -> Stmt:
+        if stmt.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+            raise NotVectorizable(f"it has a loop of kind {stmt.kind.name.lower()} inside")
+        if self._depends(stmt.min) or self._depends(stmt.extent):
+            raise NotVectorizable("the extent of an inner loop depends on the loop variable")
+        return stmt.replace(body=self.statement(stmt.body))
+
+    def _allocate(self, stmt: Allocate) -> Stmt:
+        count = element_count(stmt.extents)
+        if self._depends(count):
+            raise NotVectorizable("the size of an allocation depends on the loop variable")
+        extent = as_expr(count * self._pieces[0].lanes)
+        return stmt.replace(extents=(extent,), body=self.statement(stmt.body))
+
+    def _attrstmt(self, stmt: AttrStmt) -> Stmt:
+        if self._depends(stmt.value):
+            raise NotVectorizable(f"attribute {stmt.attr_key} depends on the loop variable")
+        return stmt.replace(body=self.statement(stmt.body))
+
+    def _evaluate(self, stmt: Evaluate) -> Stmt:
+        value = self._lanes(0)(stmt.value)
+        if value is not stmt.value:
+            raise NotVectorizable("it evaluates something for its effect")
+        return stmt

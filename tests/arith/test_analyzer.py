@@ -1,0 +1,174 @@
+"""What passes ask of an Analyzer: simplified indices, proofs, bounds."""
+
+import math
+
+import pytest
+
+from tilewright.arith import Analyzer
+from tilewright.error import DTypeError
+from tilewright.ir import DType, IntImm, SizeVar, Var
+from tilewright.ir.arithmetic import logical_and, minimum
+from tilewright.tir import Range
+
+
+def same(a, b):
+    """Whether two expressions are the same tree."""
+    if a.__class__ is not b.__class__ or a.dtype is not b.dtype:
+        return False
+    if isinstance(a, Var):
+        return a is b
+    if isinstance(a, IntImm):
+        return a.value == b.value
+    return all(same(x, y) for x, y in zip(a.children(), b.children(), strict=True))
+
+
+class Setting:
+    """An analyzer and variables that are made when asked for."""
+
+    def __init__(self, dtype="int32"):
+        self.analyzer = Analyzer()
+        self.dtype = DType(dtype)
+
+    def var(self, name, minimum=None, extent=None):
+        var = Var(name, self.dtype)
+        if extent is not None:
+            self.analyzer.bind_range(var, minimum, extent)
+        return var
+
+    def size(self, name):
+        return SizeVar(name, self.dtype)
+
+    def becomes(self, expr, expected):
+        found = self.analyzer.simplify(expr)
+        assert same(found, expected), f"{found!r} is not {expected!r}"
+
+
+@pytest.fixture(params=["int32", "int64"])
+def at(request):
+    return Setting(request.param)
+
+
+def test_tiled_indices_read_as_written(at):
+    i, j = at.var("i", 0, 64), at.var("j", 0, 16)
+    at.becomes((i * 16 + j) // 16, i)
+    at.becomes((i * 16 + j) % 16, j)
+    at.becomes((i * 16 + j) // 8, i * 2 + j // 8)
+    at.becomes((i * 16 + j) % 8, j % 8)
+    at.becomes((i * 16 + j) // 32, i // 2)
+    at.becomes((i * 16 + j) % 32, i % 2 * 16 + j)
+
+
+def test_flat_index_keeps_the_order_of_terms(at):
+    io, ii = at.var("io", 0, 64), at.var("ii", 0, 16)
+    jo, ji = at.var("jo", 0, 128), at.var("ji", 0, 8)
+    index = (io * 16 + ii) * 1024 + (jo * 8 + ji)
+    at.becomes(index, io * 16384 + ii * 1024 + jo * 8 + ji)
+
+
+def test_quotient_and_remainder_make_the_number(at):
+    a = at.var("a")
+    at.becomes(a % 16 + a // 16 * 16, a)
+    at.becomes(a // 64 * 64 + a % 64 // 8 * 8 + a % 8, a)
+    at.becomes(a // 64 * 64 + a // 8 % 8 * 8 + a % 8, a)
+
+
+def test_symbolic_sizes(at):
+    n, m = at.size("n"), at.size("m")
+    fused = at.var("fused", 0, n * m)
+    i, j = at.var("i", 0, n), at.var("j", 0, m)
+    at.becomes(fused // m * m + fused % m, fused)
+    at.becomes((i * m + j) // m, i)
+    at.becomes((i * m + j) % m, j)
+    prove = at.analyzer.can_prove
+    assert prove(i < n)
+    assert prove(i * m + j < n * m)
+    assert not prove(i * m + j < n * m - 1)
+    assert prove((n + 15) // 16 * 16 >= n)
+    io, ii = at.var("io", 0, (n + 15) // 16), at.var("ii", 0, 16)
+    assert prove(io * 16 + ii < (n + 15) // 16 * 16)
+    assert not prove(io * 16 + ii < n)
+    assert prove(minimum(n - io * 16, 16) >= 0)
+
+
+def test_division_by_what_may_be_zero_stays():
+    at = Setting()
+    n, k = at.size("n"), at.var("k")
+    at.becomes(k // n * n + k % n, k // n * n + k % n)
+    at.becomes(k // n - k // n, k // n - k // n)
+    at.becomes((k * n) // n, (k * n) // n)
+    at.analyzer.bind_range(n, 1, 100)
+    at.becomes(k // n * n + k % n, k)
+    at.becomes((k * n) // n, k)
+
+
+def test_comparisons(at):
+    x, y = at.var("x", 0, 16), at.var("y", 0, 8)
+    true = IntImm(DType("bool"), 1)
+    at.becomes(x * 8 + y < 128, true)
+    at.becomes(x * 8 + y < 120, x < 15)
+    at.becomes(x * 8 + y < 121, x * 8 + y < 121)
+    at.becomes(x * 16 + y < x * 16 + 5, y < 5)
+
+
+def test_constraints_hold_in_their_scope_only(at):
+    a, b = at.var("a"), at.var("b")
+    with at.analyzer.constraint(logical_and(a * 8 + b < 100, b >= 0)):
+        assert at.analyzer.can_prove(a * 8 + b < 101)
+        assert at.analyzer.can_prove(a * 8 < 100)
+        assert not at.analyzer.can_prove(a * 8 + b < 99)
+    assert not at.analyzer.can_prove(a * 8 + b < 101)
+
+
+def test_bounds(at):
+    i, a = at.var("i", 2, 6), at.var("a")
+    assert at.analyzer.const_int_bound(i * 3 - 1) == (5, 20)
+    assert at.analyzer.const_int_bound(a) == (-math.inf, math.inf)
+    assert at.analyzer.const_int_bound(at.size("n") + 1) == (1, math.inf)
+    assert at.analyzer.const_int_bound(a % 5) == (0, 4)
+    assert at.analyzer.const_int_bound(a < 1) == (0, 1)
+
+
+def test_remainders(at):
+    a, b = at.var("a"), at.var("b")
+    assert at.analyzer.modular_set(a * 16 + 32) == (16, 0)
+    assert at.analyzer.modular_set(a * 12 + b * 8 + 3) == (4, 3)
+    with at.analyzer.constraint((a % 16).equal(4)):
+        assert at.analyzer.modular_set(a + 8) == (16, 12)
+        assert at.analyzer.can_prove((a % 4).equal(0))
+
+
+def test_a_variable_that_stands_for_an_expression(at):
+    a, b = at.var("a", 0, 8), at.var("b")
+    at.analyzer.bind(b, a * 4 + 1)
+    at.becomes(b // 4, a)
+    at.becomes(b + 1, a * 4 + 2)
+
+
+def test_binding_a_value_of_another_type_is_refused():
+    at = Setting()
+    with pytest.raises(DTypeError, match=r"bind: b has dtype int32"):
+        at.analyzer.bind(at.var("b"), Var("a", DType("int64")))
+
+
+def test_range_objects_bind():
+    at = Setting()
+    i = at.var("i")
+    at.analyzer.bind(i, Range.from_extent(4))
+    assert at.analyzer.can_prove_less(i, 4)
+    assert at.analyzer.can_prove_greater_equal(i, 0)
+    assert not at.analyzer.can_prove_less(i, 3)
+
+
+def test_learning_about_a_variable_is_used_for_expressions_seen_before(at):
+    a = at.var("a")
+    question = a < 10
+    assert not at.analyzer.can_prove(question)
+    at.analyzer.bind_range(a, 0, 10)
+    assert at.analyzer.can_prove(question)
+
+
+def test_what_is_simple_already_is_returned_itself(at):
+    i, j = at.var("i", 0, 64), at.var("j", 0, 16)
+    first, second = i * 1024 + j // 3, i * 1024 + j // 3
+    assert at.analyzer.simplify(first) is first
+    assert at.analyzer.simplify(second) is second

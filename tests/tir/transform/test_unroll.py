@@ -1,0 +1,57 @@
+"""Unrolled loops become straight code, within limits."""
+
+import pytest
+from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
+
+from tilewright.error import LoweringError
+from tilewright.ir.arithmetic import const
+from tilewright.tir import Allocate, BufferStore, For, ForKind, decl_buffer, seq
+from tilewright.tir.transform import lower, unroll
+
+U = ForKind.UNROLLED
+
+
+def test_unrolled_nest_is_straight_code_in_order():
+    body = unroll(lower(matmul(2, 3, 5, kinds={"m": U, "n": U}))).body
+    assert loop_names(body) == ["k"] * 6
+    assert len({loop.loop_var for loop in of_kind(body, For)}) == 6
+    inits = [s for s in body.seq if isinstance(s, BufferStore)]
+    assert [int(s.indices[0]) for s in inits] == [0, 1, 2, 3, 4, 5]
+
+
+def test_extent_must_be_a_constant_and_the_code_of_a_sane_size():
+    A = decl_buffer((8,), name="A")
+    n, i = int_var("n"), int_var("i")
+    func = lower(function((A,), loop_nest([(i, n)], BufferStore(A, const(0.0), (i,)), {"i": U})))
+    with pytest.raises(LoweringError, match="loop i: its extent n is not a constant"):
+        unroll(func)
+    with pytest.raises(LoweringError, match="70000 statements"):
+        i = int_var("i")
+        loop = loop_nest([(i, 70000)], BufferStore(A, const(0.0), (const(0),)), {"i": U})
+        unroll(lower(function((A,), loop)))
+
+
+@pytest.mark.parametrize(("step", "loops"), [(4, ["m", "n", "k"]), (5, ["m", "n"]), (18, ["m"])])
+def test_auto_unroll_up_to_a_number_of_statements(step, loops):
+    func = matmul(4, 3, 5)
+    block = func.body.block
+    loop = block.body.replace(annotations={"pragma_auto_unroll_max_step": const(step)})
+    lowered = lower(func.with_body(func.body.replace(block=block.replace(body=loop))))
+    assert loop_names(unroll(lowered).body) == loops
+    implicit = {**loop.annotations, "pragma_unroll_explicit": const(0)}
+    root = block.replace(body=loop.replace(annotations=implicit))
+    lowered = lower(func.with_body(func.body.replace(block=root)))
+    assert loop_names(unroll(lowered).body) == ["m", "n", "k"]
+
+
+def test_copies_allocate_memory_of_their_own():
+    A, T = decl_buffer((8,), name="A"), decl_buffer((1,), name="T")
+    i = int_var("i")
+    inner = seq(BufferStore(T, A[i], (const(0),)), BufferStore(A, T[0] + 1.0, (i,)))
+    body = Allocate(T.data, T.dtype, (const(1),), const(True), inner)
+    result = unroll(lower(function((A,), loop_nest([(i, 2)], body, {"i": U})))).body
+    first, second = of_kind(result, Allocate)
+    assert first.buffer_var is not second.buffer_var
+    for allocation in (first, second):
+        stores = [s for s in of_kind(allocation, BufferStore) if s.buffer.name == "T"]
+        assert all(s.buffer.data is allocation.buffer_var for s in stores)

@@ -1,0 +1,186 @@
+"""Vectorised loops become vector statements, or plain loops where lanes would be wrong."""
+
+import pytest
+from tests.tir.transform.programs import (
+    accesses,
+    function,
+    int_var,
+    loop_nest,
+    matmul,
+    of_kind,
+)
+
+from tilewright.ir.arithmetic import const
+from tilewright.ir.op import Op
+from tilewright.tir import (
+    Allocate,
+    Broadcast,
+    BufferLoad,
+    BufferStore,
+    Call,
+    For,
+    ForKind,
+    IfThenElse,
+    PrimFunc,
+    Ramp,
+    Select,
+    decl_buffer,
+    exp,
+    seq,
+)
+from tilewright.tir.transform import lower, vectorize
+from tilewright.tir.transform.inline_lets import inline_lets
+
+V = {"i": ForKind.VECTORIZED}
+
+
+def vectorized(extent, body, buffers, var, **options):
+    """The body of `for var in vectorized(extent)` after the pass."""
+    func = function(buffers, loop_nest([(var, extent)], body, {var.name: ForKind.VECTORIZED}))
+    return vectorize(lower(func), **options).body
+
+
+@pytest.fixture
+def arrays():
+    return [decl_buffer((64,), name=name) for name in "AB"]
+
+
+def test_contiguous_accesses_become_ramps(arrays):
+    A, B = arrays
+    i = int_var("i")
+    (store,) = of_kind(
+        vectorized(16, BufferStore(B, exp(A[i]) * 2.0, (i,)), arrays, i), BufferStore
+    )
+    assert isinstance(store.indices[0], Ramp)
+    assert store.value.dtype == "float32x16"
+    (call,) = of_kind(store, Call)
+    assert call.dtype == "float32x16"
+
+
+def test_lanes_are_cut_into_registers_and_powers_of_two(arrays):
+    A, B = arrays
+    i = int_var("i")
+    body = BufferStore(B, A[i], (i,))
+    stores = of_kind(vectorized(43, body, arrays, i), BufferStore)
+    assert [s.value.dtype.lanes for s in stores] == [16, 16, 8, 2, 1]
+    stores = of_kind(vectorized(16, body, arrays, i, vector_bits=128), BufferStore)
+    assert [s.value.dtype.lanes for s in stores] == [4, 4, 4, 4]
+
+
+def test_a_branch_on_the_lane_becomes_a_mask_and_the_rest_of_it_stays(arrays):
+    A, B = arrays
+    i, n = int_var("i"), int_var("n")
+    inner = IfThenElse((i < n) & (n > 3), BufferStore(B, A[i], (i,)))
+    both = vectorized(16, inner.replace(condition=(i < n)), arrays, i)
+    (store,) = of_kind(both, BufferStore)
+    assert store.predicate.dtype == "boolx16"
+    (load,) = of_kind(store, BufferLoad)
+    assert load.predicate.dtype == "boolx16"
+    assert not of_kind(both, IfThenElse)
+
+
+def test_both_sides_of_a_branch_are_masked(arrays):
+    A, B = arrays
+    i = int_var("i")
+    body = IfThenElse(A[i] > 0.0, BufferStore(B, A[i], (i,)), BufferStore(B, const(0.0), (i,)))
+    stores = of_kind(vectorized(8, body, arrays, i), BufferStore)
+    assert len(stores) == 2
+    assert all(store.predicate is not None for store in stores)
+
+
+def test_if_then_else_masks_its_loads(arrays):
+    A, B = arrays
+    i = int_var("i")
+    op = Op.get("tir.if_then_else") if "tir.if_then_else" in Op.list_op_names() else None
+    if op is None:
+        pytest.skip("tir.if_then_else is not registered")
+    value = Call(B.dtype, op, (i < 5, A[i], const(0.0)))
+    body = vectorized(8, BufferStore(B, value, (i,)), arrays, i)
+    assert len(of_kind(body, Select)) == 1
+    (load,) = of_kind(body, BufferLoad)
+    assert load.predicate is not None
+
+
+@pytest.mark.parametrize(
+    ("store_at", "load_at", "vector"),
+    [
+        (0, 0, True),
+        (0, 1, True),  # all lanes are read before one is written
+        (1, 0, False),  # iteration i reads what i - 1 wrote
+        (0, 16, True),
+        (16, 0, True),  # 16 lanes never meet
+        (15, 0, False),
+    ],
+)
+def test_iterations_that_depend_on_each_other_stay_a_loop(store_at, load_at, vector):
+    A = decl_buffer((64,), name="A")
+    i = int_var("i")
+    body = vectorized(16, BufferStore(A, A[i + load_at] + 1.0, (i + store_at,)), [A], i)
+    assert bool(of_kind(body, For)) is not vector
+    assert all(loop.kind is ForKind.SERIAL for loop in of_kind(body, For))
+
+
+def test_an_accumulator_stays_a_loop(arrays):
+    A, B = arrays
+    i = int_var("i")
+    body = vectorized(16, BufferStore(B, B[0] + A[i], (const(0),)), arrays, i)
+    assert isinstance(body, For)
+    assert body.kind is ForKind.SERIAL
+
+
+def test_two_statements_keep_their_order_across_lanes(arrays):
+    A, B = arrays
+    i = int_var("i")
+    # B[i] needs A[i + 1] from before the next iteration overwrites it: not possible as lanes.
+    body = seq(BufferStore(A, const(0.0), (i,)), BufferStore(B, A[i + 1], (i,)))
+    assert isinstance(vectorized(16, body, arrays, i), For)
+    body = seq(BufferStore(B, A[i + 1], (i,)), BufferStore(A, const(0.0), (i,)))
+    assert not of_kind(vectorized(16, body, arrays, i), For)
+
+
+def test_an_inner_loop_gets_vectors():
+    lowered = lower(matmul(4, 16, 8, order="mnk", kinds={"n": ForKind.VECTORIZED}))
+    body = vectorize(inline_lets(lowered)).body
+    assert [loop.loop_var.name for loop in of_kind(body, For)] == ["m", "k"]
+    assert all(s.value.dtype == "float32x16" for s in of_kind(body, BufferStore))
+    (a,) = accesses(body, "A")
+    assert a.dtype == "float32"
+
+
+def test_memory_of_each_lane_is_its_own(arrays):
+    A, B = arrays
+    i, k, j = int_var("i"), int_var("k"), int_var("j")
+    T = decl_buffer((3,), name="T")
+    body = seq(
+        loop_nest([(k, 3)], BufferStore(T, A[i + k], (k,))),
+        loop_nest([(j, 3)], BufferStore(B, T[j], (i,))),
+    )
+    allocated = Allocate(T.data, T.dtype, (const(3),), const(True), body)
+    result = vectorized(8, allocated, arrays, i)
+    (allocation,) = of_kind(result, Allocate)
+    assert int(allocation.extents[0]) == 24
+    for access in accesses(result, "T"):
+        assert isinstance(access.indices[0], Ramp)
+        assert int(access.indices[0].stride) == 1
+
+
+def test_unknown_extent_becomes_a_plain_loop(arrays):
+    A, B = arrays
+    i, n = int_var("i"), int_var("n")
+    body = vectorized(n, BufferStore(B, A[i], (i,)), arrays, i)
+    assert isinstance(body, For)
+    assert body.kind is ForKind.SERIAL
+
+
+def test_gather_where_the_index_is_not_linear(arrays):
+    A, B = arrays
+    i = int_var("i")
+    (store,) = of_kind(vectorized(8, BufferStore(B, A[i // 2], (i,)), arrays, i), BufferStore)
+    assert store.value.indices[0].dtype == "int32x8"
+    assert not isinstance(store.value.indices[0], (Ramp, Broadcast))
+
+
+def test_no_change_keeps_the_function():
+    func = lower(matmul(3, 4, 5))
+    assert vectorize(func) is func
+    assert isinstance(func, PrimFunc)
