@@ -74,9 +74,9 @@ def test_nodes_are_immutable_under_the_guard():
 
 def test_children_are_checked_under_the_guard():
     x = Var("x", I32)
-    with pytest.raises(TypeError, match="Add.b must be a node"):
+    with pytest.raises(TypeError, match=r"Add\.b must be a node"):
         Add(x, 1)
-    with pytest.raises(TypeError, match="SeqStmt.seq must be a tuple"):
+    with pytest.raises(TypeError, match=r"SeqStmt\.seq must be a tuple"):
         SeqStmt([loop()])
 
 
