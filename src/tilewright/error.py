@@ -55,6 +55,22 @@ class ArgumentValueError(TVMError, ValueError):
     """A call whose argument has the right kind and a value that cannot be used."""
 
 
+class DeviceError(TVMError, ValueError):
+    """A device that does not exist, or that this build cannot use."""
+
+
+class AllocationError(TVMError, MemoryError):
+    """Memory for an array or for the workspace of a function cannot be had."""
+
+
+class ProgramAssertionError(TVMError, AssertionError):
+    """An assertion of a tensor program failed while it ran."""
+
+
+class ExportError(TVMError, ValueError):
+    """A module that cannot be written to, or loaded from, a file."""
+
+
 class TargetError(TVMError, ValueError):
     """A target that is unknown, malformed, or not supported by this build."""
 

@@ -1,0 +1,12 @@
+"""Running compiled functions: devices, arrays, functions by name, modules, timing."""
+
+from tilewright.runtime.device import Device, cpu, cuda, device
+from tilewright.runtime.ndarray import NDArray, array, empty, from_dlpack
+from tilewright.runtime.packed_func import PackedFunc
+from tilewright.runtime.registry import (
+    convert,
+    get_global_func,
+    list_global_func_names,
+    register_func,
+    remove_global_func,
+)

@@ -1,0 +1,384 @@
+"""Arrays: `NDArray` and the functions that make one."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from tvm_ffi import core
+
+from tilewright.error import (
+    AllocationError,
+    ArgumentError,
+    ArgumentValueError,
+    DTypeError,
+    ShapeError,
+)
+from tilewright.ir.dtype import DType
+from tilewright.runtime.device import CPU, Device, as_device, cpu, require_host
+from tilewright.runtime.dlpack import dtype_from_code, import_tensor, view_of
+
+ALIGNMENT: Final = 64
+"""Bytes to which the memory of new arrays is aligned: a cache line, and the widest vector."""
+
+MAX_DIMENSIONS: Final = 64
+"""The largest rank of an array, which is numpy's."""
+
+
+class _HostMemory:
+    """Memory of an array, in the form that numpy takes; keeps the array alive."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: object, interface: dict[str, Any]) -> None:
+        self.owner = owner
+        self.__array_interface__ = interface
+
+
+class NDArray(core.Tensor):
+    """An array in the memory of a device.
+
+    It is a tvm-ffi tensor, so compiled functions take it as it is, and a DLPack producer, so that
+    `numpy.from_dlpack`, `torch.from_dlpack` and others share its memory. Make one with `array`,
+    `empty` or `from_dlpack`. Two arrays are equal only if they are the same object; compare
+    contents with `numpy()`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> DType:
+        """Type of one element."""
+        data_type = super().dtype
+        return dtype_from_code(data_type.type_code, data_type.bits, data_type.lanes)
+
+    @property
+    def device(self) -> Device:
+        """The device whose memory holds the elements."""
+        return as_device(super().device)
+
+    def numpy(self) -> np.ndarray:
+        """A copy of the elements as a numpy array (`ml_dtypes` types for bfloat16 and float8)."""
+        return self._host_view("numpy()").copy()
+
+    def asnumpy(self) -> np.ndarray:
+        """The old name of `numpy`."""
+        return self.numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        view = self._host_view("numpy conversion")
+        if dtype is not None and np.dtype(dtype) != view.dtype:
+            return view.astype(dtype)
+        return view if copy is False else view.copy()
+
+    def copyfrom(self, source: Any) -> NDArray:
+        """Set all elements from `source`, an array of the same shape; returns this array.
+
+        Elements of another dtype are converted.
+
+        Raises:
+            ShapeError: if the shape differs.
+            ArgumentError: if `source` is no array.
+        """
+        if isinstance(source, NDArray):
+            values = source._host_view("copyfrom")
+        else:
+            values = _as_numpy(source, "copyfrom")
+        target = self._host_view("copyfrom")
+        if values.shape != target.shape:
+            raise ShapeError(
+                f"copyfrom: the source has shape {values.shape}, this array {target.shape}"
+            )
+        np.copyto(target, values, casting="unsafe")
+        return self
+
+    def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
+        """Copy to another array, or to a new array on the device `target`; returns that array.
+
+        Args:
+            target: an array of the same shape, or a device.
+            mem_scope: memory of the device; only the default exists on the CPU.
+        """
+        if isinstance(target, core.Device):
+            return empty(self.shape, self.dtype, target, mem_scope).copyfrom(self)
+        if not isinstance(target, NDArray):
+            raise ArgumentError(f"copyto: expected an array or a device, got {target!r}")
+        return target.copyfrom(self)
+
+    def same_as(self, other: object) -> bool:
+        """Whether `other` is this same array (not merely equal in content)."""
+        return isinstance(other, core.Tensor) and self.__eq__(other)
+
+    def to_dlpack(self) -> object:
+        """A DLPack capsule of this array, for `from_dlpack` of another package."""
+        return self.__dlpack__()
+
+    def _create_view(
+        self, shape: Sequence[int], dtype: str | None = None, relative_byte_offset: int = 0
+    ) -> NDArray:
+        """A compact array over a part of this one's memory.
+
+        Args:
+            shape: extents of the view.
+            dtype: its element type, by default this array's.
+            relative_byte_offset: where it starts, from the first element of this array.
+
+        Raises:
+            ArgumentValueError: if this array is not compact, or the view does not lie inside it.
+        """
+        extents, element = _extents(shape, "_create_view"), self.dtype
+        if dtype is not None:
+            element = DType(dtype)
+        size, needed = _bytes(self.shape, self.dtype), _bytes(extents, element)
+        if not self.is_contiguous():
+            raise ArgumentValueError("_create_view: only a compact array has views; copy it first")
+        if not 0 <= relative_byte_offset <= size - needed:
+            raise ArgumentValueError(
+                f"_create_view: {needed} bytes from byte {relative_byte_offset} do not lie inside "
+                f"an array of {size} bytes"
+            )
+        address = self.data_ptr() + relative_byte_offset
+        return view_of(self, NDArray, element, extents, _compact_strides(extents), address)
+
+    def __getitem__(self, index: Any) -> Any:
+        """A copy of the selected elements (numpy's indexing), or one element."""
+        selected = self._host_view("indexing")[index]
+        return selected.copy() if isinstance(selected, np.ndarray) else selected
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Set the selected elements (numpy's indexing and broadcasting)."""
+        if isinstance(value, NDArray):
+            value = value._host_view("indexing")
+        self._host_view("indexing")[index] = value
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise ArgumentError("an array without dimensions has no length")
+        return self.size(0)
+
+    def __repr__(self) -> str:
+        head = f"<tilewright.nd.NDArray shape={self.shape} dtype={self.dtype} {self.device!r}>"
+        if self.device.device_type != CPU:
+            return head
+        return f"{head}\n{self._host_view('repr')!r}"
+
+    def __str__(self) -> str:
+        return str(self._host_view("str"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        place = self.device
+        return _restore, (
+            self.numpy().tobytes(), self.shape, str(self.dtype),
+            place.device_type, place.device_id,
+        )  # fmt: skip
+
+    def _host_view(self, purpose: str) -> np.ndarray:
+        """The elements as a numpy array over the same memory, which it keeps alive."""
+        require_host(super().device, purpose)
+        dtype = self.dtype
+        element = dtype.numpy
+        strides = tuple(s * element.itemsize for s in self.strides)
+        shape = self.shape
+        if dtype.lanes > 1:
+            strides = (*(s * dtype.lanes for s in strides), element.itemsize)
+            shape = (*shape, dtype.lanes)
+        # numpy's description of memory knows no bfloat16: it reads integers, the view renames.
+        raw = element if element.isbuiltin == 1 else np.dtype(f"u{element.itemsize}")
+        interface = {
+            "version": 3, "shape": shape, "typestr": raw.str, "strides": strides,
+            "data": (self.data_ptr(), False),
+        }  # fmt: skip
+        return np.asarray(_HostMemory(self, interface)).view(element)
+
+
+def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) -> NDArray:
+    """A new array with a copy of `arr`.
+
+    Args:
+        arr: a numpy array, an `NDArray`, or what `numpy.array` takes; Python floats become
+            float32 as everywhere here, Python integers int64.
+        device: where to put it, ``cpu(0)`` by default.
+        mem_scope: memory of the device; only the default exists on the CPU.
+
+    Returns:
+        NDArray: compact, and aligned to 64 bytes.
+
+    Raises:
+        ArgumentError: if `arr` is no array of numbers.
+        DTypeError: for element types that no program can have, such as complex numbers.
+        DeviceError: if the device does not exist.
+    """
+    if isinstance(arr, NDArray):
+        values, dtype = arr._host_view("array"), arr.dtype
+    else:
+        values = _as_numpy(arr, "nd.array")
+        if not isinstance(arr, (np.ndarray, np.generic)) and values.dtype == np.float64:
+            values = values.astype(np.float32)
+        dtype = DType(values.dtype)
+    result = empty(
+        arr.shape if isinstance(arr, NDArray) else values.shape, dtype, device, mem_scope
+    )
+    np.copyto(result._host_view("array"), values)
+    return result
+
+
+def empty(
+    shape: int | Sequence[int],
+    dtype: str = "float32",
+    device: Device | None = None,
+    mem_scope: str | None = None,
+) -> NDArray:
+    """A new array with arbitrary content, compact and aligned to 64 bytes.
+
+    Args:
+        shape: extents, at least 0 each; one may stand alone.
+        dtype: type of one element.
+        device: where to put it, ``cpu(0)`` by default.
+        mem_scope: memory of the device; only ``"global"`` exists on the CPU.
+
+    Raises:
+        AllocationError: if there is not so much memory.
+        ShapeError: for a negative extent.
+        DTypeError: for an unknown dtype, or one without a representation in memory.
+        DeviceError: if the device does not exist.
+    """
+    target = cpu() if device is None else as_device(device)
+    require_host(target, "nd.empty")
+    if target.index != 0:
+        raise ArgumentValueError(f"nd.empty: this machine has one CPU device, cpu(0); got {target}")
+    if mem_scope not in (None, "", "global"):
+        raise ArgumentValueError(f"nd.empty: cpu(0) has no memory scope {mem_scope!r}")
+    element = DType(dtype)
+    if element.code in ("void", "handle") or (element.bits % 8 and not element.is_bool):
+        raise DTypeError(f"nd.empty: an array cannot hold elements of dtype {element!s}")
+    extents = _extents(shape, "nd.empty")
+    memory = _aligned_bytes(_bytes(extents, element), extents, element)
+    if element.lanes == 1 and element.numpy.isbuiltin == 1:
+        return import_tensor(memory.view(element.numpy).reshape(extents), NDArray)
+    source = import_tensor(memory, core.Tensor)
+    return view_of(source, NDArray, element, extents, _compact_strides(extents), memory.ctypes.data)
+
+
+def from_dlpack(dltensor: Any) -> NDArray:
+    """The array that `dltensor` exports, without a copy.
+
+    Args:
+        dltensor: a DLPack producer (of torch, numpy, jax, ...) or capsule.
+
+    Raises:
+        ArgumentError: if it is neither.
+        ArgumentValueError: if the producer refuses (such as numpy for a read-only array).
+    """
+    if isinstance(dltensor, NDArray):
+        return dltensor
+    try:
+        return import_tensor(dltensor, NDArray)
+    except BufferError as error:
+        raise ArgumentValueError(f"from_dlpack: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"from_dlpack: {error}") from None
+
+
+def alias(values: np.ndarray) -> NDArray:
+    """A numpy array as an array over the same memory, also where numpy itself refuses.
+
+    numpy exports neither read-only arrays nor the types of `ml_dtypes` through DLPack. The result
+    of a read-only array must not be written.
+
+    Raises:
+        DTypeError: for element types that no program can have.
+    """
+    dtype = DType(values.dtype)
+    if not values.dtype.isbuiltin or not values.dtype.isnative:
+        raise DTypeError(f"no dtype for numpy's {values.dtype!r}")
+    interface = dict(values.__array_interface__)
+    interface["data"] = (interface["data"][0], False)
+    if values.dtype.isbuiltin == 1:
+        return import_tensor(np.asarray(_HostMemory(values, interface)), NDArray)
+    interface["typestr"] = np.dtype(f"u{values.itemsize}").str
+    del interface["descr"]
+    source = import_tensor(np.asarray(_HostMemory(values, interface)), core.Tensor)
+    strides = tuple(stride // values.itemsize for stride in values.strides)
+    return view_of(source, NDArray, dtype, values.shape, strides, source.data_ptr())
+
+
+def borrowed(tensor: core.Tensor) -> core.Tensor:
+    """A tensor of tvm-ffi as an `NDArray`.
+
+    A tensor that compiled code made on its stack is valid during the call only; its array refers
+    to the same elements and must not be kept either, but its shape and dtype are copied.
+    """
+    if isinstance(tensor, NDArray) or tensor.device.dlpack_device_type() != CPU:
+        return tensor
+    if tensor.__chandle__():  # type: ignore[attr-defined]
+        return import_tensor(tensor, NDArray)
+    data_type = tensor.dtype
+    dtype = dtype_from_code(data_type.type_code, data_type.bits, data_type.lanes)
+    anchor = import_tensor(np.empty(0, np.uint8), core.Tensor)
+    return view_of(anchor, NDArray, dtype, tensor.shape, tensor.strides, tensor.data_ptr())
+
+
+def _as_numpy(source: Any, purpose: str) -> np.ndarray:
+    if isinstance(source, core.Tensor):
+        return import_tensor(source, NDArray)._host_view(purpose)
+    try:
+        values = np.asarray(source)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(f"{purpose}: expected an array of numbers: {error}") from None
+    if values.dtype.hasobject or values.dtype.kind in "USMmO":
+        raise ArgumentError(f"{purpose}: expected an array of numbers, got {source!r:.200}")
+    return values
+
+
+def _extents(shape: int | Sequence[int], purpose: str) -> tuple[int, ...]:
+    items = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        extents = tuple(operator.index(item) for item in items)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(f"{purpose}: a shape is a tuple of integers, got {shape!r}") from None
+    for extent in extents:
+        if extent < 0:
+            raise ShapeError(f"{purpose}: the extents of a shape are at least 0, got {extents}")
+    if len(extents) > MAX_DIMENSIONS:
+        raise ShapeError(f"{purpose}: at most {MAX_DIMENSIONS} dimensions, got {len(extents)}")
+    return extents
+
+
+def _bytes(extents: Sequence[int], dtype: DType) -> int:
+    return math.prod(extents) * dtype.itemsize
+
+
+def _compact_strides(extents: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(extents):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def _aligned_bytes(size: int, extents: tuple[int, ...], dtype: DType) -> np.ndarray:
+    """`size` bytes of new memory, aligned to `ALIGNMENT`."""
+    too_large = AllocationError(
+        f"no memory for an array of shape {extents} and dtype {dtype!s}: {size} bytes"
+    )
+    if size > 2**62:
+        raise too_large
+    try:
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+    except (MemoryError, ValueError):
+        raise too_large from None
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size]
+
+
+def _restore(
+    content: bytes, shape: tuple[int, ...], dtype: str, device_type: int, device_id: int
+) -> NDArray:
+    """An unpickled array; on the CPU if its device does not exist here."""
+    place = Device(device_type, device_id)
+    result = empty(shape, dtype, place if place.exist else None)
+    result._host_view("unpickling").reshape(-1).view(np.uint8)[:] = np.frombuffer(content, np.uint8)
+    return result

@@ -1,0 +1,203 @@
+"""Callable functions: compiled ones, registered ones, and Python callables made into such.
+
+A `PackedFunc` is a tvm-ffi function, so a call costs little more than tvm-ffi's own. What differs
+is what happens when something is wrong: errors arrive as classes of `tilewright.error`, an
+exception of a Python callback arrives as the very object that was raised, and read-only numpy
+arrays are accepted where they are only read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from tvm_ffi import core
+
+from tilewright.error import (
+    AllocationError,
+    ArgumentError,
+    ArgumentValueError,
+    DTypeError,
+    ProgramAssertionError,
+    TVMError,
+)
+from tilewright.ir.dtype import DType
+from tilewright.runtime.device import as_device
+from tilewright.runtime.ndarray import NDArray, alias, borrowed
+
+NATIVE_ERRORS: dict[type[BaseException], type[TVMError]] = {
+    RuntimeError: TVMError,
+    ValueError: ArgumentValueError,
+    TypeError: ArgumentError,
+    MemoryError: AllocationError,
+    AssertionError: ProgramAssertionError,
+}
+"""The class in which an error of compiled code arrives, by the kind that the code names."""
+
+
+class Parameter(NamedTuple):
+    """What is known about a parameter of a compiled function."""
+
+    name: str
+    is_buffer: bool
+    is_written: bool
+
+
+class _Raised(threading.local):
+    """The exception of a Python callback on its way through native code, per thread."""
+
+    error: BaseException | None = None
+
+
+_raised = _Raised()
+_native_call = core.Function.__call__
+
+
+class PackedFunc(core.Function):
+    """A function that takes arrays, numbers, strings, and whatever else tvm-ffi knows.
+
+    Arrays are `NDArray`s, numpy arrays, or any DLPack producer; none of them is copied.
+
+    Attributes:
+        name: for messages.
+        parameters: of a compiled function; None where nothing is known.
+    """
+
+    __slots__ = ("name", "parameters")
+    name: str
+    parameters: tuple[Parameter, ...] | None
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function.
+
+        Raises:
+            ArgumentError: for a wrong number or kind of arguments, or a wrong dtype.
+            ArgumentValueError: for a wrong shape, layout, alignment or device.
+            AllocationError: if there is no memory for its workspace.
+            ProgramAssertionError: if an assertion of the program fails.
+        """
+        try:
+            result = _native_call(self, *args)
+        except BufferError:
+            return _call_with_aliases(self, args)
+        except Exception as error:
+            _raise_translated(error)
+        return result if result is None else from_native(result)
+
+    def __repr__(self) -> str:
+        return f"<tilewright.PackedFunc {self.name}>"
+
+
+def packed_func(
+    function: core.Function, name: str, parameters: tuple[Parameter, ...] | None = None
+) -> PackedFunc:
+    """`function` as a `PackedFunc`; the object `function` itself is empty afterwards."""
+    result = PackedFunc.__new__(PackedFunc)
+    result.__move_handle_from__(function)  # type: ignore[attr-defined]
+    result.name, result.parameters = name, parameters
+    return result
+
+
+def from_address(
+    address: int, keep_alive: object, name: str, parameters: tuple[Parameter, ...] | None = None
+) -> PackedFunc:
+    """The native function at `address`, with tvm-ffi's calling convention.
+
+    Args:
+        address: of ``int f(void*, const TVMFFIAny*, int32_t, TVMFFIAny*)``.
+        keep_alive: the object that owns the code.
+        name: for messages.
+        parameters: what is known about its parameters.
+    """
+    function = core.Function.__from_extern_c__(address, keep_alive_object=keep_alive)
+    return packed_func(function, name, parameters)
+
+
+def from_callable(function: Callable[..., Any], name: str) -> PackedFunc:
+    """A Python callable as a function that compiled code can call."""
+    if isinstance(function, PackedFunc):
+        return function
+
+    def callback(*args: Any) -> Any:
+        try:
+            return function(*map(from_native, args))
+        except BaseException as error:
+            _raised.error = error
+            raise
+
+    return packed_func(core._convert_to_ffi_func(callback), name)  # type: ignore[attr-defined]
+
+
+def from_native(value: Any) -> Any:
+    """A value that comes out of native code, in this package's own classes."""
+    convert = _FROM_NATIVE.get(value.__class__)
+    return value if convert is None else convert(value)
+
+
+def _function_from_native(function: core.Function) -> PackedFunc:
+    return packed_func(function, "<native function>")
+
+
+_FROM_NATIVE: dict[type, Callable[[Any], Any]] = {
+    core.Tensor: borrowed,
+    core.Device: as_device,
+    core.Function: _function_from_native,
+    core._CLASS_DTYPE: lambda dtype: DType(str(dtype)),  # type: ignore[attr-defined]
+}
+
+
+def _raise_translated(error: Exception) -> NoReturn:
+    """Raise `error` of a native call in its documented class."""
+    raised, _raised.error = _raised.error, None
+    if not hasattr(error, "__tvm_ffi_error__"):
+        raise error  # from the conversion of an argument by its own class
+    if raised is not None and error.args == (str(raised),):
+        raise raised
+    documented = NATIVE_ERRORS.get(type(error))
+    if documented is None:
+        raise error
+    raise documented(*error.args) from None
+
+
+def _call_with_aliases(function: PackedFunc, args: tuple[Any, ...]) -> Any:
+    """Call again, with those numpy arrays that refuse to export themselves replaced."""
+    exported = tuple(
+        _export(function, position, arg) if isinstance(arg, np.ndarray) else arg
+        for position, arg in enumerate(args)
+    )
+    try:
+        result = _native_call(function, *exported)
+    except BufferError as error:
+        raise ArgumentValueError(
+            f"{function.name}: an argument cannot be passed: {error}"
+        ) from None
+    except Exception as error:
+        _raise_translated(error)
+    return result if result is None else from_native(result)
+
+
+def _export(function: PackedFunc, position: int, values: np.ndarray) -> NDArray:
+    parameters = function.parameters
+    known = parameters is not None and position < len(parameters)
+    name = f" ({parameters[position].name})" if parameters is not None and known else ""
+    place = f"{function.name}: argument {position + 1}{name}"
+    if not values.flags.writeable and (
+        parameters is None or not known or parameters[position].is_written
+    ):
+        reason = "is written by this function" if known else "may be written by this function"
+        raise ArgumentValueError(
+            f"{place}: the numpy array is read-only, and it {reason}; pass a writable copy"
+        )
+    if not values.dtype.isnative:
+        raise ArgumentError(
+            f"{place}: the numpy array has the byte order of another machine; pass "
+            "values.astype(values.dtype.newbyteorder('='))"
+        )
+    try:
+        return alias(values)
+    except DTypeError:
+        raise ArgumentError(
+            f"{place}: a numpy array of dtype {values.dtype} cannot be passed; convert it first"
+        ) from None

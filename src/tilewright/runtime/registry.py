@@ -1,0 +1,137 @@
+"""The table of functions by name, which compiled code and Python share.
+
+It is tvm-ffi's own table, so a function that another package registered there is found too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import tvm_ffi
+from tvm_ffi import core
+
+from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
+from tilewright.runtime.packed_func import PackedFunc, from_callable, packed_func
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+RESERVED_PREFIX = "ffi."
+"""Names that tvm-ffi itself depends on."""
+
+
+@overload
+def register_func(
+    func_name: str, f: None = None, override: bool = False
+) -> Callable[[FunctionT], FunctionT]: ...
+@overload
+def register_func(func_name: FunctionT, f: None = None, override: bool = False) -> FunctionT: ...
+@overload
+def register_func(func_name: str, f: FunctionT, override: bool = False) -> FunctionT: ...
+def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
+    """Register a Python callable under a name, for `get_global_func` and ``T.call_packed``.
+
+    It is called with `NDArray`s, numbers, strings, ...; an exception that it raises arrives
+    unchanged at the Python code that called the compiled function. Usable as a decorator::
+
+        @tilewright.register_func("my.scale")
+        def scale(source, target): ...
+
+    Args:
+        func_name: the name; or the callable, which is then registered under its own name.
+        f: the callable; without it the result is a decorator.
+        override: replace a function of that name.
+
+    Returns:
+        The callable itself, or a decorator that returns it.
+
+    Raises:
+        ArgumentValueError: if the name is taken or reserved.
+        ArgumentError: if `f` is not callable.
+    """
+    if callable(func_name):
+        return _register(func_name.__name__, func_name, override)
+    if f is not None:
+        return _register(func_name, f, override)
+    return lambda function: _register(func_name, function, override)
+
+
+def _register(name: object, function: Any, override: bool) -> Any:
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"register_func: the name of a function is a string, got {name!r}")
+    if not callable(function):
+        raise ArgumentError(f"register_func: {name!r} must be callable, got {function!r}")
+    if name.startswith(RESERVED_PREFIX):
+        raise ArgumentValueError(
+            f"register_func: names that start with 'ffi.' are reserved: {name}"
+        )
+    if not override and _find(name) is not None:
+        raise ArgumentValueError(
+            f"register_func: {name!r} is registered already; pass override=True to replace it"
+        )
+    packed = from_callable(function, name)
+    core._register_global_func(name, packed, override)  # type: ignore[attr-defined]
+    return function
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc:
+    """The function registered under `name`.
+
+    Args:
+        name: as given to `register_func`, here or in any tvm-ffi package.
+        allow_missing: return None instead of raising.
+
+    Raises:
+        UnknownNameError: if there is none.
+    """
+    function = _find(name)
+    if function is not None:
+        return packed_func(function, name)
+    if allow_missing:
+        return None  # type: ignore[return-value]
+    import difflib
+
+    close = difflib.get_close_matches(str(name), list_global_func_names(), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise UnknownNameError(f"no function is registered under {name!r}{hint}")
+
+
+def list_global_func_names() -> list[str]:
+    """The names of all registered functions, those of tvm-ffi included."""
+    return [str(name) for name in tvm_ffi.registry.list_global_func_names()]
+
+
+def remove_global_func(name: str) -> None:
+    """Forget the function registered under `name`.
+
+    Raises:
+        UnknownNameError: if there is none.
+    """
+    get_global_func(name)
+    tvm_ffi.remove_global_func(name)
+
+
+def convert(value: Any) -> Any:
+    """`value` in the form in which it is passed to compiled code.
+
+    A Python callable becomes a `PackedFunc`; lists and tuples are converted item by item; arrays,
+    numbers, strings, devices and None stay as they are.
+
+    Raises:
+        ArgumentError: for anything else.
+    """
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(convert, value))
+    if value is None or isinstance(value, (int, float, str, bytes, core.Device)):
+        return value
+    if isinstance(value, core.CObject) or hasattr(value, "__dlpack__"):
+        return value
+    if callable(value):
+        return from_callable(value, getattr(value, "__name__", "<callable>"))
+    raise ArgumentError(f"convert: {value!r} cannot be passed to compiled code")
+
+
+def _find(name: object) -> core.Function | None:
+    if not isinstance(name, str):
+        raise ArgumentError(f"the name of a function is a string, got {name!r}")
+    return core._get_global_func(name, True)  # type: ignore[attr-defined]
