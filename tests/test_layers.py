@@ -15,10 +15,11 @@ LAYERS = {
     "target": {"tir"},
     "script": {"tir", "target"},
     "runtime": {"target"},
+    "nd": {"runtime"},
     "te": {"tir", "target"},
     "topi": {"te", "script"},
     "driver": {"runtime", "te", "script", "topi"},
-    "testing": {"driver"},
+    "testing": {"driver", "nd"},
 }
 """What each package may import directly; what those import is allowed too."""
 

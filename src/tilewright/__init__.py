@@ -1,1 +1,97 @@
-"""Tilewright: a tensor compiler."""
+"""Tilewright: a tensor compiler. Tensor programs in, native code out.
+
+``import tilewright as tvm`` gives everything under the names that tensor-compiler tutorials use.
+Parts are imported when they are first used, so importing the package is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tilewright import (
+        arith,
+        driver,
+        error,
+        ir,
+        nd,
+        runtime,
+        script,
+        target,
+        te,
+        testing,
+        tir,
+    )
+    from tilewright.driver.build import build
+    from tilewright.driver.lower import lower
+    from tilewright.error import TVMError
+    from tilewright.ir import IRModule
+    from tilewright.runtime.device import (
+        Device,
+        cl,
+        cpu,
+        cuda,
+        device,
+        ext_dev,
+        gpu,
+        hexagon,
+        metal,
+        opencl,
+        rocm,
+        vpi,
+        vulkan,
+        webgpu,
+    )
+    from tilewright.runtime.module import Module
+    from tilewright.runtime.ndarray import NDArray
+    from tilewright.runtime.registry import (
+        get_global_func,
+        list_global_func_names,
+        register_func,
+        remove_global_func,
+    )
+
+__version__: Final = "0.1.0"
+
+_MODULES: Final = (
+    "arith", "driver", "error", "ir", "nd", "runtime", "script", "target", "te", "testing", "tir",
+)  # fmt: skip
+
+_DEVICES: Final = (
+    "Device", "cl", "cpu", "cuda", "device", "ext_dev", "gpu", "hexagon", "metal", "opencl",
+    "rocm", "vpi", "vulkan", "webgpu",
+)  # fmt: skip
+
+_REGISTRY: Final = (
+    "get_global_func", "list_global_func_names", "register_func", "remove_global_func",
+)  # fmt: skip
+
+_HOME: Final = {
+    "IRModule": "tilewright.ir",
+    "Module": "tilewright.runtime.module",
+    "NDArray": "tilewright.runtime.ndarray",
+    "TVMError": "tilewright.error",
+    "build": "tilewright.driver.build",
+    "lower": "tilewright.driver.lower",
+    **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
+    **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),
+}
+"""The module that defines each name of this package that is no module itself."""
+
+__all__ = ["__version__", *_MODULES, *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"tilewright.{name}")
+    else:
+        raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

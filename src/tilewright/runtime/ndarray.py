@@ -110,7 +110,7 @@ class NDArray(core.Tensor):
 
     def same_as(self, other: object) -> bool:
         """Whether `other` is this same array (not merely equal in content)."""
-        return isinstance(other, core.Tensor) and self.__eq__(other)
+        return isinstance(other, core.CObject) and self.__chandle__() == other.__chandle__()  # type: ignore[attr-defined]
 
     def to_dlpack(self) -> object:
         """A DLPack capsule of this array, for `from_dlpack` of another package."""
@@ -364,7 +364,7 @@ def _aligned_bytes(size: int, extents: tuple[int, ...], dtype: DType) -> np.ndar
     too_large = AllocationError(
         f"no memory for an array of shape {extents} and dtype {dtype!s}: {size} bytes"
     )
-    if size > 2**62:
+    if max((size, *extents)) > 2**62:
         raise too_large
     try:
         memory = np.empty(size + ALIGNMENT, np.uint8)

@@ -1,0 +1,31 @@
+"""The names of the package, and what importing it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import tilewright as tvm
+
+
+@pytest.mark.parametrize("name", tvm.__all__)
+def test_every_public_name_exists(name):
+    assert getattr(tvm, name) is not None
+    assert name in dir(tvm)
+
+
+def test_an_unknown_name():
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        tvm.no_such_name
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    program = (
+        "import sys, tilewright; from tilewright import te, tir; "
+        "print(*(set(sys.modules) & {'llvmlite', 'islpy', 'rich', 'pygments', 'torch', 'tvm_ffi'}))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    assert result.stdout.split() == []
