@@ -56,7 +56,7 @@ class FunctionBuilder:
 
     def _add_parameter(self, position: int, arg: Any, binds: dict[Tensor, Buffer]) -> None:
         if isinstance(arg, Var):
-            if arg in self.params:
+            if any(param is arg for param in self.params):
                 raise ArgumentError(f"{self.caller}: parameter {arg.name} is listed twice")
             self.params.append(arg)
             self.sizes[arg] = None
@@ -68,7 +68,9 @@ class FunctionBuilder:
             )
         if arg in self.buffers:
             raise ArgumentError(f"{self.caller}: tensor {arg.name} is listed twice")
-        buffer = binds.get(arg) or decl_buffer(arg.shape, arg.dtype, arg.name)
+        buffer = binds.get(arg)
+        if buffer is None:
+            buffer = decl_buffer(arg.shape, arg.dtype, arg.name)
         handle = Var(f"var_{buffer.name}", HANDLE)
         self.params.append(handle)
         self.buffer_map[handle] = self.buffers[arg] = buffer
@@ -145,7 +147,7 @@ class FunctionBuilder:
                 builder.element(self.unique_name(tensor.name), index)
                 for index, tensor in enumerate(op.outputs)
             ]
-        loop_vars = {axis: bound.get(axis) or Var(axis.name, axis.dtype) for axis in axes}
+        loop_vars = {axis: Var(axis.name, axis.dtype) for axis in axes} | dict(bound)
         values: tuple[Expr, ...] = tuple(loop_vars.values()) or (ZERO,)
         body = seq(BlockRealize(values, TRUE, block) for block in blocks)
         for axis in reversed(axes):

@@ -11,7 +11,7 @@ from tilewright.ir.expr import Call, Cast, Expr, IntImm, SizeVar, Var
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Block, BlockRealize, BufferStore, For
+from tilewright.tir.stmt import BlockRealize, BufferStore, For
 from tilewright.tir.substitute import BufferRewriter, variables_of
 
 
@@ -64,7 +64,9 @@ class _IndexDType(BufferRewriter):
         return tuple(map(self._index, indices))
 
     def map_buffer(self, buffer: Buffer) -> Buffer:
-        offset = self._index(buffer.elem_offset)
+        offset = buffer.elem_offset
+        if not isinstance(offset, IntImm):
+            offset = self._index(offset)
         shape, strides = self._indices(buffer.shape), self._indices(buffer.strides)
         return buffer.replace(shape=shape, strides=strides, elem_offset=offset)
 
@@ -120,7 +122,3 @@ class _IndexDType(BufferRewriter):
         values = self._indices(realize.iter_values)
         predicate = self(realize.predicate)
         return BlockRealize(values, predicate, self(realize.block))
-
-    def Block(self, block: Block) -> Any:
-        iter_vars = tuple(map(self, block.iter_vars))
-        return BufferRewriter.Block(self, block.replace(iter_vars=iter_vars))

@@ -13,6 +13,7 @@ from tilewright.te.tag import TagScope
 from tilewright.te.tensor import Tensor, shape_text
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.transform.affine import expand
 
 
 def scan(
@@ -64,7 +65,7 @@ def scan(
     for group in zip(inits, updates, states, strict=True):
         _check_state(owner, *group)
     first, total = inits[0].shape[0], updates[0].shape[0]
-    axis = IterVar(Range(first, total - first), Var(f"{name}_t", total.dtype), IterType.ORDERED)
+    axis = IterVar(Range(first, expand(total - first)), Var(f"{name}_t", total.dtype), IterType.ORDERED)
     op = ScanOp(
         name, TagScope.resolve(tag), attrs, axis, inits, updates, states, tuple(inputs or ())
     )

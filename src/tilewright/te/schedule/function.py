@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright.arith import Analyzer
 from tilewright.error import TEScheduleError
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.attributes import attributes
@@ -127,18 +128,9 @@ class _Nest:
 
     def realize(self, blocks: list[Block], loop_vars: LoopVars) -> Stmt:
         """The instances of `blocks` for the values of the loops."""
-        values: dict[IterVar, Expr] = dict(loop_vars)
-        predicate: Expr = TRUE
-        for relation in reversed(self._stage.relations):
-            if not all(child in values for child in relation.children):
-                continue  # a reduction loop, around a block that only initialises
-            parents = relation.parent_values(tuple(values[c] for c in relation.children))
-            values.update(zip(relation.parents, parents, strict=True))
-            guard = relation.guard(parents)
-            if guard is not None:
-                predicate = logical_and(guard, predicate)
         op = self._stage.op
         assert isinstance(op, ComputeOp)
+        values, predicate = self._bindings(loop_vars)
         roots = (*op.axis, *op.reduce_axis)
         return seq(
             BlockRealize(
@@ -148,6 +140,29 @@ class _Nest:
             )
             for block in blocks
         )
+
+    def _bindings(self, loop_vars: LoopVars) -> tuple[dict[IterVar, Expr], Expr]:
+        """The values of all iteration variables, and when they are in their domains."""
+        values: dict[IterVar, Expr] = dict(loop_vars)
+        guards: list[Expr] = []
+        for relation in reversed(self._stage.relations):
+            if not all(child in values for child in relation.children):
+                continue  # a reduction loop, around a block that only initialises
+            parents = relation.parent_values(tuple(values[c] for c in relation.children))
+            values.update(zip(relation.parents, parents, strict=True))
+            guard = relation.guard(parents)
+            if guard is not None:
+                guards.append(guard)
+        if not self._stage.relations:
+            return values, TRUE
+        analyzer = Analyzer()
+        for leaf, loop_var in loop_vars.items():
+            analyzer.bind_range(loop_var, domain(leaf).min, domain(leaf).extent)
+        values = {axis: analyzer.simplify(value) for axis, value in values.items()}
+        predicate: Expr = TRUE
+        for guard in reversed(guards):
+            predicate = logical_and(predicate, analyzer.simplify(guard))
+        return values, predicate
 
 
 def _data_parallel(stage: Stage) -> set[IterVar]:

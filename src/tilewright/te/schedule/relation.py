@@ -6,9 +6,10 @@ It knows the domains of the children, and the values of the parents in terms of 
 
 from __future__ import annotations
 
+from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import cast, floordiv, floormod, minimum
 from tilewright.ir.dtype import promote
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterVar
 
@@ -104,7 +105,7 @@ def domain(axis: IterVar) -> Range:
 
 def ceildiv(a: Expr, b: Expr) -> Expr:
     """The quotient rounded up."""
-    return floordiv(a + b - 1, b)
+    return Analyzer().simplify(floordiv(a + b - 1, b))
 
 
 def _derived(name: str, parent: IterVar, extent: Expr) -> IterVar:
@@ -119,5 +120,4 @@ def _at_most(extent: Expr, limit: Expr) -> Expr:
 
 
 def _covers_exactly(outer: IterVar, inner: IterVar, extent: Expr) -> bool:
-    covered = domain(outer).extent * domain(inner).extent <= extent
-    return is_const_int(covered, 1)
+    return Analyzer().can_prove(domain(outer).extent * domain(inner).extent <= extent)
