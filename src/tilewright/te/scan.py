@@ -65,7 +65,9 @@ def scan(
     for group in zip(inits, updates, states, strict=True):
         _check_state(owner, *group)
     first, total = inits[0].shape[0], updates[0].shape[0]
-    axis = IterVar(Range(first, expand(total - first)), Var(f"{name}_t", total.dtype), IterType.ORDERED)
+    axis = IterVar(
+        Range(first, expand(total - first)), Var(f"{name}_t", total.dtype), IterType.ORDERED
+    )
     op = ScanOp(
         name, TagScope.resolve(tag), attrs, axis, inits, updates, states, tuple(inputs or ())
     )
