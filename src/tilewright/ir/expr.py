@@ -319,7 +319,7 @@ class FloorMod(BinaryExpr):
 
 @node
 class Min(BinaryExpr):
-    """The smaller of `a` and `b`; for floats `b` where either is NaN (`a < b ? a : b`)."""
+    """The smaller of `a` and `b`; NaN where either is NaN."""
 
     a: Expr = child()
     b: Expr = child()
@@ -328,7 +328,7 @@ class Min(BinaryExpr):
 
 @node
 class Max(BinaryExpr):
-    """The larger of `a` and `b`; for floats `b` where either is NaN (`a > b ? a : b`)."""
+    """The larger of `a` and `b`; NaN where either is NaN."""
 
     a: Expr = child()
     b: Expr = child()

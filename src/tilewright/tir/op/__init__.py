@@ -29,4 +29,12 @@ from tilewright.ir.arithmetic import (
 from tilewright.ir.arithmetic import (
     minimum as min,
 )
+from tilewright.tir.op.calls import *  # noqa: F403
+from tilewright.tir.op.control import *  # noqa: F403
+from tilewright.tir.op.convert import *  # noqa: F403
+from tilewright.tir.op.gpu import *  # noqa: F403
+from tilewright.tir.op.integer import *  # noqa: F403
+from tilewright.tir.op.limits import *  # noqa: F403
 from tilewright.tir.op.math import *  # noqa: F403
+from tilewright.tir.op.memory import *  # noqa: F403
+from tilewright.tir.op.vector import *  # noqa: F403

@@ -11,6 +11,52 @@ from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Call, Expr, compare_dtype
 from tilewright.ir.op import Op, register_op
 
+__all__ = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clz",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "exp2",
+    "exp10",
+    "fabs",
+    "floor",
+    "fma",
+    "fmod",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "ldexp",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "nearbyint",
+    "nextafter",
+    "popcount",
+    "pow",
+    "power",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+]  # fmt: skip
+
 FLOAT_UNARY: Final = {
     "exp": "e to the power of x.",
     "exp2": "2 to the power of x.",
@@ -69,6 +115,7 @@ for _name in (*FLOAT_UNARY, *ROUNDING, *FLOAT_TESTS):
     register_op(f"tir.{_name}", arity=1)
 for _name in FLOAT_BINARY:
     register_op(f"tir.{_name}", arity=2)
+register_op("tir.fma", arity=3)
 register_op("tir.ldexp", arity=2)
 register_op("tir.popcount", arity=1)
 register_op("tir.clz", arity=1)
@@ -147,6 +194,16 @@ pow, fmod, atan2, hypot, copysign, nextafter = (
 )
 isnan, isinf, isfinite = (_float_test(name, doc) for name, doc in FLOAT_TESTS.items())
 power = pow
+
+
+def fma(a: object, b: object, c: object) -> Expr:
+    """a * b + c of floats, rounded once."""
+    x, y = match_operands(a, b, "fma")
+    x, z = match_operands(x, c, "fma")
+    y, z = match_operands(y, z, "fma")
+    if not x.dtype.is_float:
+        raise DTypeError(f"`fma` needs floats, got {x!r} of dtype {x.dtype!s}")
+    return Call(x.dtype, Op.get("tir.fma"), (x, y, z))
 
 
 def ldexp(x: object, exponent: object) -> Expr:

@@ -1,0 +1,101 @@
+"""Calls of functions that are not part of the program: C functions, packed functions, LLVM."""
+
+from __future__ import annotations
+
+from tilewright.error import ArgumentError
+from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.dtype import HANDLE, INT32, DType
+from tilewright.ir.expr import Call, Expr, StringImm
+from tilewright.ir.op import CallEffectKind, Op, register_op
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.op.memory import tvm_stack_make_array, tvm_stack_make_shape
+
+__all__ = [
+    "call_cpacked", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
+    "call_packed", "call_pure_extern", "tvm_tuple",
+]  # fmt: skip
+
+register_op("tir.call_extern", CallEffectKind.OPAQUE, vectorizable=False)
+register_op("tir.call_pure_extern", vectorizable=False)
+register_op("tir.tvm_call_packed", CallEffectKind.OPAQUE, vectorizable=False)
+register_op("tir.tvm_call_cpacked", CallEffectKind.OPAQUE, vectorizable=False)
+register_op("tir.call_llvm_intrin", CallEffectKind.OPAQUE)
+register_op("tir.call_llvm_pure_intrin")
+register_op("tir.tvm_tuple", vectorizable=False)
+
+
+def call_intrin(dtype: str, func_name: str | Op, *args: object) -> Expr:
+    """A call of the operator `func_name`, such as ``"tir.exp"``, with a result of `dtype`.
+
+    Raises:
+        UnknownNameError: if there is no such operator.
+        ArgumentError: for a wrong number of arguments.
+    """
+    op = func_name if isinstance(func_name, Op) else Op.get(func_name)
+    if op.arity >= 0 and len(args) != op.arity:
+        raise ArgumentError(f"{op.name} takes {op.arity} arguments, got {len(args)}")
+    return Call(DType(dtype), op, tuple(map(as_expr, args)))
+
+
+def call_extern(dtype: str, func_name: str, *args: object) -> Expr:
+    """A call of the C function `func_name`, which may do anything; the result has `dtype`."""
+    return _named_call("call_extern", DType(dtype), func_name, args)
+
+
+def call_pure_extern(dtype: str, func_name: str, *args: object) -> Expr:
+    """A call of the C function `func_name`, which only computes; the result has `dtype`."""
+    return _named_call("call_pure_extern", DType(dtype), func_name, args)
+
+
+def call_llvm_intrin(dtype: str, name: str, *args: object) -> Expr:
+    """A call of an LLVM intrinsic such as ``"llvm.prefetch"``, which may have effects."""
+    return _named_call("call_llvm_intrin", DType(dtype), name, args)
+
+
+def call_llvm_pure_intrin(dtype: str, name: str, *args: object) -> Expr:
+    """A call of an LLVM intrinsic such as ``"llvm.fabs"``, which only computes."""
+    return _named_call("call_llvm_pure_intrin", DType(dtype), name, args)
+
+
+def call_packed(*args: object) -> Expr:
+    """A call of a registered function; the result is int32.
+
+    Args:
+        args: the name of the function, then its arguments: numbers, strings, and buffers, which
+            are passed as arrays.
+    """
+    return _packed("tvm_call_packed", args)
+
+
+def call_cpacked(*args: object) -> Expr:
+    """Like `call_packed`, for a function of the same module with the packed calling convention."""
+    return _packed("tvm_call_cpacked", args)
+
+
+def tvm_tuple(*value: object) -> Expr:
+    """Several values as one argument of a call."""
+    return Call(HANDLE, Op.get("tir.tvm_tuple"), tuple(map(as_expr, value)))
+
+
+def _named_call(op: str, dtype: DType, name: str, args: tuple[object, ...]) -> Expr:
+    if not isinstance(name, (str, StringImm)):
+        raise ArgumentError(f"`{op}` needs the name of a function, got {name!r}")
+    return Call(dtype, Op.get(f"tir.{op}"), (StringImm(str(name)), *map(as_expr, args)))
+
+
+def _packed(op: str, args: tuple[object, ...]) -> Expr:
+    if not args or not isinstance(args[0], (str, StringImm)):
+        raise ArgumentError("`call_packed` needs the name of a function first, then arguments")
+    arguments = (_packed_argument(argument) for argument in args[1:])
+    return Call(INT32, Op.get(f"tir.{op}"), (StringImm(str(args[0])), *arguments))
+
+
+def _packed_argument(value: object) -> Expr:
+    """A buffer is passed as an array made on the stack; everything else as it is."""
+    if not isinstance(value, Buffer):
+        return as_expr(value)
+    strides = tvm_stack_make_shape(*value.strides) if value.strides else 0
+    return tvm_stack_make_array(
+        value.data, tvm_stack_make_shape(*value.shape), strides, len(value.shape),
+        const(0, value.dtype), value.elem_offset,
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""Building vectors and taking them apart."""
+
+from __future__ import annotations
+
+from tilewright.error import ArgumentError, DTypeError
+from tilewright.ir.arithmetic import as_expr, const, match_operands
+from tilewright.ir.dtype import BOOL, INT32, DType
+from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle
+from tilewright.ir.op import Op, register_op
+
+__all__ = [
+    "broadcast", "concat_vectors", "dp4a", "extract_lane", "get_active_lane_mask", "ramp",
+    "shuffle", "vectorcombine", "vectorhigh", "vectorlow", "vscale",
+]  # fmt: skip
+
+register_op("tir.vscale", arity=0, vectorizable=False)
+register_op("tir.get_active_lane_mask", arity=2, vectorizable=False)
+register_op("tir.vectorlow", arity=1, vectorizable=False)
+register_op("tir.vectorhigh", arity=1, vectorizable=False)
+register_op("tir.vectorcombine", arity=2, vectorizable=False)
+register_op("tir.dp4a", arity=3, vectorizable=False)
+
+
+def ramp(base: object, stride: object, lanes: object) -> Expr:
+    """The vector ``[base, base + stride, ...]`` of `lanes` numbers; itself for one lane."""
+    a, b = match_operands(base, stride, "ramp")
+    if a.dtype.is_vector or not a.dtype.is_integral or a.dtype.is_bool:
+        raise DTypeError(f"`ramp` needs scalar integers, got {a!r} of dtype {a.dtype!s}")
+    count = lane_count(lanes, "ramp")
+    return a if count == 1 else Ramp(a, b, count)
+
+
+def broadcast(value: object, lanes: object) -> Expr:
+    """The vector of `lanes` copies of the scalar `value`; itself for one lane."""
+    operand, count = as_expr(value), lane_count(lanes, "broadcast")
+    if operand.dtype.is_vector:
+        raise DTypeError(f"`broadcast` needs a scalar, got {operand!r} of dtype {operand.dtype!s}")
+    return operand if count == 1 else Broadcast(operand, count)
+
+
+def shuffle(vectors: list[object], indices: list[object]) -> Expr:
+    """The lanes numbered `indices` (integers) of the concatenation of `vectors`."""
+    items, picks = tuple(map(as_expr, vectors)), tuple(const(i, "int32") for i in indices)
+    if not items or not picks:
+        raise ArgumentError("`shuffle` needs at least one vector and one index")
+    element = items[0].dtype.element
+    if any(item.dtype.element is not element for item in items):
+        raise DTypeError(
+            f"`shuffle` needs vectors of one dtype, got {[str(i.dtype) for i in items]}"
+        )
+    total = sum(item.dtype.lanes for item in items)
+    for pick in picks:
+        if not 0 <= int(pick) < total:  # type: ignore[call-overload]
+            raise ArgumentError(f"`shuffle`: there is no lane {pick!r} among {total}")
+    return Shuffle(items, picks)
+
+
+def concat_vectors(*vectors: object) -> Expr:
+    """The lanes of all `vectors` (or scalars), one after the other."""
+    items = list(map(as_expr, vectors))
+    return shuffle(list(items), list(range(sum(item.dtype.lanes for item in items))))
+
+
+def extract_lane(vector: object, index: int) -> Expr:
+    """Lane number `index` of a vector."""
+    return shuffle([vector], [index])
+
+
+def vscale() -> Expr:
+    """The factor by which the vectors of this machine are longer than the architecture's least."""
+    return Call(INT32, Op.get("tir.vscale"), ())
+
+
+def get_active_lane_mask(dtype: str, base: object, limit: object) -> Expr:
+    """The bool vector of type `dtype` whose lane ``i`` says whether ``base + i < limit``."""
+    target = DType(dtype)
+    a, b = match_operands(base, limit, "get_active_lane_mask")
+    if target.element is not BOOL or not a.dtype.is_integral:
+        raise DTypeError(
+            f"`get_active_lane_mask` gives a bool vector from two integers, not {target!s} "
+            f"from {a.dtype!s}"
+        )
+    return Call(target, Op.get("tir.get_active_lane_mask"), (a, b))
+
+
+def vectorlow(dtype: str, vec: object) -> Expr:
+    """The first half of the lanes of `vec`, of type `dtype`."""
+    return _half("vectorlow", dtype, vec)
+
+
+def vectorhigh(dtype: str, vec: object) -> Expr:
+    """The second half of the lanes of `vec`, of type `dtype`."""
+    return _half("vectorhigh", dtype, vec)
+
+
+def vectorcombine(dtype: str, vec1: object, vec2: object) -> Expr:
+    """The lanes of `vec1` and then those of `vec2`, of type `dtype`."""
+    a, b, target = as_expr(vec1), as_expr(vec2), DType(dtype)
+    if a.dtype is not b.dtype or target is not a.dtype.with_lanes(2 * a.dtype.lanes):
+        raise DTypeError(f"`vectorcombine` of {a.dtype!s} and {b.dtype!s} is not {target!s}")
+    return Call(target, Op.get("tir.vectorcombine"), (a, b))
+
+
+def dp4a(vec1: object, vec2: object, acc: object = 0) -> Expr:
+    """`acc` plus the dot product of two vectors of four 8-bit integers, in the dtype of `acc`.
+
+    The vectors are int8x4 or uint8x4 (the products are exact); `acc` is int32, or uint32 if both
+    vectors are unsigned. The sum wraps around.
+    """
+    a, b, total = as_expr(vec1), as_expr(vec2), as_expr(acc)
+    for operand in (a, b):
+        if operand.dtype not in ("int8x4", "uint8x4"):
+            raise DTypeError(f"`dp4a` needs int8x4 or uint8x4, got {operand.dtype!s}")
+    if total.dtype not in ("int32", "uint32"):
+        raise DTypeError(f"`dp4a` adds to an int32 or uint32, got {total.dtype!s}")
+    return Call(total.dtype, Op.get("tir.dp4a"), (a, b, total))
+
+
+def lane_count(lanes: object, name: str) -> int:
+    """`lanes`, which must be a constant of at least 1."""
+    try:
+        count = int(as_expr(lanes))  # type: ignore[call-overload]
+    except TypeError:
+        raise ArgumentError(f"`{name}` needs a constant number of lanes, got {lanes!r}") from None
+    if count < 1:
+        raise ArgumentError(f"`{name}` needs at least one lane, got {count}")
+    return count
+
+
+def _half(name: str, dtype: str, vec: object) -> Expr:
+    operand, target = as_expr(vec), DType(dtype)
+    if operand.dtype.lanes % 2 or target is not operand.dtype.with_lanes(operand.dtype.lanes // 2):
+        raise DTypeError(f"`{name}` of {operand.dtype!s} is not {target!s}")
+    return Call(target, Op.get(f"tir.{name}"), (operand,))
