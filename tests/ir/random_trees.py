@@ -33,6 +33,7 @@ from tilewright.ir import (
     Sub,
     Var,
     const,
+    walk,
 )
 from tilewright.ir.attributes import attributes
 from tilewright.ir.expr import EQ, GE, GT, LE, LT, NE
@@ -306,6 +307,13 @@ class Generator:
         }
         returned = PrimType(I32) if self.chance(0.1) else None
         return PrimFunc(tuple(params), body, returned, buffer_map, attrs)
+
+    def rooted(self, body: Stmt) -> Stmt:
+        """`body` in a root block, if there are blocks in it."""
+        if not any(isinstance(node, Block) for node in walk(body)):
+            return body
+        root = Block((), (), (), "root", body)
+        return BlockRealize((), const(True), root)
 
     def parameter_buffer(self) -> Buffer:
         if self.chance(0.4):

@@ -40,6 +40,8 @@ class Range(Node):
 
 def extent_between(low: Expr, high: Expr) -> Expr:
     """`high - low`, without `low` where `high` is a sum that begins or ends with it."""
+    if is_const_int(low, 0) and low.dtype is high.dtype:
+        return high
     if structural_equal(low, high):
         return IntImm(low.dtype, 0)
     if isinstance(high, Add):
@@ -105,18 +107,21 @@ class Buffer(Scriptable, Node):
             return region_of(self, items)
         return self.vload(items)
 
-    def vload(self, begin: Any, dtype: str | None = None) -> Any:
-        """The element at `begin`, or with a vector `dtype` the elements that start there."""
-        items = begin if isinstance(begin, (tuple, list)) else (begin,)
-        return BufferLoad(self, _indices(self, items, dtype))
+    def vload(self, begin: Any, dtype: str | None = None, predicate: Expr | None = None) -> Any:
+        """The element at `begin`, or with a vector `dtype` the elements that start there.
 
-    def vstore(self, begin: Any, value: object) -> Any:
-        """The statement that stores `value` at `begin`."""
+        Lanes for which `predicate` does not hold are not read.
+        """
+        items = begin if isinstance(begin, (tuple, list)) else (begin,)
+        return BufferLoad(self, _indices(self, items, dtype), predicate)
+
+    def vstore(self, begin: Any, value: object, predicate: Expr | None = None) -> Any:
+        """The statement that stores `value` at `begin`, in lanes for which `predicate` holds."""
         from tilewright.tir.stmt import BufferStore
 
         items = begin if isinstance(begin, (tuple, list)) else (begin,)
         stored = as_expr(value, self.dtype)
-        return BufferStore(self, stored, _indices(self, items, stored.dtype))
+        return BufferStore(self, stored, _indices(self, items, stored.dtype), predicate)
 
 
 def _indices(buffer: Buffer, items: Any, dtype: str | None) -> tuple[Expr, ...]:

@@ -15,7 +15,6 @@ from tilewright.tir.buffer import (
     BufferRegion,
     MatchBufferRegion,
     Range,
-    extent_between,
 )
 
 
@@ -56,11 +55,14 @@ def subscript(p: Printer, indices: tuple[Any, ...]) -> str:
 
 def _index(p: Printer, index: Any) -> str:
     """An index; a contiguous vector of them as a slice."""
-    if index.__class__ is Ramp and is_const_int(index.stride, 1) and p.options.syntax_sugar:
-        lanes = IntImm(index.base.dtype, index.lanes)
-        stop = index.base + lanes
-        if index.stride.dtype is index.base.dtype and same(extent_between(index.base, stop), lanes):
-            return p.mark(index, f"{p.expr(index.base)}:{p.expr(stop)}")
+    if (
+        p.options.syntax_sugar
+        and index.__class__ is Ramp
+        and is_const_int(index.stride, 1)
+        and index.stride.dtype is index.base.dtype
+    ):
+        stop = index.base + IntImm(index.base.dtype, index.lanes)
+        return p.mark(index, f"{p.expr(index.base)}:{p.expr(stop)}")
     return p.expr(index)
 
 

@@ -8,7 +8,6 @@ from tilewright.ir.expr import IntImm, Var, is_const_int
 from tilewright.script.printer.buffers import same
 from tilewright.script.printer.core import STATEMENTS, Printer, prints, quoted
 from tilewright.script.printer.statements import print_scope
-from tilewright.tir.buffer import extent_between
 from tilewright.tir.stmt import For, ForKind
 from tilewright.tir.substitute import variables_of
 
@@ -44,13 +43,13 @@ def _for(p: Printer, node: For) -> None:
 def _perfect_nest(p: Printer, outer: For) -> list[For]:
     """The loops from `outer` inwards that are written as one `T.grid`."""
     nest = [outer]
-    if not p.options.syntax_sugar or not _is_plain(p, outer):
+    if not p.options.syntax_sugar or p.is_underlined(outer) or not _is_plain(outer):
         return nest
     outer_vars: set[Var] = {outer.loop_var}
     loop: Any = outer.body
     while (
         loop.__class__ is For
-        and _is_plain(p, loop)
+        and _is_plain(loop)
         and not p.is_underlined(loop)
         and (id(nest[-1]), "body") not in p.declarations.buffers
         and (is_const_int(loop.extent) or outer_vars.isdisjoint(variables_of(loop.extent)))
@@ -61,7 +60,7 @@ def _perfect_nest(p: Printer, outer: For) -> list[For]:
     return nest
 
 
-def _is_plain(p: Printer, loop: For) -> bool:
+def _is_plain(loop: For) -> bool:
     """Whether `T.grid` makes this loop."""
     return (
         loop.kind == ForKind.SERIAL
@@ -70,7 +69,6 @@ def _is_plain(p: Printer, loop: For) -> bool:
         and loop.thread_binding is None
         and loop.loop_var.__class__ is Var
         and loop.min.dtype is loop.extent.dtype is loop.loop_var.dtype
-        and not p.is_underlined(loop.body)
     )
 
 
@@ -79,12 +77,7 @@ def _domain(p: Printer, node: For) -> str:
     if is_const_int(low, 0) and low.dtype is extent.dtype:
         bounds = p.expr(extent)
     else:
-        stop = low + extent
-        if not same(extent_between(low, stop), extent):
-            stop_text = f"{p.tir}Add({p.expr(low)}, {p.expr(extent)})"
-        else:
-            stop_text = p.expr(stop)
-        bounds = f"{p.expr(low)}, {stop_text}"
+        bounds = f"{p.expr(low)}, {p.expr(low + extent)}"
     if node.kind == ForKind.SERIAL and not node.annotations:
         return f"range({bounds})"
     parts = [bounds]

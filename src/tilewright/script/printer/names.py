@@ -6,7 +6,7 @@ import keyword
 import re
 from typing import Any
 
-_NOT_IDENTIFIER = re.compile(r"\W", re.ASCII)
+_NOT_IDENTIFIER = re.compile(r"\W")
 
 
 class NameTable:
