@@ -1,5 +1,6 @@
 """Tensor expressions: tensors defined by formulas, and schedules for their loops."""
 
+from tilewright.ir.arithmetic import truncdiv as div
 from tilewright.te.compute import compute, const, placeholder, size_var, var
 from tilewright.te.create_prim_func import create_prim_func
 from tilewright.te.extern import extern, extern_primfunc

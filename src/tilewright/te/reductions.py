@@ -10,18 +10,27 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import as_expr, const, logical_and, logical_or, maximum, minimum
+from tilewright.ir.arithmetic import (
+    as_expr,
+    const,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    negative,
+)
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, FloatImm
+from tilewright.ir.expr import Expr
 from tilewright.te.reducer import Reducer, comm_reducer, is_axis
+from tilewright.tir.op.limits import infinity, max_value, min_value
 
 
 def _lowest(dtype: DType) -> Expr:
-    return FloatImm(dtype, float("-inf")) if dtype.is_float else const(dtype.min_int, dtype)
+    return negative(infinity(dtype)) if dtype.code in ("float", "bfloat") else min_value(dtype)
 
 
 def _highest(dtype: DType) -> Expr:
-    return FloatImm(dtype, float("inf")) if dtype.is_float else const(dtype.max_int, dtype)
+    return infinity(dtype) if dtype.code in ("float", "bfloat") else max_value(dtype)
 
 
 sum = comm_reducer(lambda x, y: x + y, lambda dtype: const(0, dtype), name="sum")
