@@ -277,7 +277,7 @@ class Generator:
         return DeclBuffer(buffer, body)
 
     def attr(self, depth: int) -> Stmt:
-        targets: list[object] = ["text", const(0), *self.ints[:1], *self.pointers[:1]]
+        targets: list[object] = [StringImm("text"), const(0), *self.ints[:1], *self.pointers[:1]]
         target = self.random.choice(targets)
         return AttrStmt(target, "pragma_x", self.int_expr(1), self.stmt(depth))
 

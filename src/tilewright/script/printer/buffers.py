@@ -109,7 +109,8 @@ def _layout_arguments(p: Printer, buffer: Buffer) -> list[str]:
     parts = []
     if buffer.strides:
         parts.append(f"strides={p.tuple(buffer.strides)}")
-    if not is_const_int(buffer.elem_offset, 0) or buffer.elem_offset.dtype != "int32":
+    # With an offset_factor and no offset, any offset would match.
+    if not _starts_at_zero(buffer) or buffer.offset_factor != 1:
         parts.append(f"elem_offset={p.expr(buffer.elem_offset)}")
     if buffer.scope() != "global":
         parts.append(f"scope={quoted(buffer.scope())}")
@@ -124,6 +125,10 @@ def _layout_arguments(p: Printer, buffer: Buffer) -> list[str]:
     return parts
 
 
+def _starts_at_zero(buffer: Buffer) -> bool:
+    return is_const_int(buffer.elem_offset, 0) and buffer.elem_offset.dtype == "int32"
+
+
 def has_plain_layout(buffer: Buffer) -> bool:
     """Whether shape and dtype say all there is to say."""
     plain = buffer.data.dtype is HANDLE and _points_to_elements(buffer)
@@ -132,8 +137,7 @@ def has_plain_layout(buffer: Buffer) -> bool:
         and all(is_const_int(extent) for extent in buffer.shape)
         and not (buffer.strides or buffer.data_alignment or buffer.buffer_type)
         and not buffer.axis_separators
-        and is_const_int(buffer.elem_offset, 0)
-        and buffer.elem_offset.dtype == "int32"
+        and _starts_at_zero(buffer)
         and buffer.offset_factor == 1
     )
 

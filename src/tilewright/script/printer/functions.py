@@ -6,6 +6,7 @@ from tilewright.ir.expr import Var, is_const_int
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
+from tilewright.ir.rewrite import walk
 from tilewright.script.printer.blocks import print_implicit_root
 from tilewright.script.printer.buffers import (
     declare_symbolic,
@@ -126,17 +127,16 @@ def is_implicit_root(realize: Stmt) -> bool:
     )
     if not plain or block.init is not None or not is_const_int(realize.predicate, 1):
         return False
-    return bool(block.alloc_buffers) or _has_block(block.body)
+    if block.alloc_buffers:
+        return True
+    if isinstance(block.body, BlockRealize):
+        # A lone block without iterators would be taken for the root block itself.
+        return bool(block.body.block.iter_vars)
+    return any(isinstance(node, BlockRealize) for node in walk(block.body, skip=_is_leaf))
 
 
-def _has_block(body: Node) -> bool:
-    stack: list[Node] = [body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Block):
-            return True
-        stack.extend(child for child in node.children() if isinstance(child, Stmt))
-    return False
+def _is_leaf(node: Node) -> bool:
+    return not isinstance(node, Stmt) or isinstance(node, BlockRealize)
 
 
 def print_fragment(p: Printer, stmt: Stmt) -> None:

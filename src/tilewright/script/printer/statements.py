@@ -6,6 +6,7 @@ from typing import Any
 
 from tilewright.ir.expr import Call, is_const_int
 from tilewright.ir.node import Node
+from tilewright.ir.structural import structural_equal
 from tilewright.script.printer.buffers import (
     buffer_arguments,
     buffer_name,
@@ -15,7 +16,7 @@ from tilewright.script.printer.buffers import (
 from tilewright.script.printer.core import STATEMENTS, Printer, prints, quoted
 from tilewright.script.printer.declarations import ScopeKey, scope_items
 from tilewright.tir.buffer import Range
-from tilewright.tir.expr import IterVar
+from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import (
     Allocate,
     AllocateConst,
@@ -205,23 +206,19 @@ def _flat_decl_buffer(p: Printer, node: DeclBuffer) -> None:
     p.header(node, f"{p.define_buffer(node.buffer)} = {call}")
 
 
-def _thread_extent(node: AttrStmt) -> bool:
+def _is_thread_launch(node: AttrStmt) -> bool:
     """Whether `T.launch_thread` makes this statement again."""
-    target = node.node
+    axis = node.node
+    if not isinstance(axis, IterVar) or not isinstance(axis.dom, Range) or not axis.thread_tag:
+        return False
+    is_virtual = axis.thread_tag.split(".")[0] == "vthread"
     return (
-        node.attr_key == "thread_extent"
-        and isinstance(target, IterVar)
-        and bool(target.thread_tag)
-        and target.iter_type.name == "THREAD_INDEX"
-        and isinstance(target.dom, Range)
-        and is_const_int(target.dom.min, 0)
-        and (target.dom.extent is node.value or is_same_constant(target.dom.extent, node.value))
+        node.attr_key == ("virtual_thread" if is_virtual else "thread_extent")
+        and axis.iter_type == IterType.THREAD_INDEX
+        and is_const_int(axis.dom.min, 0)
+        and axis.dom.min.dtype is axis.var.dtype is node.value.dtype
+        and structural_equal(axis.dom.extent, node.value)
     )
-
-
-def is_same_constant(a: Any, b: Any) -> bool:
-    """Whether both are the same integer constant."""
-    return is_const_int(a) and is_const_int(b, a.value) and a.dtype is b.dtype
 
 
 def _attr_call(p: Printer, node: AttrStmt) -> str:
@@ -231,7 +228,7 @@ def _attr_call(p: Printer, node: AttrStmt) -> str:
 
 @prints(STATEMENTS, AttrStmt)
 def _nested_attr(p: Printer, node: AttrStmt) -> None:
-    if _thread_extent(node):
+    if _is_thread_launch(node):
         call = f"{p.tir}launch_thread({quoted(node.node.thread_tag)}, {p.expr(node.value)})"
         p.names.push()
         _with(p, node, call, p.names.define(node.node.var, node.node.var.name))
@@ -243,7 +240,7 @@ def _nested_attr(p: Printer, node: AttrStmt) -> None:
 
 
 def _flat_attr(p: Printer, node: AttrStmt) -> None:
-    if _thread_extent(node):
+    if _is_thread_launch(node):
         call = f"{p.tir}launch_thread({quoted(node.node.thread_tag)}, {p.expr(node.value)})"
         p.header(node, f"{p.names.define(node.node.var, node.node.var.name)} = {call}")
     else:
