@@ -1,0 +1,43 @@
+# Everything here works on a fresh machine with Python 3.10+ and make; the virtual environment in
+# .venv is made on first use. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench fuzz clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+demo: $(STAMP) ## Two matrix products, from naive to register tiles, timed beside numpy
+	@$(BIN)/python examples/matmul_ladder.py
+
+test: $(STAMP) ## Run all tests
+	@$(BIN)/pytest -q -n $(JOBS) tests
+
+lint: $(STAMP) ## Check style and types
+	@$(BIN)/ruff check src tests examples benchmarks tools
+	@$(BIN)/ruff format --check src tests examples benchmarks tools
+	@$(BIN)/pyright
+
+format: $(STAMP) ## Format the code and mend what can be mended automatically
+	@$(BIN)/ruff check --fix src tests examples benchmarks tools
+	@$(BIN)/ruff format src tests examples benchmarks tools
+
+bench: $(STAMP) ## Measure the compiler itself and its code against numpy
+	@$(BIN)/python -m benchmarks
+
+fuzz: $(STAMP) ## Random programs, scripts and calls, for longer than in the tests (SECONDS=300)
+	@TILEWRIGHT_FUZZ_SECONDS=$${SECONDS_EACH:-300} TILEWRIGHT_HYPOTHESIS=thorough \
+		$(BIN)/pytest -q -n $(JOBS) tests/property tests/error
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache build dist
+
+$(STAMP): pyproject.toml requirements-dev.lock tools/bootstrap.py
+	@$(PYTHON) tools/bootstrap.py $(VENV)
+	@touch $@

@@ -1,0 +1,79 @@
+"""Make a virtual environment with everything that developing, testing and the demo need.
+
+Usage: python3 tools/bootstrap.py .venv
+
+It needs nothing but Python: where the system's Python comes without `ensurepip` (as Debian's does),
+pip comes from the system's pip, or from the distribution's package.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MINIMUM = (3, 10)
+
+
+def run(*command: str | Path) -> bool:
+    """Whether the command succeeded."""
+    return subprocess.run([str(part) for part in command], check=False).returncode == 0
+
+
+def install_venv_package() -> bool:
+    """Install the distribution's package that holds `ensurepip`; needs root."""
+    if shutil.which("apt-get") is None:
+        return False
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if sudo and shutil.which("sudo") is None:
+        return False
+    return run(*sudo, "apt-get", "update", "-q") and run(
+        *sudo, "apt-get", "install", "-y", "-q", "python3-venv"
+    )
+
+
+def create(venv: Path) -> None:
+    """Make the environment, with pip in it."""
+    if importlib.util.find_spec("ensurepip") and run(sys.executable, "-m", "venv", venv):
+        return
+    python = venv / "bin" / "python"
+    bare = run(sys.executable, "-m", "venv", "--without-pip", "--clear", venv)
+    if (
+        bare
+        and importlib.util.find_spec("pip")
+        and run(sys.executable, "-m", "pip", "--python", python, "install", "-q", "pip")
+    ):
+        return
+    if install_venv_package() and run(sys.executable, "-m", "venv", "--clear", venv):
+        return
+    raise SystemExit(
+        "Cannot make a virtual environment: this Python has neither ensurepip nor pip.\n"
+        "Install your system's package for it (Debian, Ubuntu: apt-get install python3-venv)."
+    )
+
+
+def main() -> None:
+    if sys.version_info < MINIMUM:
+        raise SystemExit(f"Python {MINIMUM[0]}.{MINIMUM[1]} or newer is needed: make PYTHON=...")
+    venv = Path(sys.argv[1] if len(sys.argv) > 1 else ".venv").absolute()
+    if not (venv / "bin" / "pip").exists():
+        print("Making the virtual environment (once) ...", flush=True)
+        create(venv)
+    python = venv / "bin" / "python"
+    quiet = ("-q", "--disable-pip-version-check")
+    lock = ROOT / "requirements-dev.lock"
+    if not run(python, "-m", "pip", "install", *quiet, "-r", lock):
+        raise SystemExit("Installing the requirements failed; the messages above say why.")
+    # The package itself: a path file is all that an editable install needs.
+    site = subprocess.check_output(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
+    ).strip()
+    Path(site, "tilewright-development.pth").write_text(f"{ROOT / 'src'}\n")
+
+
+if __name__ == "__main__":
+    main()
