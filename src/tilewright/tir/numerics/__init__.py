@@ -1,0 +1,53 @@
+"""Mathematical functions as expressions over basic arithmetic, one file per family.
+
+`KERNELS` lists them by the name of the operator that they expand. All float32 functions are within
+2 ulp; those of `IN_DOUBLE` get there by computing in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tilewright.tir.numerics import (
+    error_function,
+    exponential,
+    logarithm,
+    power,
+    trigonometric,
+)
+from tilewright.tir.numerics.kernel import Kernel
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {
+    "exp": exponential.exp,
+    "exp2": exponential.exp2,
+    "exp10": exponential.exp10,
+    "sigmoid": exponential.sigmoid,
+    "sinh": exponential.sinh,
+    "cosh": exponential.cosh,
+    "log": logarithm.log,
+    "log2": logarithm.log2,
+    "log10": logarithm.log10,
+    "log1p": logarithm.log1p,
+    "asinh": logarithm.asinh,
+    "acosh": logarithm.acosh,
+    "atanh": logarithm.atanh,
+    "tanh": error_function.tanh,
+    "erf": error_function.erf,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "tan": trigonometric.tan,
+    "asin": trigonometric.asin,
+    "acos": trigonometric.acos,
+    "atan": trigonometric.atan,
+    "atan2": trigonometric.atan2,
+    "pow": power.power,
+    "hypot": power.hypot,
+}
+
+IN_DOUBLE: Final = frozenset(
+    ("sinh", "cosh", "tan", "asinh", "acosh", "atanh", "log1p", "asin", "atan2", "pow", "hypot")
+)
+"""Functions whose float32 form is computed in float64 and rounded once."""
+
+__all__ = ["IN_DOUBLE", "KERNELS", "Kernel"]

@@ -1,0 +1,133 @@
+"""Logarithms: the exponent is split off, a polynomial does the mantissa."""
+
+from __future__ import annotations
+
+import math
+
+from tilewright.ir.arithmetic import cast, logical_and
+from tilewright.ir.expr import Expr, Select, Var
+from tilewright.tir.numerics.coefficients import LOG_32, LOG_64
+from tilewright.tir.numerics.exponential import LOG10_2_PARTS, LOG_2_PARTS
+from tilewright.tir.numerics.kernel import MANTISSA_BITS, Kernel
+from tilewright.tir.op import reinterpret
+
+SMALLEST_NORMAL = {32: 2.0**-126, 64: 2.0**-1022}
+ROOT_HALF_BITS = {32: 0x3F3504F3, 64: 0x3FE6A09E667F3BCD}
+
+
+def split(k: Kernel, x: Expr) -> tuple[Var, Var]:
+    """(e, m - 1) with x = m * 2**e and sqrt(1/2) <= m < sqrt(2), for positive finite x."""
+    mantissa = MANTISSA_BITS[k.bits]
+    tiny = x < k.float(SMALLEST_NORMAL[k.bits])
+    normal = Select(tiny, x * k.float(2.0 ** (mantissa + 1)), x)
+    bits = k.let(reinterpret(k.integer, normal), "bits")
+    exponent = k.let((bits - k.int(ROOT_HALF_BITS[k.bits])) >> k.int(mantissa), "exponent")
+    m = reinterpret(k.dtype, bits - (exponent << k.int(mantissa)))
+    shift = Select(tiny, k.float(-float(mantissa + 1)), k.float(0.0))
+    return k.let(_to_float(k, exponent) + shift, "e"), k.let(m - k.float(1.0), "f")
+
+
+def _to_float(k: Kernel, value: Expr) -> Expr:
+    # Small integers convert through the low bits of a float everywhere; int64 -> float64 vectors
+    # would need AVX-512.
+    if k.bits == 32:
+        return cast(k.dtype, value)
+    shift = 1.5 * 2.0**52
+    shifted = value + reinterpret(k.integer, k.float(shift))
+    return reinterpret(k.dtype, shifted) - k.float(shift)
+
+
+def mantissa_terms(k: Kernel, f: Var, low: Expr | None) -> Expr:
+    """log(1 + f) - f, plus `low`; kept apart from f so that the last addition is the only large one."""
+    square = k.let(f * f, "square")
+    if k.bits == 32:
+        tail = f * square * k.polynomial(f, LOG_32)
+        if low is not None:
+            tail = tail + low
+        return k.fma(square, -0.5, tail)
+    s = k.let(f / (f + k.float(2.0)), "s")
+    z = k.let(s * s, "z")
+    half = k.let(square * k.float(0.5), "half")
+    tail = s * k.fma(z, k.polynomial(z, LOG_64), half)
+    if low is not None:
+        tail = tail + low
+    return tail - half
+
+
+def with_special_cases(k: Kernel, x: Expr, result: Expr) -> Expr:
+    """The logarithm of 0, of negative numbers, of infinity and of NaN."""
+    zero, infinity = k.float(0.0), k.float(math.inf)
+    outside = Select(x < zero, k.float(math.nan), x)
+    special = Select(x.equal(zero), k.float(-math.inf), outside)
+    return Select(logical_and(x > zero, x < infinity), result, special)
+
+
+def log(k: Kernel, x: Expr) -> Expr:
+    """Natural logarithm."""
+    x = k.let(x, "x")
+    e, f = split(k, x)
+    high, low = LOG_2_PARTS[k.bits]
+    result = f + mantissa_terms(k, f, e * k.float(low))
+    return with_special_cases(k, x, k.fma(e, high, result))
+
+
+def log2(k: Kernel, x: Expr) -> Expr:
+    """Logarithm to base 2; exact for powers of two."""
+    x = k.let(x, "x")
+    e, f = split(k, x)
+    natural = f + mantissa_terms(k, f, None)
+    return with_special_cases(k, x, k.fma(natural, math.log2(math.e), e))
+
+
+def log10(k: Kernel, x: Expr) -> Expr:
+    """Logarithm to base 10."""
+    x = k.let(x, "x")
+    e, f = split(k, x)
+    high, low = LOG10_2_PARTS[k.bits]
+    natural = f + mantissa_terms(k, f, None)
+    result = k.fma(natural, math.log10(math.e), e * k.float(low))
+    return with_special_cases(k, x, k.fma(e, high, result))
+
+
+def log1p(k: Kernel, x: Expr) -> Expr:
+    """log(1 + x), the rounding of 1 + x corrected by the ratio x / ((1 + x) - 1) (W. Kahan)."""
+    x = k.let(x, "x")
+    u = k.let(x + k.float(1.0), "u")
+    # With u = 1 the ratio would be 0 / 0, and for an infinite u the correction has no meaning.
+    difference = k.let(u - k.float(1.0), "difference")
+    plain = k.let(log(k, u), "plain")
+    corrected = plain * (x / difference)
+    result = Select(u < k.float(math.inf), corrected, plain)
+    return Select(difference.equal(k.float(0.0)), x, result)
+
+
+def asinh(k: Kernel, x: Expr) -> Expr:
+    """Inverse hyperbolic sine: sign(x) log1p(|x| + x**2 / (1 + sqrt(1 + x**2)))."""
+    x = k.let(x, "x")
+    size = k.let(k.absolute(x), "size")
+    square = k.let(size * size, "square")
+    one = k.float(1.0)
+    argument = size + square / (k.square_root(square + one) + one)
+    # The square overflows long before the result does.
+    huge = log(k, size) + k.float(math.log(2.0))
+    limit = k.float(1e150 if k.bits == 64 else 1e18)
+    result = Select(size < limit, log1p(k, argument), huge)
+    return k.copy_sign(result, x)
+
+
+def acosh(k: Kernel, x: Expr) -> Expr:
+    """Inverse hyperbolic cosine: log1p(t + sqrt(2 t + t**2)) with t = x - 1."""
+    x = k.let(x, "x")
+    t = k.let(x - k.float(1.0), "t")
+    near = log1p(k, t + k.square_root(k.fma(t, t, t + t)))
+    limit = k.float(1e150 if k.bits == 64 else 1e18)
+    result = Select(x > limit, log(k, x) + k.float(math.log(2.0)), near)
+    return Select(x < k.float(1.0), k.float(math.nan), result)
+
+
+def atanh(k: Kernel, x: Expr) -> Expr:
+    """Inverse hyperbolic tangent: log1p(2 |x| / (1 - |x|)) / 2 with the sign of x."""
+    x = k.let(x, "x")
+    size = k.let(k.absolute(x), "size")
+    inner = log1p(k, (size + size) / (k.float(1.0) - size))
+    return k.copy_sign(inner * k.float(0.5), x)

@@ -1,0 +1,60 @@
+"""Mathematical functions become arithmetic, so that no vector loop ever calls a library.
+
+The expansions are in `tilewright.tir.numerics`. What every backend computes itself (`sqrt`, `fabs`,
+rounding, `fma`, ...) stays.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.dtype import FLOAT32, FLOAT64
+from tilewright.ir.expr import Call, Expr
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.numerics import IN_DOUBLE, KERNELS, Kernel
+
+_EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
+
+
+def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
+    """`call` as basic arithmetic; the call itself if it is not to be expanded.
+
+    Args:
+        call: a call of a mathematical function; its dtype is a float with any number of lanes.
+        scale_natively: whether the target multiplies vectors of float32 by powers of two in one
+            instruction (`tir.ldexp`).
+    """
+    name = _EXPANDED.get(call.op)  # type: ignore[call-overload]
+    if name is None:
+        return call
+    working = FLOAT32 if call.dtype.bits < 32 else call.dtype.element
+    if working is FLOAT32 and name in IN_DOUBLE:
+        working = FLOAT64
+    dtype = working.with_lanes(call.dtype.lanes)
+    arguments = [cast(dtype, argument) for argument in call.args]
+    if name == "rsqrt":
+        return cast(call.dtype, const(1.0, dtype) / Call(dtype, _SQRT, tuple(arguments)))
+    kernel = Kernel(dtype, scale_natively and working is FLOAT32)
+    return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
+
+
+class _MathExpansion(Rewriter):
+    """Expands every call of a mathematical function."""
+
+    def __init__(self, scale_natively: bool) -> None:
+        self._scale_natively = scale_natively
+
+    def Call(self, call: Call) -> Expr:
+        return expand_call(call.map_children(self), scale_natively=self._scale_natively)
+
+
+def lower_math(func: PrimFunc, *, scale_natively: bool = False) -> PrimFunc:
+    """Expand the mathematical functions that `func` calls."""
+    body = _MathExpansion(scale_natively)(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+_SQRT: Final = Op.get("tir.sqrt")
