@@ -1,0 +1,155 @@
+"""Helper functions of the generated C; a source contains those that it uses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+HEADERS: Final = """\
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define TW_WEAK __attribute__((weak))
+#define TW_EXPORT __attribute__((visibility("default")))
+#define TW_PREFETCH(address, rw, locality) __builtin_prefetch(address, rw, locality)
+#else
+#define TW_WEAK
+#define TW_EXPORT
+#define TW_PREFETCH(address, rw, locality) ((void)(address))
+#endif
+"""
+
+ABI: Final = """\
+/* The calling convention of tvm-ffi: a tagged value, and a DLPack tensor. */
+typedef struct {
+  int32_t type_index;
+  int32_t small_size;
+  union { int64_t v_int64; double v_float64; void* v_ptr; } value;
+} TwAny;
+
+typedef struct {
+  void* data;
+  struct { int32_t device_type; int32_t device_id; } device;
+  int32_t ndim;
+  struct { uint8_t code; uint8_t bits; uint16_t lanes; } dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} TwTensor;
+
+/* Present when the code is loaded by a tvm-ffi host; absent in a plain C program. */
+extern TW_WEAK void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message);
+extern TW_WEAK int TVMFFIFunctionGetGlobal(const void* name, void** out);
+extern TW_WEAK int TVMFFIFunctionCall(void* function, TwAny* args, int32_t count, TwAny* result);
+extern TW_WEAK int TVMFFIObjectDecRef(void* object);
+"""
+
+RAISE: Final = """\
+static int32_t tw_raise(const char* kind, const char* message) {
+  if (TVMFFIErrorSetRaisedFromCStr) {
+    TVMFFIErrorSetRaisedFromCStr(kind, message);
+  } else {
+    fprintf(stderr, "%s: %s\\n", kind, message);
+  }
+  return -1;
+}
+"""
+
+PACKED: Final = """\
+static int32_t tw_call_packed(const char* name, TwAny* args, int32_t count, TwAny* result) {
+  struct { const char* data; size_t size; } key = {name, strlen(name)};
+  void* function = NULL;
+  if (!TVMFFIFunctionGetGlobal || TVMFFIFunctionGetGlobal(&key, &function) != 0) {
+    return tw_raise("RuntimeError", "a packed function can be called in a tvm-ffi host only");
+  }
+  if (function == NULL) {
+    char message[256];
+    snprintf(message, sizeof message, "there is no registered function named %s", name);
+    return tw_raise("RuntimeError", message);
+  }
+  int32_t code = TVMFFIFunctionCall(function, args, count, result);
+  TVMFFIObjectDecRef(function);
+  return code;
+}
+"""
+
+HALF: Final = """\
+static inline float tw_load_f16(uint16_t bits) {
+  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = (bits >> 10) & 31;
+  uint32_t mantissa = bits & 1023, word;
+  float value;
+  if (exponent == 0) {
+    value = ldexpf((float)mantissa, -24);
+    return sign ? -value : value;
+  }
+  word = sign | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23) | mantissa << 13;
+  memcpy(&value, &word, 4);
+  return value;
+}
+static inline uint16_t tw_store_f16(float value) {
+  uint32_t word, sign;
+  memcpy(&word, &value, 4);
+  sign = (word >> 16) & 0x8000;
+  word &= 0x7fffffff;
+  if (word > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+  if (word >= 0x477ff000) return (uint16_t)(sign | 0x7c00);
+  if (word < 0x38800000) return (uint16_t)(sign | (uint16_t)lrintf(ldexpf(fabsf(value), 24)));
+  word += 0xfff + ((word >> 13) & 1);
+  return (uint16_t)(sign | ((word - 0x38000000) >> 13));
+}
+static inline float tw_round_f16(float value) { return tw_load_f16(tw_store_f16(value)); }
+"""
+
+BFLOAT: Final = """\
+static inline float tw_load_bf16(uint16_t bits) {
+  uint32_t word = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &word, 4);
+  return value;
+}
+static inline uint16_t tw_store_bf16(float value) {
+  uint32_t word;
+  memcpy(&word, &value, 4);
+  if ((word & 0x7fffffff) > 0x7f800000) return (uint16_t)((word >> 16) | 0x40);
+  return (uint16_t)((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+}
+static inline float tw_round_bf16(float value) { return tw_load_bf16(tw_store_bf16(value)); }
+"""
+
+
+def floor_division(name: str, c_type: str) -> str:
+    """Quotient and remainder rounded down."""
+    return (
+        f"static inline {c_type} tw_floordiv_{name}({c_type} a, {c_type} b) {{\n"
+        f"  {c_type} q = ({c_type})(a / b);\n"
+        "  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;\n"
+        "}\n"
+        f"static inline {c_type} tw_floormod_{name}({c_type} a, {c_type} b) {{\n"
+        f"  {c_type} r = ({c_type})(a % b);\n"
+        "  return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;\n"
+        "}\n"
+    )
+
+
+def float_extremes(name: str, c_type: str) -> str:
+    """Minimum and maximum, NaN where either operand is NaN."""
+    return (
+        f"static inline {c_type} tw_min_{name}({c_type} a, {c_type} b) {{\n"
+        "  return a != a || a < b ? a : b;\n}\n"
+        f"static inline {c_type} tw_max_{name}({c_type} a, {c_type} b) {{\n"
+        "  return a != a || a > b ? a : b;\n}\n"
+    )
+
+
+def bit_cast(source: str, target: str, name: str) -> str:
+    """The bits of one type as another of the same size."""
+    return (
+        f"static inline {target} tw_bits_{name}({source} value) {{\n"
+        f"  {target} result;\n"
+        "  memcpy(&result, &value, sizeof result);\n"
+        "  return result;\n}\n"
+    )

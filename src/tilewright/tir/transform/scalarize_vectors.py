@@ -1,0 +1,215 @@
+"""Vector expressions become loops over their lanes, for backends whose language has no vectors.
+
+A store of a vector happens after all lanes of its value are known, so a value that reads the buffer
+elsewhere than where it writes goes through a small local array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.error import CodegenError
+from tilewright.ir.arithmetic import const, logical_or
+from tilewright.ir.dtype import INT32
+from tilewright.ir.expr import (
+    BinaryExpr,
+    Broadcast,
+    Call,
+    Cast,
+    Expr,
+    Let,
+    Not,
+    Ramp,
+    Select,
+    Shuffle,
+    Var,
+)
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.structural import structural_equal
+from tilewright.tir.buffer import ZERO, Buffer, BufferLoad, decl_buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.op import if_then_else
+from tilewright.tir.stmt import (
+    Allocate,
+    BufferStore,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    seq,
+)
+
+TRUE = const(True)
+
+
+class _Lanes:
+    """Takes one lane out of vector expressions."""
+
+    def __init__(self, scalars: _Scalarizer, lane: Expr, bound: dict[Var, Expr]) -> None:
+        self._scalars = scalars
+        self._lane = lane
+        self._bound = bound
+
+    def __call__(self, expr: Any) -> Any:
+        """This lane of `expr`; a scalar stays what it is."""
+        if expr.dtype.lanes == 1:
+            return self._scalars(expr)
+        if isinstance(expr, BinaryExpr):
+            return type(expr)(self(expr.a), self(expr.b))  # type: ignore[call-arg]
+        method = getattr(self, type(expr).__name__, None)
+        if method is None:
+            raise CodegenError(f"cannot take the lanes of `{expr!r}` one by one")
+        return method(expr)
+
+    def Var(self, var: Var) -> Expr:
+        found = self._bound.get(var)
+        if found is not None:
+            return found
+        array = self._scalars.arrays[var]
+        return BufferLoad(array, (self._lane,))
+
+    def Ramp(self, ramp: Ramp) -> Expr:
+        stride = self._scalars(ramp.stride)
+        return self._scalars(ramp.base) + self._lane.astype(stride.dtype) * stride
+
+    def Broadcast(self, broadcast: Broadcast) -> Expr:
+        return self._scalars(broadcast.value)
+
+    def Cast(self, cast: Cast) -> Expr:
+        return Cast(cast.dtype.element, self(cast.value))
+
+    def Not(self, expr: Not) -> Expr:
+        return Not(self(expr.a))
+
+    def Select(self, select: Select) -> Expr:
+        return Select(self(select.condition), self(select.true_value), self(select.false_value))
+
+    def Let(self, let: Let) -> Expr:
+        if let.var.dtype.lanes == 1:
+            return Let(let.var, self._scalars(let.value), self(let.body))
+        var = Var(let.var.name, let.var.dtype.element)
+        value = self(let.value)
+        self._bound[let.var] = var
+        return Let(var, value, self(let.body))
+
+    def Shuffle(self, shuffle: Shuffle) -> Expr:
+        sources = [(v, lane) for v in shuffle.vectors for lane in range(v.dtype.lanes)]
+        chosen = [sources[int(index)] for index in shuffle.indices]  # type: ignore[call-overload]
+        result = self._scalars.lane(*chosen[-1])
+        for position in reversed(range(len(chosen) - 1)):
+            here = self._lane.equal(position)
+            result = Select(here, self._scalars.lane(*chosen[position]), result)
+        return result
+
+    def BufferLoad(self, load: BufferLoad) -> Expr:
+        indices = tuple(map(self, load.indices))
+        result = BufferLoad(load.buffer, indices)
+        if load.predicate is None:
+            return result
+        return if_then_else(self(load.predicate), result, const(0, result.dtype))
+
+    def Call(self, call: Call) -> Expr:
+        if call.op is _IF:
+            condition, yes, no = call.args
+            return Call(call.dtype.element, call.op, (self(condition), self(yes), self(no)))
+        if not getattr(call.op, "vectorizable", False):
+            raise CodegenError(f"cannot take the lanes of `{call!r}` one by one")
+        return Call(call.dtype.element, call.op, tuple(map(self, call.args)))
+
+
+class _Scalarizer(Rewriter):
+    """Rewrites statements, and the scalar expressions that look into vectors."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[Var, Buffer] = {}
+
+    def lane(self, vector: Expr, lane: int) -> Expr:
+        """Lane number `lane` of `vector`."""
+        return _Lanes(self, const(lane, INT32), {})(vector)
+
+    def Shuffle(self, shuffle: Shuffle) -> Expr:
+        return _Lanes(self, ZERO, {}).Shuffle(shuffle)
+
+    def Call(self, call: Call) -> Expr:
+        if call.op is not _ANY_LANE or call.args[0].dtype.lanes == 1:
+            return call.map_children(self)
+        mask = call.args[0]
+        result = self.lane(mask, 0)
+        for lane in range(1, mask.dtype.lanes):
+            result = logical_or(result, self.lane(mask, lane))
+        return result
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        lanes = store.value.dtype.lanes
+        if lanes == 1:
+            return store.map_children(self)
+        if not _reads_elsewhere(store):
+            return self._loop(lanes, lambda at: self._store(store, at, at(store.value)))
+        array = _array(f"{store.buffer.name}_lanes", store.value)
+        fill = self._loop(
+            lanes, lambda at: BufferStore(array, at(store.value), (at.lane_index,))
+        )
+        write = self._loop(
+            lanes, lambda at: self._store(store, at, BufferLoad(array, (at.lane_index,)))
+        )
+        return _allocated(array, seq(fill, write))
+
+    def _store(self, store: BufferStore, at: _LoopLanes, value: Expr) -> Stmt:
+        result = BufferStore(store.buffer, value, tuple(map(at, store.indices)), None, store.span)
+        return result if store.predicate is None else IfThenElse(at(store.predicate), result)
+
+    def _loop(self, lanes: int, body: Any) -> Stmt:
+        lane = Var("lane", INT32)
+        at = _LoopLanes(self, lane, {})
+        return For(lane, ZERO, const(lanes, INT32), ForKind.SERIAL, body(at))
+
+    def LetStmt(self, stmt: LetStmt) -> Stmt:
+        lanes = stmt.var.dtype.lanes
+        if lanes == 1:
+            return stmt.map_children(self)
+        array = self.arrays[stmt.var] = _array(stmt.var.name, stmt.value)
+        fill = self._loop(
+            lanes, lambda at: BufferStore(array, at(stmt.value), (at.lane_index,))
+        )
+        return _allocated(array, seq(fill, self(stmt.body)))
+
+
+class _LoopLanes(_Lanes):
+    """The lanes that a loop goes through."""
+
+    @property
+    def lane_index(self) -> Expr:
+        """The loop variable."""
+        return self._lane
+
+
+def _array(name: str, value: Expr) -> Buffer:
+    return decl_buffer((value.dtype.lanes,), value.dtype.element, name, scope="local")
+
+
+def _allocated(array: Buffer, body: Stmt) -> Stmt:
+    return Allocate(array.data, array.dtype, array.shape, TRUE, body)
+
+
+def _reads_elsewhere(store: BufferStore) -> bool:
+    """Whether the value reads memory that an earlier lane of the store may have changed."""
+    for node in walk(store.value):
+        if isinstance(node, BufferLoad) and node.buffer.data is store.buffer.data:
+            if len(node.indices) != len(store.indices):
+                return True
+            pairs = zip(node.indices, store.indices, strict=True)
+            if not all(a is b or structural_equal(a, b) for a, b in pairs):
+                return True
+    return False
+
+
+def scalarize_vectors(func: PrimFunc) -> PrimFunc:
+    """Replace the vectors of `func`, which has flat buffers, by loops over their lanes."""
+    body = _Scalarizer()(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+_IF = Op.get("tir.if_then_else")
+_ANY_LANE = Op.get("tir.any_lane")
