@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.error import CodegenError
-from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Call, Expr, StringImm
+from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
+from tilewright.ir.expr import Call, Expr, StringImm, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.expressions import (
@@ -18,15 +18,19 @@ from tilewright.target.codegen.c.expressions import (
 )
 from tilewright.target.codegen.c.names import c_name
 from tilewright.target.codegen.c.types import suffix, value_type
+from tilewright.tir.numerics import KERNELS
 from tilewright.tir.op.memory import StructField
+from tilewright.tir.transform.lower_math import expand_call
 
 # Functions of math.h with the same meaning; those that round to whole numbers or change the sign
 # bit need no rounding to half types, and get it anyway: it changes nothing.
 LIBRARY: Final = {
     "fabs", "sqrt", "floor", "ceil", "trunc", "nearbyint", "fma", "copysign", "fmod", "nextafter",
-    "exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "pow", "atan2", "hypot", "ldexp",
+    "ldexp",
 }  # fmt: skip
+EXPANDED: Final = {*KERNELS, "rsqrt"}
+STANDARD: Final = {*LIBRARY, *KERNELS}
+"""Functions that math.h declares."""
 TESTS: Final = {"isnan", "isinf", "isfinite"}
 INFIX: Final = {
     "shift_left": ("<<", Precedence.SHIFT),
@@ -63,6 +67,8 @@ class CallEmitter(ExpressionEmitter):
         name = call.op.name.removeprefix("tir.")  # type: ignore[attr-defined]
         if name in LIBRARY:
             return self.round(call.dtype, Text(self._library(name, call.dtype, call.args)))
+        if name in EXPANDED:
+            return self.round(call.dtype, self._expanded(name, call))
         if name in TESTS:
             return Text(f"({name}({self.code(call.args[0])}) != 0)")
         if name in INFIX:
@@ -75,9 +81,25 @@ class CallEmitter(ExpressionEmitter):
     def _arguments(self, args: tuple[Expr, ...]) -> str:
         return ", ".join(self.code(arg) for arg in args)
 
+    def _expanded(self, name: str, call: Call) -> Text:
+        """A call of a helper with the same arithmetic that vector code has in place."""
+        dtype = FLOAT64 if call.dtype.bits == 64 else FLOAT32
+        helper = f"tw_{name}_{suffix(dtype)}"
+        if helper not in self.helpers:
+            params = [Var(letter, dtype) for letter in "xy"[: len(call.args)]]
+            expanded = expand_call(Call(dtype, call.op, tuple(params)))
+            body = type(self)(self.helpers)
+            c_type = value_type(dtype)
+            names = ", ".join(f"{c_type} {body.names.define(param)}" for param in params)
+            body.line(f"return {body.code(expanded)};")
+            lines = [f"static inline {c_type} {helper}({names}) {{", *body.lines, "}", ""]
+            self.helper(helper, "\n".join(lines))
+        return Text(f"{helper}({self._arguments(call.args)})")
+
     def _infix(self, name: str, call: Call) -> Text:
         operator, precedence = INFIX[name]
-        left, right = (self.code(arg, precedence + 1) for arg in call.args)
+        # C's precedence of these surprises people: operands that are operators get parentheses.
+        left, right = (self.code(arg, Precedence.UNARY) for arg in call.args)
         if name == "shift_left" and call.dtype.is_int:
             unsigned, signed = f"uint{call.dtype.bits}_t", value_type(call.dtype)
             return Text(f"({signed})(({unsigned}){left} << {right})", Precedence.UNARY)
@@ -148,7 +170,7 @@ class CallEmitter(ExpressionEmitter):
     def call_call_extern(self, call: Call) -> Text:
         name = call.args[0].value  # type: ignore[attr-defined]
         types = ", ".join(value_type(arg.dtype) for arg in call.args[1:]) or "void"
-        if name not in LIBRARY:
+        if name not in STANDARD:
             self.helper(name, f"extern {value_type(call.dtype)} {name}({types});\n")
         return Text(f"{name}({self._arguments(call.args[1:])})")
 

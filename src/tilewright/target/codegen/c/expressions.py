@@ -229,10 +229,12 @@ class ExpressionEmitter:
     def logical(self, expr: And | Or) -> Text:
         is_and = isinstance(expr, And)
         operator, precedence = ("&&", Precedence.AND) if is_and else ("||", Precedence.OR)
-        left = self.code(expr.a, precedence)
+        # `a && b || c` is clear to C and not to people: other operators get parentheses.
+        chained = isinstance(expr.a, type(expr))
+        left = self.code(expr.a, precedence if chained else Precedence.BIT_OR)
         branch, right = self._branch(expr.b)
         if not branch:
-            if right.precedence < precedence + 1:
+            if right.precedence < Precedence.BIT_OR:
                 right = Text(f"({right.code})")
             return Text(f"{left} {operator} {right.code}", precedence)
         result = self.names.fresh("condition")
