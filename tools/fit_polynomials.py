@@ -1,6 +1,6 @@
 """Fit the polynomials of `tilewright.tir.numerics` and print them as its `coefficients.py`.
 
-Usage: python tools/fit_polynomials.py > src/tilewright/tir/numerics/coefficients.py   (needs mpmath)
+Usage (needs mpmath): python tools/fit_polynomials.py > src/tilewright/tir/numerics/coefficients.py
 
 Each polynomial is the minimax approximation, in relative error of the function that it serves,
 found by the exchange algorithm of E. Remez (1934) with 60 digits.
@@ -45,7 +45,7 @@ def alternating_extrema(grid: list[Real], error: list[Real]) -> list[tuple[Real,
 def minimax(
     f: Function, low: float, high: float, degree: int, weight: Function
 ) -> tuple[list[Real], Real]:
-    """Coefficients c0, c1, ... that minimise max |weight (p - f)| on [low, high], and that error."""
+    """Coefficients c0, c1, ... with the least max |weight (p - f)| on [low, high]; that error."""
     a, b = mp.mpf(low), mp.mpf(high)
     count = degree + 2
     angles = [mp.pi * (2 * k + 1) / (2 * count) for k in range(count)]

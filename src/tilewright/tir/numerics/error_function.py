@@ -26,9 +26,9 @@ def tanh(k: Kernel, x: Expr) -> Expr:
     square = k.let(x * x, "square")
     small = k.fma(square * x, k.polynomial(square, TANH_32 if k.bits == 32 else TANH_64), x)
     size = k.clamp(k.absolute(x), 0.0, TANH_IS_ONE[k.bits])
-    e = exp(k, size + size) + k.float(1.0)
-    large = k.float(1.0) - k.float(2.0) / e
-    return k.copy_sign(Select(k.absolute(x) < k.float(0.625), small, large), x)
+    e = exp(k, size + size) + k.real(1.0)
+    large = k.real(1.0) - k.real(2.0) / e
+    return k.copy_sign(Select(k.absolute(x) < k.real(0.625), small, large), x)
 
 
 def erf(k: Kernel, x: Expr) -> Expr:
@@ -38,5 +38,5 @@ def erf(k: Kernel, x: Expr) -> Expr:
     small = k.fma(x, k.polynomial(square, ERF_32 if k.bits == 32 else ERF_64), x)
     size = k.clamp(k.absolute(x), 0.0, ERF_IS_ONE[k.bits])
     exponent = size * k.polynomial(size, ERF_TAIL_32 if k.bits == 32 else ERF_TAIL_64)
-    large = k.float(1.0) - exp(k, exponent * k.float(-1.0))
-    return k.copy_sign(Select(k.absolute(x) < k.float(ERF_BORDER[k.bits]), small, large), x)
+    large = k.real(1.0) - exp(k, exponent * k.real(-1.0))
+    return k.copy_sign(Select(k.absolute(x) < k.real(ERF_BORDER[k.bits]), small, large), x)

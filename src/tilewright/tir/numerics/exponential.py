@@ -30,10 +30,10 @@ def exp_of_small(k: Kernel, r: Expr, precise: bool = False) -> Expr:
     r = k.let(r, "r")
     tail = k.let(k.polynomial(r, EXP_32 if k.bits == 32 else EXP_64), "tail")
     if not precise:
-        return k.fma(r * r, tail, r) + k.float(1.0)
+        return k.fma(r * r, tail, r) + k.real(1.0)
     # What the rounding of 1 + r loses goes back in with the small terms.
-    head = k.let(r + k.float(1.0), "head")
-    lost = (k.float(1.0) - head) + r
+    head = k.let(r + k.real(1.0), "head")
+    lost = (k.real(1.0) - head) + r
     return head + k.fma(r * r, tail, lost)
 
 
@@ -43,14 +43,14 @@ def exp(k: Kernel, x: Expr, *, precise: bool = False, power: int = 0) -> Expr:
     high, low = LOG_2_PARTS[k.bits]
     n, whole = k.nearest(x, LOG2_E)
     r = k.fma(n, -low, k.fma(n, -high, x))
-    return k.scale(exp_of_small(k, r, precise), whole + k.int(power))
+    return k.scale(exp_of_small(k, r, precise), whole + k.whole(power))
 
 
 def exp2(k: Kernel, x: Expr) -> Expr:
     """2**x."""
     x = k.clamp(x, *LIMITS_2[k.bits])
     n, whole = k.nearest(x)
-    return k.scale(exp_of_small(k, (x - n) * k.float(LOG_2)), whole)
+    return k.scale(exp_of_small(k, (x - n) * k.real(LOG_2)), whole)
 
 
 def exp10(k: Kernel, x: Expr) -> Expr:
@@ -59,15 +59,15 @@ def exp10(k: Kernel, x: Expr) -> Expr:
     n, whole = k.nearest(x, math.log2(10.0))
     high, low = LOG10_2_PARTS[k.bits]
     r = k.fma(n, -low, k.fma(n, -high, x))
-    return k.scale(exp_of_small(k, r * k.float(math.log(10.0))), whole)
+    return k.scale(exp_of_small(k, r * k.real(math.log(10.0))), whole)
 
 
 def sigmoid(k: Kernel, x: Expr) -> Expr:
     """1 / (1 + exp(-x)), from exp(-|x|), which neither overflows nor loses the small results."""
     x = k.let(x, "x")
-    one = k.float(1.0)
-    negative = k.let(x < k.float(0.0), "negative")
-    e = k.let(exp(k, k.absolute(x) * k.float(-1.0), precise=True), "e")
+    one = k.real(1.0)
+    negative = k.let(x < k.real(0.0), "negative")
+    e = k.let(exp(k, k.absolute(x) * k.real(-1.0), precise=True), "e")
     sum_ = k.let(e + one, "sum")
     lost = (sum_ - one) - e
     quotient = k.let(Select(negative, e, one) / sum_, "quotient")
@@ -84,11 +84,11 @@ def sinh(k: Kernel, x: Expr) -> Expr:
     small = k.fma(square * x, k.polynomial(square, SINH_64), x)
     # exp(size) may overflow where the result does not.
     e = k.let(exp(k, size, power=-1), "e")
-    large = e - k.float(0.25) / e
-    return k.copy_sign(Select(size < k.float(1.0), small, large), x)
+    large = e - k.real(0.25) / e
+    return k.copy_sign(Select(size < k.real(1.0), small, large), x)
 
 
 def cosh(k: Kernel, x: Expr) -> Expr:
     """(exp(x) + exp(-x)) / 2."""
     e = k.let(exp(k, k.absolute(x), power=-1), "e")
-    return e + k.float(0.25) / e
+    return e + k.real(0.25) / e

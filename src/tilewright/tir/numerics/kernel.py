@@ -49,23 +49,23 @@ class Kernel:
             result = Let(var, value, result)
         return result
 
-    def float(self, value: float) -> Expr:
+    def real(self, value: float) -> Expr:
         """A constant of the dtype of the computation."""
         return const(value, self.dtype)
 
-    def int(self, value: int) -> Expr:
+    def whole(self, value: int) -> Expr:
         """A constant of the integer type of the same width."""
         return const(value, self.integer)
 
     def fma(self, a: Expr, b: Expr | float, c: Expr | float) -> Expr:
         """a * b + c with one rounding."""
-        factor = self.float(b) if isinstance(b, float) else b
-        addend = self.float(c) if isinstance(c, float) else c
+        factor = b if isinstance(b, Expr) else self.real(b)
+        addend = c if isinstance(c, Expr) else self.real(c)
         return Call(self.dtype, _FMA, (a, factor, addend))
 
     def polynomial(self, x: Expr, coefficients: Sequence[float]) -> Expr:
         """c0 + c1 x + c2 x**2 + ... by Horner's rule; `x` should be a variable."""
-        result = self.float(coefficients[-1])
+        result = self.real(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             result = self.fma(result, x, float(coefficient))
         return result
@@ -84,21 +84,21 @@ class Kernel:
 
     def clamp(self, x: Expr, low: float, high: float) -> Expr:
         """x limited to [low, high]; NaN stays NaN."""
-        below = self.let(Select(x < self.float(low), self.float(low), x), "clamped")
-        return self.let(Select(below > self.float(high), self.float(high), below), "clamped")
+        below = self.let(Select(x < self.real(low), self.real(low), x), "clamped")
+        return self.let(Select(below > self.real(high), self.real(high), below), "clamped")
 
     def nearest(self, x: Expr, factor: float = 1.0) -> tuple[Var, Expr]:
         """The integer nearest to x * factor, as a float and as an integer (below 2**21 in size)."""
         shift = ROUNDING_SHIFT[self.bits]
         shifted = self.let(self.fma(x, factor, shift), "shifted")
-        bits_of_shift = reinterpret(self.integer, self.float(shift))
+        bits_of_shift = reinterpret(self.integer, self.real(shift))
         whole = reinterpret(self.integer, shifted) - bits_of_shift
-        return self.let(shifted - self.float(shift), "n"), whole
+        return self.let(shifted - self.real(shift), "n"), whole
 
     def power_of_two(self, exponent: Expr) -> Expr:
         """2**exponent for an integer exponent in the range of normal numbers."""
-        biased = exponent + self.int(EXPONENT_BIAS[self.bits])
-        return reinterpret(self.dtype, biased << self.int(MANTISSA_BITS[self.bits]))
+        biased = exponent + self.whole(EXPONENT_BIAS[self.bits])
+        return reinterpret(self.dtype, biased << self.whole(MANTISSA_BITS[self.bits]))
 
     def scale(self, x: Expr, exponent: Expr) -> Expr:
         """x * 2**exponent, also where the result overflows or is denormal (|exponent| < 2200)."""
@@ -106,7 +106,7 @@ class Kernel:
             return Call(self.dtype, _LDEXP, (x, exponent))
         whole = self.let(exponent, "exponent")
         # Two exact factors, because 2**exponent itself may not be a normal number.
-        half = self.let(whole >> self.int(1), "half")
+        half = self.let(whole >> self.whole(1), "half")
         return x * self.power_of_two(half) * self.power_of_two(whole - half)
 
 

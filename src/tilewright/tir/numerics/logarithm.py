@@ -18,13 +18,13 @@ ROOT_HALF_BITS = {32: 0x3F3504F3, 64: 0x3FE6A09E667F3BCD}
 def split(k: Kernel, x: Expr) -> tuple[Var, Var]:
     """(e, m - 1) with x = m * 2**e and sqrt(1/2) <= m < sqrt(2), for positive finite x."""
     mantissa = MANTISSA_BITS[k.bits]
-    tiny = x < k.float(SMALLEST_NORMAL[k.bits])
-    normal = Select(tiny, x * k.float(2.0 ** (mantissa + 1)), x)
+    tiny = x < k.real(SMALLEST_NORMAL[k.bits])
+    normal = Select(tiny, x * k.real(2.0 ** (mantissa + 1)), x)
     bits = k.let(reinterpret(k.integer, normal), "bits")
-    exponent = k.let((bits - k.int(ROOT_HALF_BITS[k.bits])) >> k.int(mantissa), "exponent")
-    m = reinterpret(k.dtype, bits - (exponent << k.int(mantissa)))
-    shift = Select(tiny, k.float(-float(mantissa + 1)), k.float(0.0))
-    return k.let(_to_float(k, exponent) + shift, "e"), k.let(m - k.float(1.0), "f")
+    exponent = k.let((bits - k.whole(ROOT_HALF_BITS[k.bits])) >> k.whole(mantissa), "exponent")
+    m = reinterpret(k.dtype, bits - (exponent << k.whole(mantissa)))
+    shift = Select(tiny, k.real(-float(mantissa + 1)), k.real(0.0))
+    return k.let(_to_float(k, exponent) + shift, "e"), k.let(m - k.real(1.0), "f")
 
 
 def _to_float(k: Kernel, value: Expr) -> Expr:
@@ -33,21 +33,21 @@ def _to_float(k: Kernel, value: Expr) -> Expr:
     if k.bits == 32:
         return cast(k.dtype, value)
     shift = 1.5 * 2.0**52
-    shifted = value + reinterpret(k.integer, k.float(shift))
-    return reinterpret(k.dtype, shifted) - k.float(shift)
+    shifted = value + reinterpret(k.integer, k.real(shift))
+    return reinterpret(k.dtype, shifted) - k.real(shift)
 
 
 def mantissa_terms(k: Kernel, f: Var, low: Expr | None) -> Expr:
-    """log(1 + f) - f, plus `low`; kept apart from f so that the last addition is the only large one."""
+    """log(1 + f) - f, plus `low`: the small terms, so that the last addition is the only large one."""
     square = k.let(f * f, "square")
     if k.bits == 32:
         tail = f * square * k.polynomial(f, LOG_32)
         if low is not None:
             tail = tail + low
         return k.fma(square, -0.5, tail)
-    s = k.let(f / (f + k.float(2.0)), "s")
+    s = k.let(f / (f + k.real(2.0)), "s")
     z = k.let(s * s, "z")
-    half = k.let(square * k.float(0.5), "half")
+    half = k.let(square * k.real(0.5), "half")
     tail = s * k.fma(z, k.polynomial(z, LOG_64), half)
     if low is not None:
         tail = tail + low
@@ -56,9 +56,9 @@ def mantissa_terms(k: Kernel, f: Var, low: Expr | None) -> Expr:
 
 def with_special_cases(k: Kernel, x: Expr, result: Expr) -> Expr:
     """The logarithm of 0, of negative numbers, of infinity and of NaN."""
-    zero, infinity = k.float(0.0), k.float(math.inf)
-    outside = Select(x < zero, k.float(math.nan), x)
-    special = Select(x.equal(zero), k.float(-math.inf), outside)
+    zero, infinity = k.real(0.0), k.real(math.inf)
+    outside = Select(x < zero, k.real(math.nan), x)
+    special = Select(x.equal(zero), k.real(-math.inf), outside)
     return Select(logical_and(x > zero, x < infinity), result, special)
 
 
@@ -67,7 +67,7 @@ def log(k: Kernel, x: Expr) -> Expr:
     x = k.let(x, "x")
     e, f = split(k, x)
     high, low = LOG_2_PARTS[k.bits]
-    result = f + mantissa_terms(k, f, e * k.float(low))
+    result = f + mantissa_terms(k, f, e * k.real(low))
     return with_special_cases(k, x, k.fma(e, high, result))
 
 
@@ -85,20 +85,20 @@ def log10(k: Kernel, x: Expr) -> Expr:
     e, f = split(k, x)
     high, low = LOG10_2_PARTS[k.bits]
     natural = f + mantissa_terms(k, f, None)
-    result = k.fma(natural, math.log10(math.e), e * k.float(low))
+    result = k.fma(natural, math.log10(math.e), e * k.real(low))
     return with_special_cases(k, x, k.fma(e, high, result))
 
 
 def log1p(k: Kernel, x: Expr) -> Expr:
     """log(1 + x), the rounding of 1 + x corrected by the ratio x / ((1 + x) - 1) (W. Kahan)."""
     x = k.let(x, "x")
-    u = k.let(x + k.float(1.0), "u")
+    u = k.let(x + k.real(1.0), "u")
     # With u = 1 the ratio would be 0 / 0, and for an infinite u the correction has no meaning.
-    difference = k.let(u - k.float(1.0), "difference")
+    difference = k.let(u - k.real(1.0), "difference")
     plain = k.let(log(k, u), "plain")
     corrected = plain * (x / difference)
-    result = Select(u < k.float(math.inf), corrected, plain)
-    return Select(difference.equal(k.float(0.0)), x, result)
+    result = Select(u < k.real(math.inf), corrected, plain)
+    return Select(difference.equal(k.real(0.0)), x, result)
 
 
 def asinh(k: Kernel, x: Expr) -> Expr:
@@ -106,11 +106,11 @@ def asinh(k: Kernel, x: Expr) -> Expr:
     x = k.let(x, "x")
     size = k.let(k.absolute(x), "size")
     square = k.let(size * size, "square")
-    one = k.float(1.0)
+    one = k.real(1.0)
     argument = size + square / (k.square_root(square + one) + one)
     # The square overflows long before the result does.
-    huge = log(k, size) + k.float(math.log(2.0))
-    limit = k.float(1e150 if k.bits == 64 else 1e18)
+    huge = log(k, size) + k.real(math.log(2.0))
+    limit = k.real(1e150 if k.bits == 64 else 1e18)
     result = Select(size < limit, log1p(k, argument), huge)
     return k.copy_sign(result, x)
 
@@ -118,16 +118,16 @@ def asinh(k: Kernel, x: Expr) -> Expr:
 def acosh(k: Kernel, x: Expr) -> Expr:
     """Inverse hyperbolic cosine: log1p(t + sqrt(2 t + t**2)) with t = x - 1."""
     x = k.let(x, "x")
-    t = k.let(x - k.float(1.0), "t")
+    t = k.let(x - k.real(1.0), "t")
     near = log1p(k, t + k.square_root(k.fma(t, t, t + t)))
-    limit = k.float(1e150 if k.bits == 64 else 1e18)
-    result = Select(x > limit, log(k, x) + k.float(math.log(2.0)), near)
-    return Select(x < k.float(1.0), k.float(math.nan), result)
+    limit = k.real(1e150 if k.bits == 64 else 1e18)
+    result = Select(x > limit, log(k, x) + k.real(math.log(2.0)), near)
+    return Select(x < k.real(1.0), k.real(math.nan), result)
 
 
 def atanh(k: Kernel, x: Expr) -> Expr:
     """Inverse hyperbolic tangent: log1p(2 |x| / (1 - |x|)) / 2 with the sign of x."""
     x = k.let(x, "x")
     size = k.let(k.absolute(x), "size")
-    inner = log1p(k, (size + size) / (k.float(1.0) - size))
-    return k.copy_sign(inner * k.float(0.5), x)
+    inner = log1p(k, (size + size) / (k.real(1.0) - size))
+    return k.copy_sign(inner * k.real(0.5), x)

@@ -24,21 +24,21 @@ def power(k: Kernel, x: Expr, y: Expr) -> Expr:
     range); a float32 power is computed in float64, where that does not matter.
     """
     x, y = k.let(x, "x"), k.let(y, "y")
-    zero, one = k.float(0.0), k.float(1.0)
+    zero, one = k.real(0.0), k.real(1.0)
     size = k.let(k.absolute(x), "size")
     magnitude = exp(k, y * log(k, size))
     # 1 to any power is 1, and so is anything to the power 0; also for NaN and infinity.
     is_one = logical_or(y.equal(zero), x.equal(one))
-    minus_one = logical_and(size.equal(one), k.absolute(y).equal(k.float(math.inf)))
+    minus_one = logical_and(size.equal(one), k.absolute(y).equal(k.real(math.inf)))
     magnitude = k.let(Select(logical_or(is_one, minus_one), one, magnitude), "magnitude")
-    half = k.let(y * k.float(0.5), "half")
+    half = k.let(y * k.real(0.5), "half")
     whole = k.let(floor(k, y).equal(y), "whole")
     odd = logical_and(whole, logical_not(floor(k, half).equal(half)))
     signed = Select(odd, k.copy_sign(magnitude, x), magnitude)
-    infinite = size.equal(k.float(math.inf))
+    infinite = size.equal(k.real(math.inf))
     # A negative finite base needs a whole exponent.
     undefined = logical_and(logical_and(x < zero, logical_not(whole)), logical_not(infinite))
-    return Select(undefined, k.float(math.nan), signed)
+    return Select(undefined, k.real(math.nan), signed)
 
 
 def hypot(k: Kernel, x: Expr, y: Expr) -> Expr:
@@ -48,7 +48,7 @@ def hypot(k: Kernel, x: Expr, y: Expr) -> Expr:
     larger = k.let(Select(x < y, y, x), "larger")
     ratio = k.let(smaller / larger, "ratio")
     value = larger * k.square_root(k.fma(ratio, ratio, 1.0))
-    infinity = k.float(math.inf)
+    infinity = k.real(math.inf)
     infinite = logical_or(x.equal(infinity), y.equal(infinity))
-    value = Select(larger.equal(k.float(0.0)), larger, value)
+    value = Select(larger.equal(k.real(0.0)), larger, value)
     return Select(infinite, infinity, value)

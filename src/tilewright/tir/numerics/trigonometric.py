@@ -55,18 +55,18 @@ def reduce_huge_32(k: Kernel, x: Var) -> tuple[Expr, Expr]:
         DType(name).with_lanes(lanes) for name in ("uint64", "int64", "float64")
     )
     bits = k.let(reinterpret(k.integer, x), "bits")
-    exponent = ((bits >> k.int(23)) & k.int(255)) - k.int(150)
-    mantissa = k.let(cast(wide, (bits & k.int(0x7FFFFF)) | k.int(0x800000)), "mantissa")
-    position = k.let(exponent + k.int(30), "position")
-    index = k.let(position >> k.int(5), "index")
-    offset = k.let(cast(wide, position & k.int(31)), "offset")
+    exponent = ((bits >> k.whole(23)) & k.whole(255)) - k.whole(150)
+    mantissa = k.let(cast(wide, (bits & k.whole(0x7FFFFF)) | k.whole(0x800000)), "mantissa")
+    position = k.let(exponent + k.whole(30), "position")
+    index = k.let(position >> k.whole(5), "index")
+    offset = k.let(cast(wide, position & k.whole(31)), "offset")
 
     def word(number: int) -> Expr:
         """Word `index + number` of the table."""
         chosen: Expr = const(TWO_OVER_PI[number], wide)
         for step in range(1, 5):
             entry = const(TWO_OVER_PI[step + number], wide)
-            chosen = Select(index.equal(k.int(step)), entry, chosen)
+            chosen = Select(index.equal(k.whole(step)), entry, chosen)
         return k.let(chosen, "word")
 
     words = [word(number) for number in range(4)]
@@ -85,11 +85,11 @@ def reduce_huge_32(k: Kernel, x: Var) -> tuple[Expr, Expr]:
     quadrant = k.let(rounded, "quadrant")
     fraction = reinterpret(signed, product - (quadrant << const(62, wide)))
     r = cast(k.dtype, cast(double, fraction) * const(math.pi / 2 * 2.0**-62, double))
-    negative = k.let(bits < k.int(0), "negative")
+    negative = k.let(bits < k.whole(0), "negative")
     whole = cast(k.integer, reinterpret(signed, quadrant))
     return (
-        Select(negative, r * k.float(-1.0), r),
-        Select(negative, k.int(0) - whole, whole),
+        Select(negative, r * k.real(-1.0), r),
+        Select(negative, k.whole(0) - whole, whole),
     )
 
 
@@ -98,10 +98,10 @@ def sine_and_cosine(k: Kernel, r: Var) -> tuple[Expr, Expr]:
     z = k.let(r * r, "z")
     sine = k.fma(z * r, k.polynomial(z, SIN_32 if k.bits == 32 else SIN_64), r)
     tail = k.polynomial(z, COS_32 if k.bits == 32 else COS_64)
-    half = k.let(z * k.float(0.5), "half")
-    head = k.let(k.float(1.0) - half, "head")
+    half = k.let(z * k.real(0.5), "half")
+    head = k.let(k.real(1.0) - half, "head")
     # 1 - half is rounded; what it lost goes back in with the small terms.
-    lost = (k.float(1.0) - head) - half
+    lost = (k.real(1.0) - head) - half
     cosine = head + k.fma(z * z, tail, lost)
     return k.let(sine, "sine"), k.let(cosine, "cosine")
 
@@ -110,23 +110,23 @@ def sin_of_quadrant(k: Kernel, r: Var, quadrant: Expr) -> Expr:
     """sin(r + quadrant * pi / 2)."""
     sine, cosine = sine_and_cosine(k, r)
     q = k.let(quadrant, "q")
-    odd = (q & k.int(1)).equal(k.int(1))
+    odd = (q & k.whole(1)).equal(k.whole(1))
     value = k.let(Select(odd, cosine, sine), "value")
-    return Select((q & k.int(2)).equal(k.int(2)), value * k.float(-1.0), value)
+    return Select((q & k.whole(2)).equal(k.whole(2)), value * k.real(-1.0), value)
 
 
 def tan_of_quadrant(k: Kernel, r: Var, quadrant: Expr) -> Expr:
     """tan(r + quadrant * pi / 2)."""
     sine, cosine = sine_and_cosine(k, r)
-    odd = k.let((quadrant & k.int(1)).equal(k.int(1)), "odd")
-    top = Select(odd, cosine * k.float(-1.0), sine)
+    odd = k.let((quadrant & k.whole(1)).equal(k.whole(1)), "odd")
+    top = Select(odd, cosine * k.real(-1.0), sine)
     return top / Select(odd, sine, cosine)
 
 
 def _with_huge_arguments(k: Kernel, x: Var, name: str, fast: Expr) -> Expr:
     """`fast` where all lanes are small enough for it; otherwise a slower way for all lanes."""
     size = k.absolute(x)
-    within = logical_or(size <= k.float(REDUCTION_LIMIT[k.bits]), logical_not(x.equal(x)))
+    within = logical_or(size <= k.real(REDUCTION_LIMIT[k.bits]), logical_not(x.equal(x)))
     huge = any_lane(logical_not(within))
     slow = Kernel(k.dtype)
     if k.bits == 64:
@@ -136,10 +136,10 @@ def _with_huge_arguments(k: Kernel, x: Var, name: str, fast: Expr) -> Expr:
     if name == "tan":
         value = tan_of_quadrant(slow, r, quadrant)
     else:
-        value = sin_of_quadrant(slow, r, quadrant + slow.int(int(name == "cos")))
+        value = sin_of_quadrant(slow, r, quadrant + slow.whole(int(name == "cos")))
     # The table holds for large arguments; small ones keep the fast way, lane by lane.
-    finite = size < k.float(math.inf)
-    chosen = Select(within, fast, Select(finite, value, k.float(math.nan)))
+    finite = size < k.real(math.inf)
+    chosen = Select(within, fast, Select(finite, value, k.real(math.nan)))
     return if_then_else(huge, slow.finish(chosen), fast)
 
 
@@ -162,14 +162,14 @@ def sin(k: Kernel, x: Expr) -> Expr:
     x = k.let(x, "x")
     fast = k.let(sin_of_quadrant(k, *reduce_by_parts(k, x)), "fast")
     result = _with_huge_arguments(k, x, "sin", fast)
-    return Select(x.equal(k.float(0.0)), x, result)
+    return Select(x.equal(k.real(0.0)), x, result)
 
 
 def cos(k: Kernel, x: Expr) -> Expr:
     """Cosine of an angle in radians."""
     x = k.let(x, "x")
     r, quadrant = reduce_by_parts(k, x)
-    fast = k.let(sin_of_quadrant(k, r, quadrant + k.int(1)), "fast")
+    fast = k.let(sin_of_quadrant(k, r, quadrant + k.whole(1)), "fast")
     return _with_huge_arguments(k, x, "cos", fast)
 
 
@@ -178,7 +178,7 @@ def tan(k: Kernel, x: Expr) -> Expr:
     x = k.let(x, "x")
     fast = k.let(tan_of_quadrant(k, *reduce_by_parts(k, x)), "fast")
     result = _with_huge_arguments(k, x, "tan", fast)
-    return Select(x.equal(k.float(0.0)), x, result)
+    return Select(x.equal(k.real(0.0)), x, result)
 
 
 def atan_of_unit(k: Kernel, x: Expr) -> Expr:
@@ -192,10 +192,10 @@ def atan(k: Kernel, x: Expr) -> Expr:
     """Inverse tangent: pi / 2 - atan(1 / x) beyond 1."""
     x = k.let(x, "x")
     size = k.let(k.absolute(x), "size")
-    outside = k.let(size > k.float(1.0), "outside")
-    inner = atan_of_unit(k, Select(outside, k.float(-1.0) / size, size))
+    outside = k.let(size > k.real(1.0), "outside")
+    inner = atan_of_unit(k, Select(outside, k.real(-1.0) / size, size))
     high, low, _ = HALF_PI_PARTS[k.bits]
-    shifted = (inner + k.float(low)) + k.float(high)
+    shifted = (inner + k.real(low)) + k.real(high)
     inner = k.let(inner, "inner")
     return k.copy_sign(Select(outside, shifted, inner), x)
 
@@ -207,12 +207,12 @@ def atan2(k: Kernel, y: Expr, x: Expr) -> Expr:
     steep = k.let(width < height, "steep")
     short = k.let(Select(steep, width, height), "short")
     long = k.let(Select(steep, height, width), "long")
-    zero = k.float(0.0)
-    ratio = Select(short.equal(k.float(math.inf)), k.float(1.0), short / long)
+    zero = k.real(0.0)
+    ratio = Select(short.equal(k.real(math.inf)), k.real(1.0), short / long)
     angle = k.let(atan_of_unit(k, Select(long.equal(zero), zero, ratio)), "angle")
-    angle = k.let(Select(steep, k.float(math.pi / 2) - angle, angle), "angle")
-    sign = reinterpret(k.integer, x) < k.int(0)
-    return k.copy_sign(Select(sign, k.float(math.pi) - angle, angle), y)
+    angle = k.let(Select(steep, k.real(math.pi / 2) - angle, angle), "angle")
+    sign = reinterpret(k.integer, x) < k.whole(0)
+    return k.copy_sign(Select(sign, k.real(math.pi) - angle, angle), y)
 
 
 def _asin_tail(k: Kernel, z: Var, x: Expr) -> Expr:
@@ -224,12 +224,12 @@ def asin(k: Kernel, x: Expr) -> Expr:
     """Inverse sine: pi / 2 - 2 asin(sqrt((1 - x) / 2)) beyond 1/2."""
     x = k.let(x, "x")
     size = k.let(k.absolute(x), "size")
-    outside = k.let(size > k.float(0.5), "outside")
-    z = k.let(Select(outside, (k.float(1.0) - size) * k.float(0.5), size * size), "z")
+    outside = k.let(size > k.real(0.5), "outside")
+    z = k.let(Select(outside, (k.real(1.0) - size) * k.real(0.5), size * size), "z")
     root = k.let(Select(outside, k.square_root(z), size), "root")
     value = k.let(root + _asin_tail(k, z, root), "value")
     high, low, _ = HALF_PI_PARTS[k.bits]
-    far = k.float(high) - (value + value - k.float(low))
+    far = k.real(high) - (value + value - k.real(low))
     return k.copy_sign(Select(outside, far, value), x)
 
 
@@ -237,13 +237,12 @@ def acos(k: Kernel, x: Expr) -> Expr:
     """Inverse cosine, without cancellation near 1."""
     x = k.let(x, "x")
     size = k.let(k.absolute(x), "size")
-    outside = k.let(size > k.float(0.5), "outside")
-    z = k.let(Select(outside, (k.float(1.0) - size) * k.float(0.5), x * x), "z")
+    outside = k.let(size > k.real(0.5), "outside")
+    z = k.let(Select(outside, (k.real(1.0) - size) * k.real(0.5), x * x), "z")
     root = k.let(Select(outside, k.square_root(z), x), "root")
     value = k.let(root + _asin_tail(k, z, root), "value")
     high, low, _ = HALF_PI_PARTS[k.bits]
-    near = k.float(high) - (value - k.float(low))
+    near = k.real(high) - (value - k.real(low))
     double = k.let(value + value, "double")
-    negative = k.float(2 * high) - (double - k.float(2 * low))
-    return Select(outside, Select(x < k.float(0.0), negative, double), near)
-
+    negative = k.real(2 * high) - (double - k.real(2 * low))
+    return Select(outside, Select(x < k.real(0.0), negative, double), near)

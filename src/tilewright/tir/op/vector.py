@@ -9,8 +9,8 @@ from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle
 from tilewright.ir.op import Op, register_op
 
 __all__ = [
-    "broadcast", "concat_vectors", "dp4a", "extract_lane", "get_active_lane_mask", "ramp",
-    "shuffle", "vectorcombine", "vectorhigh", "vectorlow", "vscale",
+    "any_lane", "broadcast", "concat_vectors", "dp4a", "extract_lane", "get_active_lane_mask",
+    "ramp", "shuffle", "vectorcombine", "vectorhigh", "vectorlow", "vscale",
 ]  # fmt: skip
 
 register_op("tir.vscale", arity=0, vectorizable=False)
@@ -19,6 +19,7 @@ register_op("tir.vectorlow", arity=1, vectorizable=False)
 register_op("tir.vectorhigh", arity=1, vectorizable=False)
 register_op("tir.vectorcombine", arity=2, vectorizable=False)
 register_op("tir.dp4a", arity=3, vectorizable=False)
+register_op("tir.any_lane", arity=1, vectorizable=False)
 
 
 def ramp(base: object, stride: object, lanes: object) -> Expr:
@@ -114,6 +115,14 @@ def dp4a(vec1: object, vec2: object, acc: object = 0) -> Expr:
     if total.dtype not in ("int32", "uint32"):
         raise DTypeError(f"`dp4a` adds to an int32 or uint32, got {total.dtype!s}")
     return Call(total.dtype, Op.get("tir.dp4a"), (a, b, total))
+
+
+def any_lane(mask: object) -> Expr:
+    """Whether any lane of a bool vector is true; a scalar stays as it is."""
+    operand = as_expr(mask)
+    if not operand.dtype.is_bool:
+        raise DTypeError(f"`any_lane` needs a bool vector, got {operand!r}")
+    return operand if operand.dtype.lanes == 1 else Call(BOOL, Op.get("tir.any_lane"), (operand,))
 
 
 def lane_count(lanes: object, name: str) -> int:

@@ -148,9 +148,7 @@ class _Scalarizer(Rewriter):
         if not _reads_elsewhere(store):
             return self._loop(lanes, lambda at: self._store(store, at, at(store.value)))
         array = _array(f"{store.buffer.name}_lanes", store.value)
-        fill = self._loop(
-            lanes, lambda at: BufferStore(array, at(store.value), (at.lane_index,))
-        )
+        fill = self._loop(lanes, lambda at: BufferStore(array, at(store.value), (at.lane_index,)))
         write = self._loop(
             lanes, lambda at: self._store(store, at, BufferLoad(array, (at.lane_index,)))
         )
@@ -170,9 +168,7 @@ class _Scalarizer(Rewriter):
         if lanes == 1:
             return stmt.map_children(self)
         array = self.arrays[stmt.var] = _array(stmt.var.name, stmt.value)
-        fill = self._loop(
-            lanes, lambda at: BufferStore(array, at(stmt.value), (at.lane_index,))
-        )
+        fill = self._loop(lanes, lambda at: BufferStore(array, at(stmt.value), (at.lane_index,)))
         return _allocated(array, seq(fill, self(stmt.body)))
 
 

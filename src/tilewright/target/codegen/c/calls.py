@@ -108,7 +108,8 @@ class CallEmitter(ExpressionEmitter):
     # --- values -----------------------------------------------------------------------------
 
     def call_if_then_else(self, call: Call) -> Text:
-        return self.conditional(*call.args, call.dtype)
+        condition, yes, no = call.args
+        return self.conditional(condition, yes, no, call.dtype)
 
     def call_likely(self, call: Call) -> Text:
         return self.text(call.args[0])

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.error import CodegenError
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import UINT16, DType
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -172,7 +172,7 @@ class ExpressionEmitter:
 
     def binary(self, expr: Any) -> Text:
         operator, precedence = BINARY[type(expr)]
-        dtype = expr.a.dtype
+        dtype: DType = expr.a.dtype
         if dtype.is_float and type(expr) is Mod:
             return self.round(dtype, Text(self._library("fmod", dtype, (expr.a, expr.b))))
         left, right = self.code(expr.a, precedence), self.code(expr.b, precedence + 1)
@@ -182,7 +182,7 @@ class ExpressionEmitter:
             unsigned, signed = f"uint{dtype.bits}_t", value_type(dtype)
             parts = f"({unsigned})({left}) {operator} ({unsigned})({right})"
             return Text(f"({signed})({parts})", Precedence.UNARY)
-        if wraps and dtype == "uint16" and type(expr) is Mul:
+        if wraps and dtype is UINT16 and type(expr) is Mul:
             left = f"(uint32_t){self.code(expr.a, Precedence.UNARY)}"
         text = Text(f"{left} {operator} {right}", precedence)
         return text if expr.dtype.is_bool else self.round(dtype, text)
@@ -351,5 +351,5 @@ def c_string(value: str) -> str:
         elif 32 <= byte < 127:
             out.append(char)
         else:
-            out.append(f'\\{byte:03o}')
+            out.append(f"\\{byte:03o}")
     return f'"{"".join(out)}"'

@@ -233,4 +233,3 @@ def leaves_function(stmt: Stmt) -> bool:
         if isinstance(node, Call) and getattr(node.op, "name", "") in jumps:
             return True
     return False
-
