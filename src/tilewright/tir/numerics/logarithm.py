@@ -38,7 +38,7 @@ def _to_float(k: Kernel, value: Expr) -> Expr:
 
 
 def mantissa_terms(k: Kernel, f: Var, low: Expr | None) -> Expr:
-    """log(1 + f) - f, plus `low`: the small terms, so that the last addition is the only large one."""
+    """log(1 + f) - f, plus `low`: the small terms, added to the large one last."""
     square = k.let(f * f, "square")
     if k.bits == 32:
         tail = f * square * k.polynomial(f, LOG_32)
