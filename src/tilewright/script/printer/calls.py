@@ -10,6 +10,7 @@ from tilewright.ir.expr import Call, StringImm
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
+from tilewright.tir import op as functions
 from tilewright.tir.expr import CommReducer, IterVar, ProducerLoad, Reduce
 
 
@@ -18,28 +19,38 @@ def _call(p: Printer, node: Call) -> Rendered:
     op = node.op
     if not isinstance(op, Op):
         return _call_of_function(p, node)
-    name = op.name.removeprefix("tir.")
     arguments = [p.expr(argument) for argument in node.args]
     dtype = quoted(node.dtype)
-    if not p.options.verbose_expr and "." not in name:
-        if _gives(name, node, False):
-            return f"{p.tir}{name}({', '.join(arguments)})", ATOM
-        if _gives(name, node, True):
-            return f"{p.tir}{name}({', '.join([dtype, *arguments])})", ATOM
+    if not p.options.verbose_expr:
+        for name in _function_names(op):
+            for place in (None, 0, len(arguments)):
+                if _gives(name, node, place):
+                    if place is not None:
+                        arguments.insert(place, dtype)
+                    return f"{p.tir}{name}({', '.join(arguments)})", ATOM
     parts = [dtype, quoted(op.name), *arguments]
     return f"{p.tir}call_intrin({', '.join(parts)})", ATOM
 
 
-def _gives(name: str, node: Call, with_dtype: bool) -> bool:
-    """Whether calling the function of that name with the operands of `node` builds it again."""
-    from tilewright.tir import op as functions
+def _function_names(op: Op) -> list[str]:
+    """Names that its function may have: ``tir.tvm_call_packed`` is made by `call_packed`."""
+    name = op.name.removeprefix("tir.")
+    return [n for n in (name, name.removeprefix("tvm_")) if hasattr(functions, n)]
 
-    function = getattr(functions, name, None)
-    if function is None:
-        return False
+
+def _gives(name: str, node: Call, dtype_at: int | None) -> bool:
+    """Whether the function of that name builds `node` again, given its operands.
+
+    Args:
+        name: a function of `tilewright.tir.op`.
+        node: the call.
+        dtype_at: the position of the dtype among the arguments, if it is one.
+    """
     operands = [a.value if isinstance(a, StringImm) else a for a in node.args]
+    if dtype_at is not None:
+        operands.insert(dtype_at, node.dtype)
     try:
-        result = function(node.dtype, *operands) if with_dtype else function(*operands)
+        result = getattr(functions, name)(*operands)
     except (TVMError, TypeError, AttributeError, ValueError):
         return False
     return (
