@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilewright.error import TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, StringImm
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
+from tilewright.script.printer.buffers import same
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
 from tilewright.tir import op as functions
 from tilewright.tir.expr import CommReducer, IterVar, ProducerLoad, Reduce
@@ -58,12 +57,8 @@ def _gives(name: str, node: Call, dtype_at: int | None) -> bool:
         and result.op is node.op
         and result.dtype is node.dtype
         and len(result.args) == len(node.args)
-        and all(map(_same_argument, result.args, node.args))
+        and all(map(same, result.args, node.args))
     )
-
-
-def _same_argument(a: Any, b: Any) -> bool:
-    return a is b or (isinstance(a, StringImm) and isinstance(b, StringImm) and a.value == b.value)
 
 
 def _call_of_function(p: Printer, node: Call) -> Rendered:
