@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.error import TVMError
-from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Call, StringImm
+from tilewright.ir.dtype import INT32, DType
+from tilewright.ir.expr import Call, Expr, IntImm, StringImm
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.script.printer.buffers import same
@@ -45,7 +47,7 @@ def _gives(name: str, node: Call, dtype_at: int | None) -> bool:
         node: the call.
         dtype_at: the position of the dtype among the arguments, if it is one.
     """
-    operands = [a.value if isinstance(a, StringImm) else a for a in node.args]
+    operands = [_as_written(argument) for argument in node.args]
     if dtype_at is not None:
         operands.insert(dtype_at, node.dtype)
     try:
@@ -59,6 +61,14 @@ def _gives(name: str, node: Call, dtype_at: int | None) -> bool:
         and len(result.args) == len(node.args)
         and all(map(same, result.args, node.args))
     )
+
+
+def _as_written(argument: Expr) -> Any:
+    """The Python value that the text of an argument evaluates to."""
+    is_bare = isinstance(argument, StringImm) or (
+        isinstance(argument, IntImm) and argument.dtype is INT32
+    )
+    return argument.value if is_bare else argument
 
 
 def _call_of_function(p: Printer, node: Call) -> Rendered:
