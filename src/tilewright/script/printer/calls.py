@@ -65,10 +65,9 @@ def _gives(name: str, node: Call, dtype_at: int | None) -> bool:
 
 def _as_written(argument: Expr) -> Any:
     """The Python value that the text of an argument evaluates to."""
-    is_bare = isinstance(argument, StringImm) or (
-        isinstance(argument, IntImm) and argument.dtype is INT32
-    )
-    return argument.value if is_bare else argument
+    if isinstance(argument, IntImm):
+        return argument.value if argument.dtype is INT32 else argument
+    return argument.value if isinstance(argument, StringImm) else argument
 
 
 def _call_of_function(p: Printer, node: Call) -> Rendered:
