@@ -12,20 +12,23 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tilewright.ir.comparison import annotation_of, bound_fields, compared_fields, is_reference
 from tilewright.ir.expr import SizeVar, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, Role
 from tilewright.ir.op import Op
-from tilewright.ir.structural import annotation_of, bound_fields, compared_fields, is_reference
 
 
-def structural_hash(obj: Any) -> int:
+def structural_hash(obj: Any, map_free_vars: bool = True) -> int:
     """A number of 64 bits that is the same for structurally equal objects.
 
-    Free variables are numbered as they appear, so trees that are equal up to free variables
-    (`map_free_vars`) have the same hash too.
+    Args:
+        obj: a node, a module, or plain values.
+        map_free_vars: always in effect: free variables are numbered as they appear, so trees that
+            are equal up to free variables have the same hash too.
     """
+    del map_free_vars
     tokens = Tokens()
     tokens.add(obj)
     text = "\0".join(tokens.items).encode("utf-8", "surrogatepass")
