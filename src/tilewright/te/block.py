@@ -74,10 +74,9 @@ class BlockBuilder:
     def whole(self, name: str) -> Block:
         """The block of a reduction, with its initialisation."""
         iterators, axes = self._iterators((*self.op.axis, *self.op.reduce_axis))
-        body = self._update(axes)
-        reads = read_regions(body, self._outputs())
-        writes = self._written(axes)
-        return Block(iterators, reads, writes, name, body, self._init(axes))
+        init, body = self._init(axes), self._update(axes)
+        reads = read_regions(seq(init, body), self._outputs())
+        return Block(iterators, reads, self._written(axes), name, body, init)
 
     def init(self, name: str) -> Block:
         """The block that only initialises a reduction."""

@@ -100,6 +100,7 @@ def comm_reducer(
         return _make_reduce(name, fcombine, fidentity, expr, axis, where, init)
 
     reducer.__name__ = reducer.__qualname__ = name
+    reducer.__doc__ = f"The `{name}` of `expr` over `axis`; see `comm_reducer`."
     return reducer
 
 
