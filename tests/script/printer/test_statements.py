@@ -236,6 +236,17 @@ class TestRestOfTheScope:
             """,
         )
 
+    def test_decl_buffer_over_memory_that_nothing_defines(self):
+        view = decl_buffer((4,), data=pointer("p", "shared"), name="view")
+        check(
+            DeclBuffer(view, use(0)),
+            """
+            p = T.handle("float32", "shared")
+            view = T.decl_buffer((4,), data=p, scope="shared")
+            T.evaluate(0)
+            """,
+        )
+
     def test_assert_and_attr(self):
         i = var("i")
         inner = AssertStmt(i < 4, StringImm("too large"), AttrStmt("x", "key", const(1), use(i)))
@@ -315,6 +326,22 @@ class TestBranches:
                     flat[0] = T.float32(1.0)
             """,
             A,
+        )
+
+    def test_an_else_whose_condition_needs_a_variable(self):
+        x, y = var("x"), var("y")
+        condition = tir.Let(y, const(1), y + 1) < 3
+        check(
+            IfThenElse(x < 1, use(0), IfThenElse(condition, use(1))),
+            """
+            x = T.int32()
+            if x < 1:
+                T.evaluate(0)
+            else:
+                y = T.int32()
+                if T.Let(y + 1, where={y: 1}) < 3:
+                    T.evaluate(1)
+            """,
         )
 
 

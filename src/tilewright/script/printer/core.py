@@ -89,11 +89,6 @@ class Printer:
         pending, self._pending = self._pending, []
         self.lines.extend(self._indent + text for text in pending)
 
-    @property
-    def has_pending(self) -> bool:
-        """Whether lines wait to be printed before the current one."""
-        return bool(self._pending)
-
     def header(self, stmt: object, text: str) -> None:
         """Append the first line of a statement, underlined if the statement is."""
         self.line(self.mark(stmt, text))

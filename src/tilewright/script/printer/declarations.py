@@ -191,6 +191,7 @@ class _Search:
         elif cls is Allocate or cls is AllocateConst:
             self.bound.add(id(stmt.buffer_var))
         elif cls is DeclBuffer:
+            self.variable(stmt.buffer.data)
             self.declare(stmt.buffer)
         elif cls is AttrStmt:
             if isinstance(stmt.node, Buffer):
@@ -218,8 +219,6 @@ class _Search:
     def declare(self, buffer: Buffer, defines_shape: bool = False) -> None:
         """Note a declared buffer; a new pointer, and perhaps new sizes, are defined with it."""
         self.declared.add(id(buffer))
-        if id(buffer.data) in self.bound:
-            self.found.used.add(id(buffer.data))
         self.bound.add(id(buffer.data))
         parts = (*buffer.shape, *buffer.strides, buffer.elem_offset)
         if not defines_shape:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.ir.expr import Call, is_const_int
+from tilewright.ir.expr import Call, Let, is_const_int
 from tilewright.ir.node import Node
+from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
 from tilewright.script.printer.buffers import (
     buffer_arguments,
@@ -87,23 +88,27 @@ def _seq(p: Printer, node: SeqStmt) -> None:
 
 @prints(STATEMENTS, IfThenElse)
 def _if(p: Printer, node: IfThenElse) -> None:
-    p.header(node, f"if {p.expr(node.condition)}:")
+    _branches(p, node, "if")
+
+
+def _branches(p: Printer, node: IfThenElse, keyword: str) -> None:
+    p.header(node, f"{keyword} {p.expr(node.condition)}:")
     print_body(p, node, "then_case", node.then_case)
     if node.else_case is None:
         return
-    position = len(p.lines)
-    if node.else_case.__class__ is IfThenElse and (id(node), "else_case") not in (
-        p.declarations.buffers
-    ):
-        print_stmt(p, node.else_case)
-        first = p.lines[position]
-        at = first.find("if ")
-        if not first[:at].strip(" \x02"):
-            p.lines[position] = f"{first[:at]}el{first[at:]}"
-            return
-        del p.lines[position:]
+    if isinstance(node.else_case, IfThenElse) and _fits_elif(p, node):
+        _branches(p, node.else_case, "elif")
+        return
     p.line("else:")
     print_body(p, node, "else_case", node.else_case)
+
+
+def _fits_elif(p: Printer, node: IfThenElse) -> bool:
+    """Whether nothing has to be declared between ``else:`` and the ``if`` below it."""
+    assert isinstance(node.else_case, IfThenElse)
+    return (id(node), "else_case") not in p.declarations.buffers and not any(
+        isinstance(inner, Let) for inner in walk(node.else_case.condition)
+    )
 
 
 @prints(STATEMENTS, While)
