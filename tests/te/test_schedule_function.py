@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 import tilewright.te as te
-from tilewright.error import TEScheduleError
+from tilewright.error import ArgumentError, TEScheduleError
 from tilewright.te.schedule import schedule_to_prim_func
 from tilewright.tir import decl_buffer
 
@@ -152,6 +152,8 @@ def test_buffers_can_be_given():
     func = schedule_to_prim_func(s, [a, b, c], "product", {c: strided})
     assert func.global_symbol == "product"
     assert func.buffer_map[func.params[2]] is strided
+    with pytest.raises(ArgumentError, match="cannot hold tensor C"):
+        schedule_to_prim_func(s, [a, b, c], binds={c: decl_buffer((8, 8), "float64")})
 
 
 def test_loops_of_two_functions_are_their_own():

@@ -68,14 +68,22 @@ class FunctionBuilder:
             )
         if arg in self.buffers:
             raise ArgumentError(f"{self.caller}: tensor {arg.name} is listed twice")
-        buffer = binds.get(arg)
-        if buffer is None:
-            buffer = decl_buffer(arg.shape, arg.dtype, arg.name)
+        buffer = self._checked_buffer(arg, binds.get(arg))
         handle = Var(f"var_{buffer.name}", HANDLE)
         self.params.append(handle)
         self.buffer_map[handle] = self.buffers[arg] = buffer
         for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
             self.sizes.update(dict.fromkeys(variables_of(expr)))
+
+    def _checked_buffer(self, tensor: Tensor, given: Buffer | None) -> Buffer:
+        if given is None:
+            return decl_buffer(tensor.shape, tensor.dtype, tensor.name)
+        if given.dtype is not tensor.dtype or given.ndim != tensor.ndim:
+            raise ArgumentError(
+                f"{self.caller}: buffer {given.name} {shape_text(given.shape)} {given.dtype!s} "
+                f"cannot hold tensor {tensor.name} {shape_text(tensor.shape)} {tensor.dtype!s}"
+            )
+        return given
 
     def unique_name(self, name: str) -> str:
         """`name`, with a number if a block has that name already."""

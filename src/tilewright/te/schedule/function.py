@@ -69,10 +69,10 @@ class _ScheduledFunctionBuilder(FunctionBuilder):
                 blocks.element(self.unique_name(tensor.name), index)
                 for index, tensor in enumerate(op.outputs)
             ]
-            return nest.around(nest.leaves, nest.realize(named, nest.loop_vars))
+            return nest.around(nest.leaves, nest.realize(named, op.axis, nest.loop_vars))
         init = blocks.init(self.unique_name(f"{op.name}_init"))
         update = blocks.update(self.unique_name(f"{op.name}_update"))
-        return nest.reduction(init, update)
+        return nest.reduction(op, init, update)
 
 
 class _Nest:
@@ -92,21 +92,23 @@ class _Nest:
         self.loop_vars: LoopVars = {leaf: Var(leaf.name, leaf.dtype) for leaf in self.leaves}
         self.loop_vars |= bound
 
-    def reduction(self, init: Block, update: Block) -> Stmt:
+    def reduction(self, op: ComputeOp, init: Block, update: Block) -> Stmt:
         """The nest of a reduction: initialisation, then updates, in their common loops."""
         first = next(
             (i for i, leaf in enumerate(self.leaves) if self._stage.is_reduction(leaf)),
             len(self.leaves),
         )
         common, inner = self.leaves[:first], self.leaves[first:]
-        data = _data_parallel(self._stage)
+        data = _data_parallel(op, self._stage)
         repeated = [leaf for leaf in inner if leaf in data]
         init_vars = dict(self.loop_vars)
         for leaf in inner:
             del init_vars[leaf]
         init_vars |= {leaf: Var(f"{leaf.name}_init", leaf.dtype) for leaf in repeated}
-        initialise = self._loops(repeated, init_vars, self.realize([init], init_vars), {})
-        accumulate = self.around(inner, self.realize([update], self.loop_vars))
+        initialise = self._loops(repeated, init_vars, self.realize([init], op.axis, init_vars), {})
+        accumulate = self.around(
+            inner, self.realize([update], (*op.axis, *op.reduce_axis), self.loop_vars)
+        )
         return self.around(common, seq(initialise, accumulate))
 
     def around(self, leaves: list[IterVar], body: Stmt) -> Stmt:
@@ -126,20 +128,11 @@ class _Nest:
             body = For(loop_vars[leaf], dom.min, dom.extent, kind, body, None, notes)
         return body
 
-    def realize(self, blocks: list[Block], loop_vars: LoopVars) -> Stmt:
-        """The instances of `blocks` for the values of the loops."""
-        op = self._stage.op
-        assert isinstance(op, ComputeOp)
+    def realize(self, blocks: list[Block], axes: tuple[IterVar, ...], loop_vars: LoopVars) -> Stmt:
+        """The instances of `blocks`, whose iterators stand for `axes`, in the given loops."""
         values, predicate = self._bindings(loop_vars)
-        roots = (*op.axis, *op.reduce_axis)
-        return seq(
-            BlockRealize(
-                tuple(values[axis] for axis in roots[: len(block.iter_vars)]) or (ZERO,),
-                predicate,
-                block,
-            )
-            for block in blocks
-        )
+        bindings = tuple(values[axis] for axis in axes) or (ZERO,)
+        return seq(BlockRealize(bindings, predicate, block) for block in blocks)
 
     def _bindings(self, loop_vars: LoopVars) -> tuple[dict[IterVar, Expr], Expr]:
         """The values of all iteration variables, and when they are in their domains."""
@@ -165,10 +158,8 @@ class _Nest:
         return values, predicate
 
 
-def _data_parallel(stage: Stage) -> set[IterVar]:
+def _data_parallel(op: ComputeOp, stage: Stage) -> set[IterVar]:
     """The iteration variables that come from a data-parallel axis, alone or fused."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
     found = set(op.axis)
     for relation in stage.relations:
         if any(parent in found for parent in relation.parents):
