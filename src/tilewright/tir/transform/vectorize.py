@@ -117,7 +117,8 @@ class LaneStatements:
     def __init__(self, var: Var, pieces: tuple[Piece, ...], private: frozenset[Var]) -> None:
         if private and len(pieces) > 1:
             raise NotVectorizable("it allocates memory, and has more lanes than a vector")
-        self._var, self._pieces, self._private = var, pieces, private
+        self._var, self._private = var, private
+        self._pieces: tuple[Piece, ...] = pieces
         self._lets: list[dict[Var, Expr]] = [{} for _ in pieces]
         self._varying = {var}
         self._conditions: list[Expr] = []

@@ -1,0 +1,156 @@
+"""Which elements of a memory a loop touches, as far as that can be told from the indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tilewright.ir.expr import Call, Expr, Ramp, Var, is_const_int
+from tilewright.ir.node import Node
+from tilewright.ir.op import CallEffectKind, Op
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt, While
+from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.affine import Key, affine, structural_key
+
+
+@dataclass(frozen=True)
+class Location:
+    """Neighbouring elements: `lanes` of them from `terms + offset`, where `predicate` holds."""
+
+    data: Var
+    terms: frozenset[tuple[Key, int]]
+    offset: int
+    lanes: int
+    predicate: Key
+
+    def overlaps(self, other: Location) -> bool:
+        """Whether the two share elements; they have the same terms."""
+        return self.offset < other.offset + other.lanes and other.offset < self.offset + self.lanes
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A load or store in a loop."""
+
+    node: BufferLoad | BufferStore
+    location: Location | None
+    """None where the elements are not neighbours in memory."""
+    variables: frozenset[Var]
+    """What the index and the predicate depend on; memory that they load counts too."""
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it is a store."""
+        return isinstance(self.node, BufferStore)
+
+
+class Touches:
+    """Computes `Touch` objects, once per node."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Touch] = {}
+
+    def __call__(self, node: BufferLoad | BufferStore) -> Touch:
+        found = self._known.get(id(node))
+        if found is None or found.node is not node:
+            found = self._known[id(node)] = touch(node)
+        return found
+
+
+def touch(node: BufferLoad | BufferStore) -> Touch:
+    """What a load or store of a flat buffer touches."""
+    index = node.indices[0]
+    variables = set(variables_of(index))
+    predicate: Key = None
+    if node.predicate is not None:
+        variables.update(variables_of(node.predicate))
+        predicate = structural_key(node.predicate)
+    base, lanes = index, 1
+    if isinstance(index, Ramp) and is_const_int(index.stride, 1):
+        base, lanes = index.base, index.lanes
+    location = None
+    plain = node.buffer.dtype.lanes == 1 and base.dtype.lanes == 1
+    if plain and not any(isinstance(part, BufferLoad) for part in _parts(node)):
+        form = affine(base)
+        terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
+        location = Location(node.buffer.data, terms, form.constant, lanes, predicate)
+    return Touch(node, location, frozenset(variables))
+
+
+def _parts(node: BufferLoad | BufferStore) -> Iterator[Node]:
+    stack: list[Node] = list(node.indices)
+    if node.predicate is not None:
+        stack.append(node.predicate)
+    while stack:
+        part = stack.pop()
+        yield part
+        stack.extend(part.children())
+
+
+class LoopSummary(NamedTuple):
+    """The memory accesses of a loop body."""
+
+    touches: list[tuple[Touch, bool]]
+    """Each with whether every iteration makes it."""
+    bound: set[Var]
+    """Variables that the body binds."""
+    allocated: set[Var]
+    """Memory that the body allocates."""
+    opaque: bool
+    """Whether it calls something that may touch any memory."""
+
+
+def summarize(body: Stmt, touches: Touches) -> LoopSummary:
+    """The accesses that one execution of `body` makes."""
+    summary = LoopSummary([], set(), set(), False)
+    opaque = False
+
+    def visit(node: Node, always: bool) -> None:
+        nonlocal opaque
+        inner = always
+        if isinstance(node, For):
+            summary.bound.add(node.loop_var)
+            inner = always and is_const_int(node.extent) and node.extent.value > 0  # type: ignore[attr-defined]
+        elif isinstance(node, LetStmt):
+            summary.bound.add(node.var)
+        elif isinstance(node, Allocate):
+            summary.allocated.add(node.buffer_var)
+        elif isinstance(node, IfThenElse):
+            visit(node.condition, always)
+            inner = False
+        elif isinstance(node, While):
+            inner = False
+        elif isinstance(node, (BufferLoad, BufferStore)):
+            summary.touches.append((touches(node), always))
+        elif isinstance(node, Call):
+            opaque = opaque or _is_opaque(node)
+            inner = always and not _is_choice(node)
+        for child in node.children():
+            visit(child, inner)
+
+    visit(body, True)
+    return summary._replace(opaque=opaque)
+
+
+def _is_opaque(call: Call) -> bool:
+    return not isinstance(call.op, Op) or call.op.effect >= CallEffectKind.READ_STATE
+
+
+def _is_choice(call: Call) -> bool:
+    return isinstance(call.op, Op) and call.op.name == "tir.if_then_else"
+
+
+def all_disjoint(locations: Iterable[Location]) -> bool:
+    """Whether different locations of one memory share no element, as far as can be told."""
+    distinct = sorted(set(locations), key=lambda location: location.offset)
+    terms = {location.terms for location in distinct}
+    if len(terms) > 1:
+        return False
+    return not any(a.overlaps(b) for a, b in zip(distinct, distinct[1:], strict=False))
+
+
+def depends_on(expr: Expr, variables: set[Var]) -> bool:
+    """Whether `expr` mentions one of the variables."""
+    return any(var in variables for var in variables_of(expr))
