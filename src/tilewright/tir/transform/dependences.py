@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
@@ -24,6 +25,7 @@ class Access:
     """One load or store, in the order in which one iteration makes them."""
 
     data: Var
+    dtype: DType
     index: Expr
     is_store: bool
     in_loop: bool
@@ -58,7 +60,9 @@ def loop_body(body: Stmt) -> LoopBody:
             visit(child, in_loop)
         if isinstance(node, (BufferLoad, BufferStore)):
             is_store = isinstance(node, BufferStore)
-            accesses.append(Access(node.buffer.data, node.indices[0], is_store, in_loop))
+            accesses.append(
+                Access(node.buffer.data, node.buffer.dtype, node.indices[0], is_store, in_loop)
+            )
 
     visit(body, False)
     return LoopBody(tuple(accesses), frozenset(bound), frozenset(private))
@@ -97,8 +101,8 @@ def _independent(
     bound: frozenset[Var],
     lanes: int | None,
 ) -> bool:
-    if a is None or b is None:
-        return False
+    if a is None or b is None or earlier.dtype is not later.dtype:
+        return False  # unknown, or indices that count different things
     stride = a[0].constant
     if not (a[0].is_constant() and b[0].is_constant() and stride == b[0].constant):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -148,7 +149,7 @@ def all_disjoint(locations: Iterable[Location]) -> bool:
     terms = {location.terms for location in distinct}
     if len(terms) > 1:
         return False
-    return not any(a.overlaps(b) for a, b in zip(distinct, distinct[1:], strict=False))
+    return not any(a.overlaps(b) for a, b in itertools.pairwise(distinct))
 
 
 def depends_on(expr: Expr, variables: set[Var]) -> bool:

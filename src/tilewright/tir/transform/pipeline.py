@@ -9,12 +9,15 @@ from typing import NamedTuple, Protocol, TypeVar
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
+from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.vectorize import vectorize
+from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
 
 Pass = Callable[[PrimFunc], PrimFunc]
 FuncOrModule = TypeVar("FuncOrModule", PrimFunc, IRModule)
@@ -80,11 +83,24 @@ class DefaultRegisters(NamedTuple):
 
 def legalization(target: Registers) -> tuple[Pass, ...]:
     """From the lowered form to what a backend accepts: vectors and registers for `target`."""
-    bits = target.vector_bits
+    bits, registers = target.vector_bits, target.vector_registers
+
+    def vectorized(func: PrimFunc) -> PrimFunc:
+        return vectorize(func, vector_bits=bits)
+
+    def inner_loops_vectorized(func: PrimFunc) -> PrimFunc:
+        return vectorize_inner_loops(func, vector_bits=bits)
+
+    def promoted(func: PrimFunc) -> PrimFunc:
+        return promote_registers(func, vector_bits=bits, vector_registers=registers)
+
     return (
         inline_lets,  # indices are whole sums again, which the rest takes apart
-        named("vectorize", lambda func: vectorize(func, vector_bits=bits)),
+        named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
+        named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
+        named("promote_registers", promoted),  # tiles are straight vector code now
+        contract_fma,  # after vectorize_inner_loops, which looks for sums
     )
 
 

@@ -13,20 +13,20 @@ first value without a detour through memory. Elements that are only read are hel
 
 It is possible where nothing else in the loop can touch the element: all accesses of its memory in
 the loop are at known distances from it, and other memory is other memory (it is allocated by the
-function, or the function promises `tir.noalias`); and where the loop certainly accesses the element.
+function, or the function promises `tir.noalias`); and where the loop certainly accesses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from tilewright.ir.arithmetic import as_expr, const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
-from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.types import PointerType, PrimType
-from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
@@ -39,6 +39,7 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
+from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.locations import (
     Location,
     LoopSummary,
@@ -62,11 +63,7 @@ def promote_registers(
         vector_bits: width of a vector register; wider vectors take several.
         vector_registers: how many there are. Where an update needs more, only the first are used.
     """
-    noalias = func.attrs.get("tir.noalias")
-    promotion = _Promotion(
-        bool(noalias is not None and int(noalias)), vector_bits, vector_registers
-    )
-    body = promotion(func.body)
+    body = _Promotion(Aliases(func), vector_bits, vector_registers)(func.body)
     return func if body is func.body else func.with_body(body)
 
 
@@ -80,25 +77,20 @@ class Candidate(NamedTuple):
 
 
 class _Promotion(Rewriter):
-    def __init__(self, noalias: bool, vector_bits: int, vector_registers: int) -> None:
-        self._noalias = noalias
+    def __init__(self, aliases: Aliases, vector_bits: int, vector_registers: int) -> None:
+        self._aliases = aliases
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
         self._touches = Touches()
-        self._allocated: set[Var] = set()
-        self._registers: set[Var] = set()
-
-    def Allocate(self, stmt: Allocate) -> Stmt:
-        self._allocated.add(stmt.buffer_var)
-        return stmt.map_children(self)
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         done: list[Stmt] = []
         for part in stmt.seq:
-            if isinstance(part, For):
-                done.append(self._loop(part, done))
-            else:
-                done.append(self(part))
+            result = self._loop(part, done) if isinstance(part, For) else self(part)
+            done.extend(result.seq if isinstance(result, SeqStmt) else (result,))
+        same = len(done) == len(stmt.seq)
+        if same and all(new is old for new, old in zip(done, stmt.seq, strict=True)):
+            return stmt
         return seq(*done)
 
     def For(self, loop: For) -> Stmt:
@@ -111,22 +103,45 @@ class _Promotion(Rewriter):
         if not candidates:
             return loop.map_children(self)
         stored = [c for c in candidates if c.stored]
-        first = _first_values(before, stored, self._touches)
+        first = self._first_values(before, stored)
         certain = isinstance(loop.extent, IntImm)
         if not certain and len(first) < len(stored):
             first = {}
         registers = _Registers(candidates)
-        self._registers.update(registers.memory())
-        self._free -= (needed := sum(map(self._cost, candidates)))
-        body = registers.replace(loop.replace(body=_Replace(registers, self._touches)(loop.body)))
-        inner = body.map_children(self)
+        for pointer in registers.memory:
+            self._aliases.add_allocated(pointer)
+        needed = sum(map(self._cost, candidates))
+        self._free -= needed
+        promoted = loop.replace(body=_Replace(registers, self._touches)(loop.body))
+        result = registers.around(promoted.map_children(self), first)
         self._free += needed
-        result = registers.around(inner, first)
         for store in first.values():
             _remove(before, store)
         if certain or (stored and len(first) == len(stored)):
             return result
         return IfThenElse(as_expr(loop.extent > 0), result)
+
+    def _first_values(
+        self, before: Sequence[Stmt], stored: Sequence[Candidate]
+    ) -> dict[Location, BufferStore]:
+        """The stores at the end of `before` that set what is promoted."""
+        wanted = {candidate.location for candidate in stored}
+        memories = {location.data for location in wanted}
+        found: dict[Location, BufferStore] = {}
+        for stmt in reversed(before):
+            if not isinstance(stmt, BufferStore) or stmt.buffer.data not in memories:
+                break
+            if self._overlap(loaded_memory(stmt), memories):
+                break
+            location = self._touches(stmt).location
+            if location in wanted and location not in found:
+                found[location] = stmt
+            elif location is None or any(_clash(location, other) for other in wanted):
+                break
+        return found
+
+    def _overlap(self, some: set[Var], others: set[Var]) -> bool:
+        return any(self._aliases.may_overlap(a, b) for a in some for b in others)
 
     def _cost(self, candidate: Candidate) -> int:
         bits = candidate.location.lanes * candidate.access.buffer.dtype.bits
@@ -145,7 +160,7 @@ class _Promotion(Rewriter):
         written = {data for data, items in by_memory.items() if any(t.is_store for t, _ in items)}
         found: list[Candidate] = []
         for data, items in by_memory.items():
-            if data in summary.allocated or data in self._registers:
+            if data in summary.allocated or _is_register(items):
                 continue
             if self._may_alias(data, written, set(by_memory)):
                 continue
@@ -154,10 +169,8 @@ class _Promotion(Rewriter):
 
     def _may_alias(self, data: Var, written: set[Var], touched: set[Var]) -> bool:
         """Whether another memory of the loop may be the same, with one of the two written."""
-        if self._noalias or data in self._allocated:
-            return False
-        others = touched - self._allocated - self._registers - {data}
-        return bool(others) if data in written else bool(others & written)
+        others = touched if data in written else touched & written
+        return any(self._aliases.may_overlap(data, o) for o in others if o is not data)
 
     def _within_budget(self, candidates: list[Candidate]) -> list[Candidate]:
         """As many as there are registers for, those that are stored first."""
@@ -169,6 +182,13 @@ class _Promotion(Rewriter):
                 chosen.append(candidate)
                 free -= cost
         return chosen
+
+
+def _is_register(items: Sequence[tuple[Touch, bool]]) -> bool:
+    """Whether it is memory of scope ``local`` at constant indices: a register already."""
+    return items[0][0].node.buffer.scope() == "local" and all(
+        touch.location is not None and not touch.location.terms for touch, _ in items
+    )
 
 
 def _invariant(
@@ -186,6 +206,8 @@ def _invariant(
         by_location.setdefault(touch.location, []).append((touch, always))
     if written and not all_disjoint(by_location):
         return []
+    if len({touch.node.buffer.dtype for touch, _ in items}) > 1:
+        return []  # views of different types count elements differently
     if not written and any(location.predicate is not None for location in by_location):
         return []
     return [
@@ -195,40 +217,15 @@ def _invariant(
     ]
 
 
-def _first_values(
-    before: Sequence[Stmt], candidates: Sequence[Candidate], touches: Touches
-) -> dict[Location, BufferStore]:
-    """The stores at the end of `before` that set candidates."""
-    wanted = {candidate.location for candidate in candidates}
-    memories = {location.data for location in wanted}
-    found: dict[Location, BufferStore] = {}
-    for stmt in reversed(before):
-        if not isinstance(stmt, BufferStore) or _loads(stmt, memories):
-            break
-        location = touches(stmt).location
-        if stmt.buffer.data not in memories:
-            break
-        if location in wanted and location not in found:
-            found[location] = stmt
-        elif location is None or any(_clash(location, other) for other in wanted):
-            break
-    return found
-
-
 def _clash(location: Location, other: Location) -> bool:
     if location.data is not other.data:
         return False
     return location.terms != other.terms or location.overlaps(other)
 
 
-def _loads(stmt: Stmt, memories: set[Var]) -> bool:
-    stack: list[Any] = [stmt]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, BufferLoad) and node.buffer.data in memories:
-            return True
-        stack.extend(node.children())
-    return False
+def loaded_memory(stmt: Stmt) -> set[Var]:
+    """The memory that `stmt` loads from."""
+    return {node.buffer.data for node in walk(stmt) if isinstance(node, BufferLoad)}
 
 
 def _remove(statements: list[Stmt], store: BufferStore) -> None:
@@ -236,3 +233,91 @@ def _remove(statements: list[Stmt], store: BufferStore) -> None:
         if stmt is store:
             del statements[position]
             return
+
+
+class _Registers:
+    """The registers of the promoted elements: memory for what is stored, else variables."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self._candidates = candidates
+        self.memory: dict[Var, Buffer] = {}
+        self._values: dict[Location, Var] = {}
+        self._slots: dict[Location, tuple[Buffer, Expr]] = {}
+        sizes: dict[Var, int] = {}
+        for candidate in candidates:
+            if candidate.stored:
+                data, lanes = candidate.location.data, candidate.location.lanes
+                sizes[data] = sizes.get(data, 0) + lanes
+        buffers = {data: self._local(data, size) for data, size in sizes.items()}
+        used = dict.fromkeys(sizes, 0)
+        for candidate in candidates:
+            location = candidate.location
+            if candidate.stored:
+                start = const(used[location.data], INT32)
+                used[location.data] += location.lanes
+                index = start if location.lanes == 1 else Ramp(start, ONE, location.lanes)
+                self._slots[location] = (buffers[location.data], index)
+            else:
+                dtype = candidate.access.buffer.dtype.with_lanes(location.lanes)
+                self._values[location] = Var(f"{location.data.name}_local", dtype)
+
+    def _local(self, data: Var, size: int) -> Buffer:
+        element = next(c.access.buffer.dtype for c in self._candidates if c.location.data is data)
+        name = f"{data.name}_local"
+        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
+        buffer = self.memory[pointer] = Buffer(pointer, element, (const(size, INT32),), name)
+        return buffer
+
+    def read(self, location: Location) -> Expr | None:
+        """The promoted value, or None if the location is not promoted."""
+        slot = self._slots.get(location)
+        return self._values.get(location) if slot is None else BufferLoad(slot[0], (slot[1],))
+
+    def write(self, location: Location, value: Expr) -> Stmt | None:
+        """The store to the register, or None if the location is not promoted."""
+        slot = self._slots.get(location)
+        return None if slot is None else BufferStore(slot[0], value, (slot[1],))
+
+    def around(self, loop: Stmt, first: Mapping[Location, BufferStore]) -> Stmt:
+        """Loads, the loop, stores, inside of the registers' declarations."""
+        before: list[Stmt | None] = []
+        after: list[Stmt] = []
+        for candidate in self._candidates:
+            if not candidate.stored:
+                continue
+            location, access = candidate.location, candidate.access
+            start = first.get(location)
+            value = BufferLoad(access.buffer, access.indices, access.predicate)
+            before.append(self.write(location, value if start is None else start.value))
+            current = self.read(location)
+            assert current is not None
+            after.append(BufferStore(access.buffer, current, access.indices, access.predicate))
+        body = seq(*before, loop, *after)
+        for candidate in reversed(self._candidates):
+            if not candidate.stored:
+                access = candidate.access
+                value = BufferLoad(access.buffer, access.indices)
+                body = LetStmt(self._values[candidate.location], value, body)
+        for pointer, buffer in reversed(self.memory.items()):
+            body = Allocate(pointer, buffer.dtype, buffer.shape, const(True, BOOL), body)
+        return body
+
+
+class _Replace(Rewriter):
+    """Puts registers in the place of the promoted elements."""
+
+    def __init__(self, registers: _Registers, touches: Touches) -> None:
+        self._registers, self._touches = registers, touches
+
+    def BufferLoad(self, load: BufferLoad) -> Expr:
+        location = self._touches(load).location
+        value = None if location is None else self._registers.read(location)
+        return load.map_children(self) if value is None else value
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        location = self._touches(store).location
+        if location is not None:
+            promoted = self._registers.write(location, self(store.value))
+            if promoted is not None:
+                return promoted
+        return store.map_children(self)

@@ -59,6 +59,9 @@ class _Vectorize(Rewriter):
     def __init__(self, vector_bits: int) -> None:
         self._vector_bits = vector_bits
 
+    def SeqStmt(self, stmt: SeqStmt) -> Stmt:
+        return flattened(stmt.map_children(self))
+
     def For(self, stmt: For) -> Stmt:
         loop = stmt.map_children(self)
         if loop.kind is not ForKind.VECTORIZED:
@@ -73,6 +76,13 @@ class _Vectorize(Rewriter):
             return as_lanes(loop, lanes, native_lanes(loop.body, self._vector_bits))
         except NotVectorizable:
             return serial
+
+
+def flattened(stmt: SeqStmt) -> Stmt:
+    """`stmt` without sequences inside of it."""
+    if any(isinstance(part, SeqStmt) for part in stmt.seq):
+        return seq(*stmt.seq)
+    return stmt
 
 
 def native_lanes(body: Stmt, vector_bits: int) -> int:
@@ -95,13 +105,19 @@ def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
     if blocked is not None:
         name = blocked[0].data.name
         raise NotVectorizable(f"iterations depend on each other through {name}")
+    pieces = pieces_of(loop.min, lanes, width)
+    return LaneStatements(loop.loop_var, pieces, body.private).statement(loop.body)
+
+
+def pieces_of(start: Expr, lanes: int, width: int) -> tuple[Piece, ...]:
+    """`lanes` iterations from `start` as vectors of at most `width` lanes."""
     pieces = []
-    start = 0
-    while start < lanes:
-        size = min(width, 1 << ((lanes - start).bit_length() - 1))
-        pieces.append(Piece(as_expr(loop.min + start), size))
-        start += size
-    return LaneStatements(loop.loop_var, tuple(pieces), body.private).statement(loop.body)
+    done = 0
+    while done < lanes:
+        size = min(width, 1 << ((lanes - done).bit_length() - 1))
+        pieces.append(Piece(as_expr(start + done), size))
+        done += size
+    return tuple(pieces)
 
 
 class Piece(NamedTuple):

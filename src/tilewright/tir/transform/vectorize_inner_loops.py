@@ -1,0 +1,364 @@
+"""Innermost loops that can run as lanes do, without being told.
+
+A serial innermost loop becomes a loop over groups of vectors, single vectors, and a scalar loop for
+the rest, if
+
+* it stores next to each other what its iterations compute, and loads next to each other or the
+  same for all (a load from anywhere is accepted where the loop computes something expensive),
+* no iteration needs what another one stores, as far as the indices and `tir.noalias` tell,
+* or it reduces into one element, with an operator whose operands may be regrouped: integer sums and
+  products, minimum and maximum. Sums of floats depend on the order; they are regrouped only if the
+  function has the attribute ``tir.reassociate``.
+
+The accumulators of a reduction are combined in a tree, after the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.dtype import BOOL, HANDLE, INT32
+from tilewright.ir.expr import (
+    Add,
+    BinaryExpr,
+    Broadcast,
+    Call,
+    Expr,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Ramp,
+    Var,
+)
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.structural import structural_equal
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.tir.buffer import ONE, Buffer, BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    Allocate,
+    BufferStore,
+    For,
+    ForKind,
+    IfThenElse,
+    SeqStmt,
+    Stmt,
+    While,
+    seq,
+)
+from tilewright.tir.transform.affine import affine, split
+from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.dependences import LoopBody, carried_dependence, loop_body
+from tilewright.tir.transform.lanes import NotVectorizable
+from tilewright.tir.transform.vectorize import (
+    LaneStatements,
+    Piece,
+    flattened,
+    native_lanes,
+    pieces_of,
+)
+
+GROUP = 4
+"""Vectors per iteration of the main loop, for short bodies: they hide the cost of the loop."""
+
+MASKED_BITS = 256
+"""Narrower vectors have no masked accesses worth using."""
+
+
+def vectorize_inner_loops(
+    func: PrimFunc, *, vector_bits: int = 512, reassociate: bool | None = None
+) -> PrimFunc:
+    """`func` with vectors in its innermost loops.
+
+    Args:
+        func: a function over flat buffers.
+        vector_bits: width of the target's vector registers.
+        reassociate: whether sums of floats may be regrouped; by default the function's attribute
+            ``tir.reassociate`` says so.
+    """
+    if reassociate is None:
+        attribute = func.attrs.get("tir.reassociate")
+        reassociate = attribute is not None and bool(int(attribute))
+    body = _InnerLoops(Aliases(func), vector_bits, reassociate)(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class Reduction(NamedTuple):
+    """A store `element = element <kind> operand` to an element that is the same all along."""
+
+    store: BufferStore
+    kind: type[BinaryExpr]
+    load: BufferLoad
+    operand: Expr
+
+
+class _InnerLoops(Rewriter):
+    def __init__(self, aliases: Aliases, vector_bits: int, reassociate: bool) -> None:
+        self._aliases = aliases
+        self._vector_bits = vector_bits
+        self._reassociate = reassociate
+
+    def SeqStmt(self, stmt: SeqStmt) -> Stmt:
+        return flattened(stmt.map_children(self))
+
+    def For(self, stmt: For) -> Stmt:
+        loop = stmt.map_children(self)
+        if loop.kind is not ForKind.SERIAL:
+            return loop
+        if any(isinstance(node, (For, While, Allocate)) for node in walk(loop.body)):
+            return loop
+        try:
+            return self._vectorized(loop)
+        except NotVectorizable:
+            return loop
+
+    def _vectorized(self, loop: For) -> Stmt:
+        width = native_lanes(loop.body, self._vector_bits)
+        extent = loop.extent.value if isinstance(loop.extent, IntImm) else None
+        if width == 1 or (extent is not None and extent < min(width, 4)):
+            raise NotVectorizable("it is too short")
+        body = loop_body(loop.body)
+        reductions = self._reductions(loop, body)
+        self._check_memory(body)
+        heavy = any(isinstance(node, Call) for node in walk(loop.body))
+        check_access_pattern(loop, reductions, heavy, self._vector_bits)
+        group = 1 if heavy else GROUP
+        if extent is not None:
+            if reductions and extent < width:
+                raise NotVectorizable("it is too short")
+            while group > 1 and group * width > extent:
+                group //= 2
+        rest = tuple(a for a in body.accesses if not _is_part_of(a, reductions))
+        lanes = width * group if extent is None else min(extent, width * group)
+        if carried_dependence(loop.loop_var, body._replace(accesses=rest), lanes) is not None:
+            raise NotVectorizable("iterations depend on each other")
+        return Strips(loop, reductions, width, group).statement()
+
+    def _reductions(self, loop: For, body: LoopBody) -> list[Reduction]:
+        """The reductions among the statements of the loop."""
+        found = []
+        for node in walk(loop.body):
+            if isinstance(node, BufferStore) and _stride(node.indices[0], loop.loop_var) == 0:
+                reduction = as_reduction(node)
+                uses = sum(access.data is node.buffer.data for access in body.accesses)
+                if reduction is None or uses != 2 or not self._regroupable(reduction):
+                    raise NotVectorizable("all iterations store to one element")
+                found.append(reduction)
+        return found
+
+    def _regroupable(self, reduction: Reduction) -> bool:
+        if reduction.kind in (Min, Max) or reduction.store.buffer.dtype.is_integral:
+            return True
+        return self._reassociate
+
+    def _check_memory(self, body: LoopBody) -> None:
+        written = {access.data for access in body.accesses if access.is_store}
+        touched = {access.data for access in body.accesses}
+        for data in written:
+            if any(o is not data and self._aliases.may_overlap(data, o) for o in touched):
+                raise NotVectorizable(f"{data.name} may overlap other memory of the loop")
+
+
+def _is_part_of(access: object, reductions: Sequence[Reduction]) -> bool:
+    return any(access.data is r.store.buffer.data for r in reductions)  # type: ignore[attr-defined]
+
+
+def as_reduction(store: BufferStore) -> Reduction | None:
+    """`store` as a reduction, if it is one."""
+    value = store.value
+    if not isinstance(value, (Add, Mul, Min, Max)) or store.predicate is not None:
+        return None
+    for load, operand in ((value.a, value.b), (value.b, value.a)):
+        if (
+            isinstance(load, BufferLoad)
+            and load.buffer.data is store.buffer.data
+            and load.predicate is None
+            and structural_equal(load.indices[0], store.indices[0])
+        ):
+            return Reduction(store, type(value), load, operand)
+    return None
+
+
+def _stride(index: Expr, var: Var) -> int | None:
+    """By how much the index grows per iteration, if that is a constant."""
+    parts = split(affine(index), var) if index.dtype.lanes == 1 else None
+    if parts is None or not parts[0].is_constant():
+        return None
+    return parts[0].constant
+
+
+def check_access_pattern(
+    loop: For, reductions: Sequence[Reduction], heavy: bool, vector_bits: int
+) -> None:
+    """Refuse loops that vectors would not make faster.
+
+    Raises:
+        NotVectorizable: with the reason.
+    """
+    scattered = 0
+    for node in walk(loop.body):
+        if isinstance(node, (BufferLoad, BufferStore)):
+            stride = _stride(node.indices[0], loop.loop_var)
+            if isinstance(node, BufferStore):
+                if stride != 1 and not any(r.store is node for r in reductions):
+                    raise NotVectorizable(f"stores to {node.buffer.name} are not neighbours")
+            elif stride not in (0, 1):
+                scattered += 1
+        elif isinstance(node, IfThenElse) and vector_bits < MASKED_BITS:
+            raise NotVectorizable("it needs masks")
+    if scattered > (1 if heavy else 0):
+        raise NotVectorizable("loads are not neighbours")
+
+
+class Strips:
+    """A loop cut into strips that run as vectors."""
+
+    def __init__(self, loop: For, reductions: Sequence[Reduction], width: int, group: int) -> None:
+        self._loop, self._width, self._group = loop, width, group
+        self._accumulators = [_Accumulator(r, width, group) for r in reductions]
+
+    def statement(self) -> Stmt:
+        """The whole loop."""
+        loop, width = self._loop, self._width
+        step = width * self._group
+        extent = loop.extent
+        parts: list[Stmt | None] = [a.start() for a in self._accumulators]
+        if isinstance(extent, IntImm):
+            groups, left = divmod(extent.value, step)
+            parts.append(self._strip(const(groups, extent.dtype), loop.min, self._group))
+            start = as_expr(loop.min + groups * step)
+            parts += self._constant_rest(start, left)
+        else:
+            parts.append(self._strip(extent // step, loop.min, self._group))
+            if self._group > 1:
+                start = as_expr(loop.min + extent // step * step)
+                parts.append(self._strip(extent % step // width, start, 1))
+            parts += self._combined()
+            start = as_expr(loop.min + extent // width * width)
+            parts.append(loop.replace(min=start, extent=as_expr(extent % width)))
+        body = seq(*parts)
+        for accumulator in reversed(self._accumulators):
+            body = accumulator.allocate(body)
+        return body
+
+    def _constant_rest(self, start: Expr, left: int) -> list[Stmt]:
+        """The last `left` iterations, fewer than a group."""
+        if not self._accumulators:
+            return [self._pieces(pieces_of(start, left, self._width))] if left else []
+        vectors = left // self._width
+        parts = []
+        if vectors:
+            parts.append(self._pieces(pieces_of(start, vectors * self._width, self._width)))
+        parts += self._combined()
+        left -= vectors * self._width
+        if left:
+            begin = as_expr(start + vectors * self._width)
+            parts.append(self._loop.replace(min=begin, extent=const(left, start.dtype)))
+        return parts
+
+    def _combined(self) -> list[Stmt]:
+        return [accumulator.finish() for accumulator in self._accumulators]
+
+    def _strip(self, count: Expr, start: Expr, group: int) -> Stmt | None:
+        """A loop of `count` iterations of `group` vectors each."""
+        count = as_expr(count)
+        step = self._width * group
+        if isinstance(count, IntImm) and count.value <= 1:
+            if not count.value:
+                return None
+            return self._pieces(pieces_of(start, step, self._width))
+        var = self._loop.loop_var
+        strip = Var(f"{var.name}_v", var.dtype)
+        base = as_expr(start + strip * step)
+        body = self._pieces(pieces_of(base, step, self._width))
+        return self._loop.replace(loop_var=strip, min=const(0, var.dtype), extent=count, body=body)
+
+    def _pieces(self, pieces: tuple[Piece, ...]) -> Stmt:
+        statements = _Reducing(self._loop.loop_var, pieces, self._accumulators)
+        return statements.statement(self._loop.body)
+
+
+class _Accumulator:
+    """The lanes in which a reduction is kept while its loop runs."""
+
+    def __init__(self, reduction: Reduction, width: int, group: int) -> None:
+        self.reduction = reduction
+        self._width, self._lanes = width, width * group
+        element = reduction.store.buffer.dtype
+        name = f"{reduction.store.buffer.name}_lanes"
+        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
+        self._buffer = Buffer(pointer, element, (const(self._lanes, INT32),), name)
+
+    def allocate(self, body: Stmt) -> Stmt:
+        """`body` with the memory of the accumulator."""
+        buffer = self._buffer
+        return Allocate(buffer.data, buffer.dtype, buffer.shape, const(True, BOOL), body)
+
+    def _load(self, start: int, lanes: int) -> BufferLoad:
+        return BufferLoad(self._buffer, (_lane_index(start, lanes),))
+
+    def _store(self, start: int, value: Expr, lanes: int) -> Stmt:
+        return BufferStore(self._buffer, value, (_lane_index(start, lanes),))
+
+    def start(self) -> Stmt:
+        """Set all lanes to a value that changes nothing."""
+        kind, element = self.reduction.kind, self._buffer.dtype
+        value: Expr = self.reduction.load
+        if kind in (Add, Mul):
+            value = const(0 if kind is Add else 1, element)
+        lanes = Broadcast(value, self._width)
+        return seq(*(self._store(s, lanes, self._width) for s in self._starts(self._lanes)))
+
+    def update(self, number: int, value: Expr) -> Stmt:
+        """Combine vector `number` of the accumulator with `value`."""
+        start = number * self._width
+        combined = self.reduction.kind(self._load(start, self._width), value)  # type: ignore[call-arg]
+        return self._store(start, combined, self._width)
+
+    def finish(self) -> Stmt:
+        """Combine all lanes, and the element with them."""
+        kind = self.reduction.kind
+        parts: list[Stmt] = []
+        size = self._lanes
+        while size > 1:
+            half = size // 2
+            lanes = min(half, self._width)
+            for start in range(0, half, lanes):
+                pair = self._load(start, lanes), self._load(start + half, lanes)
+                parts.append(self._store(start, kind(*pair), lanes))  # type: ignore[call-arg]
+            size = half
+        total = kind(self.reduction.load, self._load(0, 1))  # type: ignore[call-arg]
+        return seq(*parts, self.reduction.store.replace(value=total))
+
+    def _starts(self, size: int) -> range:
+        return range(0, size, self._width)
+
+
+def _lane_index(start: int, lanes: int) -> Expr:
+    first = const(start, INT32)
+    return first if lanes == 1 else Ramp(first, ONE, lanes)
+
+
+class _Reducing(LaneStatements):
+    """Statements of several iterations, in which reductions go to accumulators."""
+
+    def __init__(
+        self, var: Var, pieces: tuple[Piece, ...], accumulators: Sequence[_Accumulator]
+    ) -> None:
+        LaneStatements.__init__(self, var, pieces, frozenset())
+        self._accumulators = accumulators
+
+    def _bufferstore(self, store: BufferStore) -> Stmt:
+        for accumulator in self._accumulators:
+            if accumulator.reduction.store is store:
+                return seq(*(self._reduce(accumulator, i) for i in range(len(self._pieces))))
+        return LaneStatements._bufferstore(self, store)
+
+    def _reduce(self, accumulator: _Accumulator, number: int) -> Stmt:
+        lanes = self._lanes(number)
+        if lanes.mask is not None:
+            raise NotVectorizable("a reduction under a condition")
+        return accumulator.update(number, lanes.vector(accumulator.reduction.operand))

@@ -1,0 +1,120 @@
+"""Loop-invariant elements live in registers, where nothing else can touch them."""
+
+import pytest
+from tests.tir.transform.programs import (
+    accesses,
+    function,
+    int_var,
+    loop_nest,
+    matmul,
+    of_kind,
+)
+
+from tilewright.ir.arithmetic import const
+from tilewright.tir import (
+    Allocate,
+    BufferLoad,
+    BufferStore,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    decl_buffer,
+    seq,
+)
+from tilewright.tir.transform import inline_lets, lower, promote_registers, unroll, vectorize
+
+TILE = {"m1": ForKind.UNROLLED, "n1": ForKind.VECTORIZED}
+ORDER = ["m0", "n0", "k0", "k1", "m1", "n1"]
+
+
+def promoted(func: PrimFunc, **options):
+    return promote_registers(unroll(vectorize(inline_lets(lower(func)))), **options).body
+
+
+def loops_of(body, name):
+    return [loop for loop in of_kind(body, For) if loop.loop_var.name == name]
+
+
+def test_a_tile_stays_in_registers_through_both_reduction_loops():
+    body = promoted(matmul(64, 64, 64, (4, 32, 8), ORDER, TILE))
+    (outer,) = loops_of(body, "k0")
+    assert not accesses(outer, "C")
+    (allocation,) = of_kind(body, Allocate)
+    assert allocation.buffer_var.type_annotation.storage_scope == "local"
+    assert int(allocation.extents[0]) == 4 * 32
+    stores = [a for a in accesses(body, "C") if isinstance(a, BufferStore)]
+    assert len(stores) == 8
+    # The zeros go to the registers at once: C is never read.
+    assert len(accesses(body, "C")) == 8
+
+
+def test_a_tile_that_does_not_fit_takes_the_registers_there_are():
+    func = matmul(64, 64, 64, (8, 64, 8), ORDER, TILE)
+    body = promoted(func, vector_registers=16, vector_bits=512)
+    (allocation,) = of_kind(body, Allocate)
+    assert int(allocation.extents[0]) == 12 * 16
+    narrow = promoted(func, vector_registers=16, vector_bits=256)
+    assert sum(int(a.extents[0]) for a in of_kind(narrow, Allocate)) <= 12 * 8
+
+
+def test_what_is_only_read_is_held_in_a_variable():
+    body = promoted(matmul(4, 8, 6, order="mkn"))
+    (inner,) = loops_of(body, "n")
+    assert not accesses(inner, "A")
+    (let,) = of_kind(body, LetStmt)
+    assert isinstance(let.value, BufferLoad)
+
+
+def scale_sum(index_a, index_b, noalias=True, extent=8, condition=None):
+    """`for i: S[index_a] = S[index_b] + A[i]`."""
+    A, S = decl_buffer((64,), name="A"), decl_buffer((64,), name="S")
+    i = int_var("i")
+    store = BufferStore(S, S[index_b(i)] + A[i], (index_a(i),))
+    body = store if condition is None else IfThenElse(condition(i), store)
+    return function((A, S), loop_nest([(i, extent)], body), noalias=noalias)
+
+
+def zero(_):
+    return const(0)
+
+
+@pytest.mark.parametrize(
+    ("func", "promotes"),
+    [
+        (scale_sum(zero, zero), True),
+        (scale_sum(zero, zero, noalias=False), False),  # S may be a part of A
+        (scale_sum(zero, lambda i: i), False),  # S[i] may be S[0]
+        (scale_sum(zero, lambda i: const(1)), True),
+        (scale_sum(zero, zero, condition=lambda i: i > 2), False),  # perhaps never accessed
+    ],
+)
+def test_only_what_is_certainly_its_own_is_promoted(func, promotes):
+    body = promoted(func)
+    (loop,) = of_kind(body, For)
+    assert bool(accesses(loop, "S")) is not promotes
+
+
+def test_an_unknown_extent_guards_the_accesses():
+    n = int_var("n")
+    body = promoted(scale_sum(zero, zero, extent=n))
+    assert isinstance(body, IfThenElse)
+    assert not accesses(of_kind(body, For)[0], "S")
+
+
+def test_a_store_in_front_makes_the_guard_unnecessary():
+    A, S = decl_buffer((64,), name="A"), decl_buffer((1,), name="S")
+    i, n, at = int_var("i"), int_var("n"), const(0)
+    loop = loop_nest([(i, n)], BufferStore(S, S[0] + A[i], (at,)))
+    body = promoted(function((A, S), seq(BufferStore(S, const(0.0), (at,)), loop)))
+    assert not of_kind(body, IfThenElse)
+    assert len(accesses(body, "S")) == 1
+
+
+def test_parallel_loops_are_left_alone():
+    A, S = decl_buffer((64,), name="A"), decl_buffer((1,), name="S")
+    i = int_var("i")
+    store = BufferStore(S, A[i], (const(0),))
+    func = lower(function((A, S), loop_nest([(i, 8)], store, {"i": ForKind.PARALLEL})))
+    assert promote_registers(func) is func

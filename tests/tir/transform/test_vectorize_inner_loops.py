@@ -1,0 +1,106 @@
+"""Innermost loops become vector loops where that is right and pays."""
+
+import pytest
+from tests.tir.transform.programs import accesses, function, int_var, loop_nest, matmul, of_kind
+
+from tilewright.ir.arithmetic import const
+from tilewright.tir import (
+    Allocate,
+    BufferStore,
+    Call,
+    For,
+    decl_buffer,
+    exp,
+    seq,
+)
+from tilewright.tir import max as maximum
+from tilewright.tir.transform import contract_fma, inline_lets, lower, vectorize_inner_loops
+
+
+def widths(body):
+    """The lanes of all stores, in order."""
+    return [store.value.dtype.lanes for store in of_kind(body, BufferStore)]
+
+
+def inner(extent, statement, names="AB", dtype="float32", noalias=True, **options):
+    """`for i: statement(i, *buffers)`, vectorised."""
+    buffers = [decl_buffer((4096,), dtype, name=name) for name in names]
+    i = int_var("i")
+    func = function(buffers, loop_nest([(i, extent)], statement(i, *buffers)), noalias=noalias)
+    return vectorize_inner_loops(inline_lets(lower(func)), **options).body
+
+
+def scaled(i, A, B):
+    return BufferStore(B, A[i] * const(3, A.dtype), (i,))
+
+
+def test_the_reordered_matrix_product_gets_groups_of_vectors():
+    func = inline_lets(lower(matmul(8, 1024, 8, order="mkn")))
+    body = vectorize_inner_loops(func).body
+    names = [loop.loop_var.name for loop in of_kind(body, For)]
+    assert names == ["m", "n_init_v", "k", "n_v"]
+    assert widths(body) == [16] * 8
+    contracted = contract_fma(lower(matmul(2, 2, 2)))
+    assert [call.op.name for call in of_kind(contracted.body, Call)] == ["tir.fma"]
+
+
+def test_constant_extents_have_no_scalar_rest():
+    assert widths(inner(64 + 16 + 8 + 2, scaled)) == [16, 16, 16, 16, 16, 8, 2]
+    assert widths(inner(7, scaled)) == [4, 2, 1]
+    assert widths(inner(3, scaled)) == [1]
+
+
+def test_unknown_extents_end_with_a_scalar_loop():
+    n = int_var("n")
+    body = inner(n, scaled)
+    assert [loop.loop_var.name for loop in of_kind(body, For)] == ["i_v", "i_v", "i"]
+    assert widths(body) == [16] * 5 + [1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        (lambda i, A, B: BufferStore(B, A[i * 2], (i,)), "AB"),  # loads are apart
+        (lambda i, A, B: BufferStore(B, A[i], (i * 2,)), "AB"),
+        (lambda i, A: BufferStore(A, A[i] + 1.0, (i + 1,)), "A"),
+        (lambda i, A, S: BufferStore(S, S[0] + A[i], (const(0),)), "AS"),  # order of a float sum
+        (lambda i, A, S: BufferStore(S, A[i], (const(0),)), "AS"),
+    ],
+)
+def test_what_stays_scalar(statement, names):
+    assert widths(inner(64, statement, names)) == [1]
+
+
+def test_memory_that_may_overlap_stays_scalar():
+    assert widths(inner(64, scaled, noalias=False)) == [1]
+
+
+def test_one_gather_is_accepted_for_something_expensive():
+    assert widths(inner(16, lambda i, A, B: BufferStore(B, exp(A[i * 2]), (i,)))) == [16]
+
+
+def test_reductions_that_may_be_regrouped_use_accumulators():
+    def total(i, A, S):
+        return BufferStore(S, S[0] + A[i], (const(0),))
+
+    def largest(i, A, S):
+        return BufferStore(S, maximum(S[0], A[i]), (const(0),))
+
+    for body in (
+        inner(1024, total, "AS", "int32"),
+        inner(1024, largest, "AS"),
+        inner(1024, total, "AS", reassociate=True),
+    ):
+        (allocation,) = of_kind(body, Allocate)
+        assert int(allocation.extents[0]) == 64
+        (loop,) = of_kind(body, For)
+        assert not accesses(loop, "S")
+        assert set(widths(loop)) == {16}
+
+
+def test_an_outer_loop_is_not_touched():
+    A, B = decl_buffer((8, 3), name="A"), decl_buffer((8, 3), name="B")
+    i, j = int_var("i"), int_var("j")
+    nest = loop_nest([(i, 8), (j, 3)], BufferStore(B, A[i, j], (i, j)))
+    func = lower(function((A, B), seq(nest)))
+    assert vectorize_inner_loops(func) is func
