@@ -1,6 +1,8 @@
 """Running compiled functions: devices, arrays, functions by name, modules, timing."""
 
+from tilewright.runtime.benchmark import BenchmarkResult
 from tilewright.runtime.device import Device, cpu, cuda, device
+from tilewright.runtime.module import Module, load_module
 from tilewright.runtime.ndarray import NDArray, array, empty, from_dlpack
 from tilewright.runtime.packed_func import PackedFunc
 from tilewright.runtime.registry import (

@@ -1,0 +1,235 @@
+"""Timing compiled functions.
+
+The repetitions run in a native loop between two readings of the clock, so that functions of less
+than a microsecond are timed and not the call from Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import tvm_ffi
+from tvm_ffi import core
+
+from tilewright.error import ArgumentError, ArgumentValueError, TVMError
+from tilewright.runtime.ndarray import alias, from_dlpack
+from tilewright.runtime.packed_func import PackedFunc
+from tilewright.runtime.registry import get_global_func
+
+GROWTH: Final = 1.618
+"""By how much the number of runs grows at least while a repetition is too short."""
+
+_CLOCK_MONOTONIC: Final = 6 if sys.platform == "darwin" else 1
+
+_LOOP: Final = f"""
+declare i32 @clock_gettime(i32, ptr)
+
+define i64 @run(ptr %function, ptr %handle, ptr %args, i32 %num_args, i64 %number, ptr %result) {{
+entry:
+  %start = alloca [2 x i64]
+  %stop = alloca [2 x i64]
+  %ignored = call i32 @clock_gettime(i32 {_CLOCK_MONOTONIC}, ptr %start)
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %again ]
+  %status = call i32 %function(ptr %handle, ptr %args, i32 %num_args, ptr %result)
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %error, label %again
+again:
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %number
+  br i1 %more, label %loop, label %done
+error:
+  ret i64 -1
+done:
+  %ignored2 = call i32 @clock_gettime(i32 {_CLOCK_MONOTONIC}, ptr %stop)
+  %s0 = load i64, ptr %start
+  %s1 = load i64, ptr %stop
+  %seconds = sub i64 %s1, %s0
+  %start_ns = getelementptr i64, ptr %start, i64 1
+  %stop_ns = getelementptr i64, ptr %stop, i64 1
+  %n0 = load i64, ptr %start_ns
+  %n1 = load i64, ptr %stop_ns
+  %nanoseconds = sub i64 %n1, %n0
+  %scaled = mul i64 %seconds, 1000000000
+  %elapsed = add i64 %scaled, %nanoseconds
+  ret i64 %elapsed
+}}
+"""
+
+
+class BenchmarkResult(NamedTuple):
+    """Run times of a function, in seconds per run."""
+
+    mean: float
+    median: float
+    max: float
+    min: float
+    std: float
+    """The standard deviation of the repetitions (of the population)."""
+    results: tuple[float, ...]
+    """One per repetition: the mean of the runs of that repetition."""
+
+    @staticmethod
+    def of(results: Sequence[float]) -> BenchmarkResult:
+        """The statistics of `results`."""
+        return BenchmarkResult(
+            statistics.fmean(results), statistics.median(results), max(results), min(results),
+            statistics.pstdev(results), tuple(results),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        names = ("mean", "median", "max", "min", "std")
+        values = (self.mean, self.median, self.max, self.min, self.std)
+        head = " ".join(f"{name + ' (ms)':^12}" for name in names)
+        row = " ".join(f"{value * 1e3:^12.4g}" for value in values)
+        return f"Execution time summary:\n{head}\n{row}"
+
+
+class _Value(ctypes.Union):
+    _fields_ = (
+        ("integer", ctypes.c_int64), ("real", ctypes.c_double), ("pointer", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+class _Any(ctypes.Structure):
+    """``TVMFFIAny``."""
+
+    _fields_ = (("type_index", ctypes.c_int32), ("padding", ctypes.c_uint32), ("value", _Value))
+
+
+class TimeEvaluator:
+    """Times one function; call it with the arguments of the function.
+
+    See `Module.time_evaluator` for the parameters.
+    """
+
+    def __init__(
+        self,
+        function: PackedFunc,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
+        cache_flush_bytes: int = 0,
+        f_preproc: str = "",
+    ) -> None:
+        for name, value, least in (
+            ("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0),
+            ("limit_zero_time_iterations", limit_zero_time_iterations, 0),
+            ("cooldown_interval_ms", cooldown_interval_ms, 0),
+            ("repeats_to_cooldown", repeats_to_cooldown, 1),
+            ("cache_flush_bytes", cache_flush_bytes, 0),
+        ):  # fmt: skip
+            if not isinstance(value, (int, np.integer)):
+                raise ArgumentError(f"time_evaluator: {name} is an integer, got {value!r}")
+            if value < least:
+                raise ArgumentValueError(f"time_evaluator: {name} is at least {least}, got {value}")
+        self._function = function
+        self._number, self._repeat, self._min_repeat_ms = number, repeat, min_repeat_ms
+        self._limit_zero = limit_zero_time_iterations
+        self._cooldown = cooldown_interval_ms / 1e3
+        self._repeats_to_cooldown = repeats_to_cooldown
+        self._flushed = np.zeros(cache_flush_bytes, np.uint8) if cache_flush_bytes else None
+        self._prepare = get_global_func(f_preproc) if f_preproc else None
+
+    def __call__(self, *args: Any) -> BenchmarkResult:
+        """Run the function once to warm up, then time it."""
+        self._function(*args)
+        run = _native_runner(self._function, args)
+        results = []
+        for repetition in range(self._repeat):
+            if self._prepare is not None:
+                self._prepare(*args)
+            if self._flushed is not None:
+                self._flushed += 1
+            results.append(self._measure(run))
+            if self._cooldown and (repetition + 1) % self._repeats_to_cooldown == 0:
+                time.sleep(self._cooldown)
+        return BenchmarkResult.of(results)
+
+    def _measure(self, run: Callable[[int], float]) -> float:
+        """Seconds per run, of enough runs to take `min_repeat_ms`."""
+        number, zeros = self._number, 0
+        while True:
+            seconds = run(number)
+            if seconds * 1e3 >= self._min_repeat_ms and seconds > 0:
+                self._number = number
+                return seconds / number
+            if seconds <= 0:
+                zeros += 1
+                if zeros > self._limit_zero:
+                    return 0.0
+            elif self._min_repeat_ms == 0:
+                return seconds / number
+            needed = self._min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
+            number = int(max(needed + 1, number * GROWTH + 1))
+
+
+def _native_runner(function: PackedFunc, args: tuple[Any, ...]) -> Callable[[int], float]:
+    """A function that runs `function` a number of times and returns the seconds that it took."""
+    owners = [_as_array(arg) for arg in args]
+    packed = (_Any * max(len(args), 1))()
+    for slot, owner in zip(packed, owners, strict=False):
+        _pack(slot, owner)
+    result = _Any()
+    handle = function.__chandle__()  # type: ignore[attr-defined]
+    call = ctypes.cast(tvm_ffi.LIB.TVMFFIFunctionCall, ctypes.c_void_p)
+
+    def run(number: int) -> float:
+        elapsed = _loop()(call, handle, packed, len(owners), number, ctypes.byref(result))
+        if elapsed < 0:
+            function(*args)  # raises the error again, as an exception
+            raise TVMError(f"{function.name} failed while it was timed")
+        return elapsed / 1e9
+
+    return run
+
+
+def _as_array(arg: Any) -> Any:
+    if isinstance(arg, core.Tensor) or not hasattr(arg, "__dlpack__"):
+        return arg
+    if isinstance(arg, np.ndarray) and (arg.dtype.isbuiltin != 1 or not arg.flags.writeable):
+        return alias(arg)
+    return from_dlpack(arg)
+
+
+def _pack(slot: Any, arg: Any) -> None:
+    if isinstance(arg, core.Tensor):
+        slot.type_index, slot.value.pointer = 70, arg.__chandle__()  # type: ignore[attr-defined]
+    elif isinstance(arg, (bool, np.bool_)):
+        slot.type_index, slot.value.integer = 2, bool(arg)
+    elif isinstance(arg, (int, np.integer)):
+        slot.type_index, slot.value.integer = 1, int(arg)
+    elif isinstance(arg, (float, np.floating)):
+        slot.type_index, slot.value.real = 3, float(arg)
+    elif arg is not None:
+        raise ArgumentError(f"time_evaluator: only arrays and numbers can be passed, got {arg!r}")
+
+
+@functools.cache
+def _loop() -> Callable[..., int]:
+    """The native loop."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_LOOP), machine)
+    engine.finalize_object()
+    prototype = ctypes.CFUNCTYPE(
+        ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32,
+        ctypes.c_int64, ctypes.c_void_p,
+    )  # fmt: skip
+    function = prototype(engine.get_function_address("run"))
+    function.engine = engine  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,347 @@
+"""Modules of compiled functions: call, time, look at, export and load them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import tvm_ffi
+from tvm_ffi import core
+
+from tilewright.error import ArgumentError, ExportError, UnknownNameError
+from tilewright.runtime.benchmark import TimeEvaluator
+from tilewright.runtime.device import as_device, require_host
+from tilewright.runtime.linking import link_shared
+from tilewright.runtime.packed_func import PackedFunc, Parameter, from_address, packed_func
+
+SYMBOL_PREFIX: Final = "__tvm_ffi_"
+METADATA_FUNCTION: Final = "tilewright_metadata"
+"""A function of every library that returns the address of a JSON text about the others."""
+
+
+class CompiledCode(Protocol):
+    """What a backend makes of a module."""
+
+    def function_address(self, symbol: str) -> int:
+        """The address of a function in this process; 0 if there is none."""
+        ...
+
+    def object_code(self) -> bytes:
+        """A relocatable object file for the target."""
+        ...
+
+    def source(self, fmt: str) -> str:
+        """Readable text in the format `fmt`, the usual one for ``""``."""
+        ...
+
+
+class Module:
+    """Functions by name.
+
+    ``module["main"]`` is a `PackedFunc`; ``module(a, b)`` calls the entry function: ``main`` if
+    there is one, or the only function.
+    """
+
+    entry_name: Final = "__tvm_main__"
+    """The name under which the entry function is found as well."""
+
+    def __init__(
+        self,
+        find: Callable[[str], PackedFunc | None],
+        signatures: Mapping[str, tuple[Parameter, ...]],
+        code: CompiledCode | None = None,
+        path: str | None = None,
+    ) -> None:
+        """See `compiled_module` and `load_module`, which make modules.
+
+        Args:
+            find: gives the function of a name.
+            signatures: the names of all functions, and what is known of their parameters.
+            code: what can be exported and shown, if there is something.
+            path: the file from which the module was loaded.
+        """
+        self._find = find
+        self._signatures = dict(signatures)
+        self._code = code
+        self._path = path
+        self._functions: dict[str, PackedFunc] = {}
+        self._entry: PackedFunc | None = None
+
+    # --- functions ----------------------------------------------------------------------------
+
+    def get_function(self, name: str, query_imports: bool = False) -> PackedFunc:
+        """The function `name`, or the entry function for ``"__tvm_main__"``.
+
+        Raises:
+            UnknownNameError: if there is none.
+        """
+        del query_imports
+        if not isinstance(name, str):
+            raise ArgumentError(f"the name of a function is a string, got {name!r}")
+        if name == self.entry_name:
+            return self.entry_func
+        function = self._functions.get(name)
+        if function is None:
+            function = self._find(name)
+            if function is None:
+                raise UnknownNameError(
+                    f"the module has no function {name!r}; it has {self.function_names()}"
+                )
+            self._functions[name] = function
+        return function
+
+    def __getitem__(self, name: str) -> PackedFunc:
+        return self.get_function(name)
+
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
+        """Whether there is a function `name`."""
+        try:
+            self.get_function(name, query_imports)
+        except UnknownNameError:
+            return False
+        return True
+
+    def function_names(self) -> list[str]:
+        """The names of the functions."""
+        return list(self._signatures)
+
+    @property
+    def entry_func(self) -> PackedFunc:
+        """The entry function.
+
+        Raises:
+            UnknownNameError: if there are several functions and none is called ``main``.
+        """
+        if self._entry is None:
+            names = self.function_names()
+            if "main" not in names and len(names) != 1:
+                raise UnknownNameError(
+                    f"the module has no function 'main' to call: name one of {names}"
+                )
+            self._entry = self.get_function("main" if "main" in names else names[0])
+        return self._entry
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the entry function."""
+        return (self._entry or self.entry_func)(*args)
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: core.Device,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
+        cache_flush_bytes: int = 0,
+        f_preproc: str = "",
+    ) -> TimeEvaluator:
+        """Something that times the function when it is called with its arguments.
+
+        The function runs once to warm up, then `repeat` times `number` runs between two readings
+        of the clock, in a native loop.
+
+        Args:
+            func_name: the name of the function, or ``"__tvm_main__"``.
+            dev: the device on which it runs.
+            number: runs per repetition.
+            repeat: repetitions; each gives one of the `results`.
+            min_repeat_ms: raise `number` until a repetition takes so long.
+            limit_zero_time_iterations: how often to raise `number` while the clock shows nothing.
+            cooldown_interval_ms: pause after every `repeats_to_cooldown` repetitions.
+            repeats_to_cooldown: see there.
+            cache_flush_bytes: write so much other memory before each repetition.
+            f_preproc: a registered function to call with the arguments before each repetition.
+
+        Returns:
+            TimeEvaluator: called with the arguments, it returns a `BenchmarkResult` (seconds).
+
+        Raises:
+            UnknownNameError: for an unknown function.
+            DeviceError: for a device that does not exist.
+        """
+        require_host(as_device(dev), "time_evaluator")
+        return TimeEvaluator(
+            self.get_function(func_name), number, repeat, min_repeat_ms,
+            limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
+            cache_flush_bytes, f_preproc,
+        )  # fmt: skip
+
+    # --- text and files -----------------------------------------------------------------------
+
+    def get_source(self, fmt: str = "") -> str:
+        """The code as text.
+
+        Args:
+            fmt: what the backend offers; for ``llvm``: ``"ll"`` (the default) and ``"asm"``.
+
+        Raises:
+            ExportError: if the module was loaded from a file, which holds no text.
+            ArgumentValueError: for a format that the backend does not have.
+        """
+        return self._require_code("get_source").source(fmt)
+
+    def save(self, file_name: str, fmt: str = "") -> None:
+        """Write the object code (for ``.o``), or the text in the format `fmt`, to a file."""
+        code = self._require_code("save")
+        kind = fmt or os.path.splitext(file_name)[1].lstrip(".")
+        if kind in ("o", "obj"):
+            with open(file_name, "wb") as stream:
+                stream.write(code.object_code())
+        else:
+            with open(file_name, "w", encoding="utf-8") as stream:
+                stream.write(code.source(kind))
+
+    def export_library(
+        self,
+        file_name: str | os.PathLike[str],
+        *,
+        fcompile: Callable[..., Any] | None = None,
+        addons: Sequence[str] | None = None,
+        workspace_dir: str | None = None,
+        options: Sequence[str] = (),
+        cc: str | None = None,
+        **kwargs: Any,
+    ) -> str:
+        """Write the functions to a library.
+
+        The library needs neither Python nor this package: `load_module` and any tvm-ffi host load
+        it, and so does a C program (docs/c_interface.md).
+
+        Args:
+            file_name: ``.so`` (or ``.dylib``, ``.dll``) for a shared library, ``.o`` for the
+                object file, ``.tar`` for an archive of object files.
+            fcompile: called as ``fcompile(file_name, object_files, **kwargs)`` to link instead of
+                the C compiler; it may have an attribute ``object_format``.
+            addons: paths of more object files to link.
+            workspace_dir: directory for the object files, a temporary one by default.
+            options: more options for the linker.
+            cc: the compiler driver that links.
+            **kwargs: passed to `fcompile`.
+
+        Returns:
+            str: the path that was written.
+
+        Raises:
+            ExportError: if there is no linker or it fails, or the module cannot be exported.
+        """
+        output = os.fspath(file_name)
+        code = self._require_code("export_library")
+        extension = os.path.splitext(output)[1]
+        if extension not in (".so", ".dylib", ".dll", ".o", ".obj", ".tar") and fcompile is None:
+            raise ExportError(
+                f"export_library: {output!r} should end in .so, .o or .tar (or pass `fcompile`)"
+            )
+        directory = os.path.dirname(output) or "."
+        if not os.path.isdir(directory):
+            raise ExportError(f"export_library: there is no directory {directory!r}")
+        if extension in (".o", ".obj") and fcompile is None:
+            self.save(output, "o")
+            return output
+        with tempfile.TemporaryDirectory() as temporary:
+            workspace = workspace_dir or temporary
+            first = os.path.join(workspace, "lib0.o")
+            with open(first, "wb") as stream:
+                stream.write(code.object_code())
+            objects = [first, *map(os.fspath, addons or ())]
+            if fcompile is not None:
+                fcompile(output, objects, **kwargs)
+            elif extension == ".tar":
+                with tarfile.open(output, "w") as archive:
+                    for path in objects:
+                        archive.add(path, arcname=os.path.basename(path))
+            else:
+                link_shared(output, objects, options, cc)
+        return output
+
+    def _require_code(self, purpose: str) -> CompiledCode:
+        if self._code is None:
+            raise ExportError(f"{purpose}: the module was loaded from {self._path}: copy that file")
+        return self._code
+
+    def __repr__(self) -> str:
+        origin = "" if self._path is None else f" from {self._path}"
+        return f"<tilewright.Module {', '.join(self.function_names())}{origin}>"
+
+
+def compiled_module(code: CompiledCode, signatures: Mapping[str, tuple[Parameter, ...]]) -> Module:
+    """The module of functions that a backend compiled into this process."""
+
+    def find(name: str) -> PackedFunc | None:
+        if name not in signatures:
+            return None
+        address = code.function_address(SYMBOL_PREFIX + name)
+        return from_address(address, code, name, signatures[name])
+
+    return Module(find, signatures, code)
+
+
+def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
+    """The module in a file that `Module.export_library` (or another tvm-ffi compiler) wrote.
+
+    Args:
+        path: a shared library; an object file or an archive of them is linked first.
+        fmt: the format, by default the extension of the file.
+
+    Raises:
+        ExportError: if the file does not exist or is no library.
+    """
+    file = os.path.abspath(os.fspath(path))
+    if not os.path.isfile(file):
+        raise ExportError(f"load_module: there is no file {file!r}")
+    kind = fmt or os.path.splitext(file)[1].lstrip(".")
+    if kind in ("o", "obj", "tar"):
+        with tempfile.TemporaryDirectory() as directory:
+            library = os.path.join(directory, "library.so")
+            link_shared(library, _objects_of(file, kind, directory))
+            return _load_library(library, file)
+    return _load_library(file, file)
+
+
+def _objects_of(file: str, kind: str, directory: str) -> list[str]:
+    if kind != "tar":
+        return [file]
+    try:
+        with tarfile.open(file) as archive:
+            members = [m for m in archive.getmembers() if m.isfile() and m.name.endswith(".o")]
+            paths = []
+            for number, member in enumerate(members):
+                stream = archive.extractfile(member)
+                paths.append(os.path.join(directory, f"lib{number}.o"))
+                with open(paths[-1], "wb") as target:
+                    target.write(stream.read() if stream is not None else b"")
+            return paths
+    except tarfile.TarError as error:
+        raise ExportError(f"load_module: {file!r} is no archive: {error}") from None
+
+
+def _load_library(library: str, file: str) -> Module:
+    try:
+        loaded = tvm_ffi.load_module(library)
+    except Exception as error:
+        raise ExportError(f"load_module: {file!r} cannot be loaded: {error}") from None
+    signatures = _read_metadata(loaded)
+
+    def find(name: str) -> PackedFunc | None:
+        if not loaded.implements_function(name):
+            return None
+        return packed_func(loaded.get_function(name), name, signatures.get(name))
+
+    return Module(find, signatures, path=file)
+
+
+def _read_metadata(loaded: tvm_ffi.Module) -> dict[str, tuple[Parameter, ...]]:
+    """What a library of this package says about its functions; nothing for those of others."""
+    if not loaded.implements_function(METADATA_FUNCTION):
+        return {}
+    import ctypes
+
+    pointer = loaded.get_function(METADATA_FUNCTION)()
+    functions = json.loads(ctypes.string_at(pointer.value))
+    return {name: tuple(Parameter(*p) for p in params) for name, params in functions.items()}

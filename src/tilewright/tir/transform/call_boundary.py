@@ -1,0 +1,127 @@
+"""The C structures of the call boundary, as programs over one-dimensional memory see them.
+
+They are those of tvm-ffi's stable C interface (``tvm/ffi/c_api.h``) and of DLPack. A field is a
+load from a view of the structure as an array of int32, int64 or float64; the layout is that of
+64-bit little-endian machines, the only ones that are compiled for.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tilewright.ir.dtype import HANDLE, INT32, INT64, DType
+from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
+from tilewright.ir.op import Op
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.stmt import BufferStore, Evaluate, Stmt
+
+# ``TVMFFIAny``: int32 type index, int32 padding, 8 bytes of value.
+ANY_SIZE: Final = 16
+TYPE_NONE: Final = 0
+TYPE_INT: Final = 1
+TYPE_BOOL: Final = 2
+TYPE_FLOAT: Final = 3
+TYPE_POINTER: Final = 4
+TYPE_DLTENSOR: Final = 7
+TYPE_RAW_STRING: Final = 8
+TYPE_TENSOR: Final = 70
+OBJECT_HEADER_SIZE: Final = 24
+"""Bytes before the ``DLTensor`` in a tensor object."""
+
+TYPE_NAMES: Final = {
+    0: "None", 1: "an int", 2: "a bool", 3: "a float", 4: "a pointer", 5: "a dtype",
+    6: "a device", 7: "an array", 8: "a string", 9: "bytes", 11: "a string", 12: "bytes",
+    65: "a string", 66: "bytes", 67: "an error", 68: "a function", 69: "a shape",
+    70: "an array", 71: "a list", 72: "a dict", 73: "a module", 74: "a Python object",
+    75: "a list", 76: "a dict", 78: "an int of more than 64 bits",
+}  # fmt: skip
+"""What a value of each type index is called in messages."""
+
+DTYPE_CODES: Final = {
+    "int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "complex": 5, "bool": 6,
+}  # fmt: skip
+FLOAT8_CODES: Final = {"e4m3_float8": 10, "e5m2_float8": 12}
+
+
+class Field(NamedTuple):
+    """A field of a structure: element `position` of the structure seen as array of `dtype`."""
+
+    dtype: DType
+    position: int
+
+
+# ``DLTensor``, 48 bytes.
+DATA: Final = Field(INT64, 0)
+DEVICE_TYPE: Final = Field(INT32, 2)
+NDIM: Final = Field(INT32, 4)
+DTYPE_WORD: Final = Field(INT32, 5)
+"""code, bits (8 bits each) and lanes (16 bits) in one word, lowest first."""
+SHAPE: Final = Field(INT64, 3)
+STRIDES: Final = Field(INT64, 4)
+BYTE_OFFSET: Final = Field(INT64, 5)
+DLTENSOR_SIZE: Final = 48
+
+
+def dtype_word(dtype: DType) -> int:
+    """What `DTYPE_WORD` of an array of `dtype` holds; a bool takes 8 bits."""
+    code = FLOAT8_CODES.get(str(dtype.element))
+    if code is None:
+        code = DTYPE_CODES[dtype.code]
+    bits = 8 if dtype.is_bool else dtype.bits
+    return code | bits << 8 | dtype.lanes << 16
+
+
+class View:
+    """A pointer, seen as arrays of several types."""
+
+    def __init__(self, pointer: Var) -> None:
+        self.pointer = pointer
+        self._buffers: dict[DType, Buffer] = {}
+
+    def load(self, field: Field) -> Expr:
+        """The value of a field."""
+        return BufferLoad(self._buffer(field.dtype), (IntImm(INT32, field.position),))
+
+    def store(self, field: Field, value: Expr) -> Stmt:
+        """The statement that sets a field."""
+        return BufferStore(self._buffer(field.dtype), value, (IntImm(INT32, field.position),))
+
+    def _buffer(self, dtype: DType) -> Buffer:
+        buffer = self._buffers.get(dtype)
+        if buffer is None:
+            shape = (IntImm(INT32, 2**31 - 1),)
+            buffer = self._buffers[dtype] = Buffer(self.pointer, dtype, shape, self.pointer.name)
+        return buffer
+
+
+def pointer_var(name: str, element: DType = INT64, scope: str = "global") -> Var:
+    """A new pointer to elements of the given type."""
+    return Var(name, HANDLE, PointerType(PrimType(element), scope))
+
+
+def as_pointer(address: Expr) -> Expr:
+    """An int64 address as a handle."""
+    return Call(HANDLE, Op.get("tir.reinterpret"), (address,))
+
+
+def as_address(pointer: Expr) -> Expr:
+    """A handle as an int64 address."""
+    return Call(INT64, Op.get("tir.reinterpret"), (pointer,))
+
+
+def choose(condition: Expr, true_value: Expr, false_value: Expr) -> Expr:
+    """One of two scalars, of which only the chosen one is evaluated."""
+    arguments = (condition, true_value, false_value)
+    return Call(true_value.dtype, Op.get("tir.if_then_else"), arguments)
+
+
+def raise_error(kind: str, message: str, *values: Expr) -> Stmt:
+    """Leave the function with an error; `message` is a printf format of `values`."""
+    arguments = (StringImm(kind), StringImm(message), *values)
+    return Evaluate(Call(DType("void"), Op.get("tir.raise_error"), arguments))
+
+
+def return_value(value: Expr) -> Stmt:
+    """Leave the function with a result."""
+    return Evaluate(Call(value.dtype, Op.get("tir.ret"), (value,)))
