@@ -253,6 +253,23 @@ class BufferRegion(Node):
     buffer: Buffer = use()
     region: tuple[Range, ...] = child()
 
+    def as_expr(self) -> BufferLoad:
+        """The elements as one vector; all but one range must have the extent 1.
+
+        Raises:
+            ShapeError: for a box, or a range whose extent is no constant.
+        """
+        indices = []
+        for item in self.region:
+            if not isinstance(item.extent, IntImm) or item.extent.value < 1:
+                raise ShapeError(f"as a value, {self!r} needs a constant length of at least 1")
+            lanes = item.extent.value
+            step = IntImm(item.min.dtype, 1)
+            indices.append(item.min if lanes == 1 else Ramp(item.min, step, lanes))
+        if sum(index.dtype.is_vector for index in indices) > 1:
+            raise ShapeError(f"{self!r} is a box, no vector: only one index may be a slice")
+        return BufferLoad(self.buffer, tuple(indices))
+
 
 @node
 class MatchBufferRegion(Node):

@@ -1,0 +1,38 @@
+"""The module whose class body is being read."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tilewright.error import DiagnosticError
+
+
+class ModuleUnderConstruction:
+    """Attributes and global infos of a module that is being read."""
+
+    def __init__(self) -> None:
+        self.attrs: dict[str, Any] = {}
+        self.global_infos: dict[str, tuple[Any, ...]] = {}
+
+    def __enter__(self) -> ModuleUnderConstruction:
+        _THREAD.modules.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _THREAD.modules.pop()
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.modules: list[ModuleUnderConstruction] = []
+
+
+_THREAD = _Thread()
+
+
+def current_module(what: str) -> ModuleUnderConstruction:
+    """The innermost module that this thread reads."""
+    if not _THREAD.modules:
+        raise DiagnosticError(f"{what} belongs in the body of a class with `@I.ir_module`")
+    return _THREAD.modules[-1]

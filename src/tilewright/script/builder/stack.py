@@ -1,0 +1,144 @@
+"""The stack of open constructs to which statements are added."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, TypeVar
+
+from tilewright.error import DiagnosticError
+from tilewright.ir.span import Span
+from tilewright.tir.stmt import Stmt, seq
+
+
+class Builder:
+    """The constructs that are open in one function, outermost first.
+
+    ``with Builder():`` starts a function that is independent of the one being built, if any.
+    """
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.scopes: list[Any] = []
+        """What names mean in the functions and macros that are being parsed, innermost last."""
+        self.span: Span | None = None
+        """Where the statement that is being built was written."""
+
+    def __enter__(self) -> Builder:
+        _active().append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _active().pop()
+
+    def close_to(self, depth: int) -> None:
+        """Close the innermost constructs until `depth` of them are open."""
+        while len(self.frames) > depth:
+            self.frames[-1].__exit__(None, None, None)
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.builders: list[Builder] = []
+
+
+_THREAD = _Thread()
+
+
+def _active() -> list[Builder]:
+    return _THREAD.builders
+
+
+def current_builder() -> Builder | None:
+    """The builder of the function that this thread is building."""
+    builders = _active()
+    return builders[-1] if builders else None
+
+
+class Frame:
+    """An open construct: it collects the statements of its body and becomes one when closed."""
+
+    def __init__(self) -> None:
+        builder = current_builder()
+        self.span = builder.span if builder is not None else None
+        self.statements: list[Stmt] = []
+
+    def __enter__(self) -> Any:
+        builder = current_builder()
+        if builder is None:
+            raise DiagnosticError(f"{self.describe()} is only possible inside of a script function")
+        self.opened(builder)
+        builder.frames.append(self)
+        return self.value()
+
+    def __exit__(self, kind: object, exception: object, traceback: object) -> None:
+        builder = current_builder()
+        assert builder is not None
+        depth = next(i for i, frame in enumerate(builder.frames) if frame is self)
+        if kind is None:
+            builder.close_to(depth + 1)
+        del builder.frames[depth:]
+        if kind is None:
+            self.closed(builder)
+
+    def describe(self) -> str:
+        """How the construct is written, for messages."""
+        return type(self).__name__
+
+    def opened(self, builder: Builder) -> None:
+        """Check that the construct may be opened here."""
+
+    def value(self) -> Any:
+        """What ``as`` or an assignment names."""
+        return None
+
+    def closed(self, builder: Builder) -> None:
+        """Add the finished statement to the construct around."""
+        raise NotImplementedError
+
+    def body(self) -> Stmt:
+        """The statements collected so far, as one."""
+        return seq(self.statements)
+
+
+FrameT = TypeVar("FrameT", bound=Frame)
+
+
+def enclosing(kind: type[FrameT]) -> FrameT | None:
+    """The innermost open construct of a class."""
+    builder = current_builder()
+    if builder is not None:
+        for frame in reversed(builder.frames):
+            if isinstance(frame, kind):
+                return frame
+    return None
+
+
+def require(kind: type[FrameT], what: str, place: str) -> FrameT:
+    """The innermost open construct of a class.
+
+    Args:
+        kind: the class of the construct.
+        what: what needs it, for the message.
+        place: how the construct is written.
+
+    Raises:
+        DiagnosticError: if there is none.
+    """
+    frame = enclosing(kind)
+    if frame is None:
+        raise DiagnosticError(f"{what} belongs inside of {place}")
+    return frame
+
+
+def add_statement(stmt: Stmt) -> None:
+    """Add a statement to the innermost open construct."""
+    builder = current_builder()
+    if builder is None or not builder.frames:
+        raise DiagnosticError("a statement is only possible inside of a script function")
+    builder.frames[-1].statements.append(stmt)
+
+
+def current_span() -> Span | None:
+    """Where the statement that is being built was written."""
+    builder = current_builder()
+    return builder.span if builder is not None else None

@@ -1,0 +1,12 @@
+"""The `I` namespace: modules. ``from tilewright.script import ir as I``."""
+
+from __future__ import annotations
+
+from tilewright.script.constructs.module import (
+    DummyGlobalInfo,
+    dummy_global_info,
+    module_attrs,
+    module_global_infos,
+)
+from tilewright.script.constructs.nodes import Range
+from tilewright.script.parser.entry import ir_module

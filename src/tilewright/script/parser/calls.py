@@ -1,0 +1,134 @@
+"""Evaluates calls, attributes and subscripts."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tilewright.error import ArgumentError, ScriptError
+from tilewright.ir.dtype import VOID, DType
+from tilewright.ir.expr import Call, Expr, SymbolicTruthError
+from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.script.constructs.access import PartialAccess, access, index_items
+from tilewright.script.constructs.nodes import call_argument
+from tilewright.script.parser.diagnostics import describe, suggestion
+from tilewright.script.parser.evaluator import Evaluator, evaluates
+from tilewright.tir.buffer import Buffer, BufferRegion
+
+
+class ModuleReference:
+    """The module being parsed, as ``cls`` or by its name: its functions are attributes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.functions: dict[str, GlobalVar] = {}
+        self.return_dtypes: dict[GlobalVar, DType] = {}
+        self.others: dict[str, Any] = {}
+        """Other names of the class body, such as macros."""
+
+    def find(self, name: str) -> Any:
+        """The function or other name, or an error."""
+        if name in self.functions:
+            return self.functions[name]
+        if name in self.others:
+            return self.others[name]
+        known = [*self.functions, *self.others]
+        hint = suggestion(name, known) or f"; it has {', '.join(known) or 'none'}"
+        raise ArgumentError(f"the module has no function `{name}`{hint}")
+
+
+@evaluates(ast.Attribute)
+def _attribute(evaluator: Evaluator, node: ast.Attribute) -> Any:
+    value = evaluator(node.value)
+    name = node.attr
+    if isinstance(value, ModuleReference):
+        return value.find(name)
+    if name.startswith("__"):
+        raise ArgumentError(f"`{name}` is not accessible in a script")
+    try:
+        return getattr(value, name)
+    except AttributeError as error:
+        if isinstance(value, (Expr, Buffer, BufferRegion)) or not str(error):
+            kind = type(value).__name__
+            raise ArgumentError(
+                f"a {kind} has no attribute `{name}`{suggestion(name, _public(value))}"
+            ) from None
+        raise
+
+
+def _public(value: Any) -> list[str]:
+    return [name for name in dir(value) if not name.startswith("_")]
+
+
+@evaluates(ast.Subscript)
+def _subscript(evaluator: Evaluator, node: ast.Subscript) -> Any:
+    value = evaluator(node.value)
+    index = evaluator(node.slice)
+    if isinstance(value, Buffer):
+        return access(value, index_items(index), evaluator.source.span(node))
+    if isinstance(value, PartialAccess):
+        items = value.items + index_items(index)
+        return access(value.buffer, items, evaluator.source.span(node))
+    if isinstance(value, Expr):
+        raise ArgumentError(f"{value!r} is a single value, it has no elements")
+    return value[index]
+
+
+_INSTEAD = {min: "T.min", max: "T.max", all: "T.all", any: "T.any", bool: "a comparison"}
+"""What to write instead of builtins that need to know values."""
+
+
+@evaluates(ast.Call)
+def _call(evaluator: Evaluator, node: ast.Call) -> Any:
+    function = evaluator(node.func)
+    arguments: list[Any] = []
+    for item in node.args:
+        if isinstance(item, ast.Starred):
+            arguments.extend(evaluator(item.value))
+        else:
+            arguments.append(evaluator(item))
+    keywords: dict[str, Any] = {}
+    for keyword in node.keywords:
+        value = evaluator(keyword.value)
+        if keyword.arg is None:
+            keywords.update(value)
+        else:
+            keywords[keyword.arg] = value
+    if isinstance(function, GlobalVar):
+        return _call_of_function(evaluator, function, arguments, keywords)
+    if isinstance(function, BaseFunc):
+        raise ArgumentError(
+            "a function is called by another one only inside of a module: put both into a class "
+            "with `@I.ir_module` and call `cls.name(...)`"
+        )
+    if not callable(function):
+        written = evaluator.source.text_of(node.func)
+        raise ArgumentError(f"`{written}` is a {type(function).__name__}, which cannot be called")
+    try:
+        return function(*arguments, **keywords)
+    except ScriptError:
+        raise
+    except TypeError as error:
+        text = describe(error)
+        if isinstance(error, SymbolicTruthError) and _is_builtin(function):
+            text = f"Python's `{function.__name__}` needs known values: write {_INSTEAD[function]}"
+        name = getattr(function, "__name__", "")
+        if name and f"{name}()" in text:
+            text = text.replace(f"{name}()", evaluator.source.text_of(node.func), 1)
+        raise evaluator.source.error(node, text) from error
+
+
+def _is_builtin(function: Any) -> bool:
+    return any(function is builtin for builtin in _INSTEAD)
+
+
+def _call_of_function(
+    evaluator: Evaluator, callee: GlobalVar, arguments: list[Any], keywords: dict[str, Any]
+) -> Expr:
+    if keywords:
+        raise ArgumentError("functions of the module take positional arguments only")
+    module = evaluator.scope.find("cls")
+    dtype = VOID
+    if isinstance(module, ModuleReference):
+        dtype = module.return_dtypes.get(callee, VOID)
+    return Call(dtype, callee, tuple(map(call_argument, arguments)))

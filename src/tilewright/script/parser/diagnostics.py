@@ -1,0 +1,64 @@
+"""Messages about places in a script, with the line and a caret under the exact range."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from tilewright.error import ScriptError, TVMError
+from tilewright.ir.span import Span
+
+LONGEST_LINE = 160
+"""Longer lines are cut around the place."""
+
+
+def render(lines: Sequence[str], span: Span, message: str) -> str:
+    """The message, the place, and the line with carets."""
+    number = str(span.line)
+    margin = " " * len(number)
+    text = lines[span.line - 1] if 0 < span.line <= len(lines) else ""
+    start = min(span.column, len(text))
+    end = span.end_column if span.end_line == span.line else len(text.rstrip())
+    width = max(min(end, len(text)) - start, 1)
+    if len(text) > LONGEST_LINE:
+        cut = max(start - LONGEST_LINE // 2, 0)
+        text, start = text[cut : cut + LONGEST_LINE], start - cut
+        width = min(width, LONGEST_LINE - start)
+    # Tabs stay tabs in the line of carets, so that both lines are indented alike.
+    indent = "".join(c if c == "\t" else " " for c in text[:start])
+    return "\n".join(
+        [
+            f"error: {message}",
+            f"{margin}--> {span}",
+            f"{margin} |",
+            f"{number} | {text}",
+            f"{margin} | {indent}{'^' * width}",
+        ]
+    )
+
+
+def with_location(error: ScriptError, message: str, span: Span) -> ScriptError:
+    """`error` with what Python itself shows of syntax errors."""
+    error.msg = message
+    error.filename = span.filename
+    error.lineno, error.offset = span.line, span.column + 1
+    return error
+
+
+def describe(error: BaseException) -> str:
+    """The message of an error that a function of the script raised."""
+    if isinstance(error, RecursionError):
+        return "this is nested too deeply"
+    text = str(error)
+    if isinstance(error, TVMError):
+        return text
+    name = type(error).__name__
+    if isinstance(error, (TypeError, AttributeError)) and text:
+        return text
+    return f"{name}: {text}" if text else name
+
+
+def suggestion(name: str, candidates: Iterable[str]) -> str:
+    """``; did you mean ...?``, or nothing."""
+    close = difflib.get_close_matches(name, sorted(set(candidates)), n=1)
+    return f"; did you mean `{close[0]}`?" if close else ""

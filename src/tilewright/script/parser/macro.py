@@ -1,0 +1,117 @@
+"""Macros: functions whose statements become part of the function that calls them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.error import DiagnosticError
+from tilewright.script.builder.stack import current_builder
+from tilewright.script.constructs.function import MetaVar
+from tilewright.script.parser.core import BodyParser
+from tilewright.script.parser.evaluator import Evaluator
+from tilewright.script.parser.scope import Scope
+from tilewright.script.parser.source import Source
+
+_DEEPEST = 64
+"""Macros that call each other more deeply are taken for an endless recursion."""
+
+
+class Macro:
+    """A macro; calling it inside of a script function adds its statements there.
+
+    Args:
+        source: where it is written.
+        node: its definition.
+        names: what is visible where it is defined, innermost first.
+        hygienic: whether its free names mean what they mean at its definition, rather than at
+            its call.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        node: ast.FunctionDef,
+        names: tuple[Mapping[str, Any], ...],
+        hygienic: bool,
+    ) -> None:
+        self._source, self._node, self._names, self.hygienic = source, node, names, hygienic
+        self.__name__ = node.name
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+        builder = current_builder()
+        if builder is None:
+            raise DiagnosticError(f"the macro {self.__name__} is called inside of a script only")
+        if len(builder.scopes) >= _DEEPEST:
+            raise DiagnosticError(f"the macro {self.__name__} calls itself without end")
+        names = self._names
+        if not self.hygienic and builder.scopes:
+            names = builder.scopes[-1].snapshot()
+        scope = Scope(names)
+        bound = self._bind(arguments, keywords)
+        span = builder.span
+        builder.scopes.append(scope)
+        try:
+            body = [s for s in self._node.body if not isinstance(s, ast.Return)]
+            if len(body) < len(self._node.body):
+                raise self._source.error(self._node, "a macro adds statements, it returns nothing")
+            BodyParser(self._source, scope, builder).block(body, bound)
+        finally:
+            builder.scopes.pop()
+            builder.span = span
+
+    def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        """The parameters with their values."""
+        spec = self._node.args
+        if spec.vararg or spec.kwarg:
+            raise self._source.error(self._node, "a macro has neither *args nor **kwargs")
+        names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+        if len(arguments) > len(names):
+            raise TypeError(f"{self.__name__}() takes {len(names)} arguments, got {len(arguments)}")
+        bound = dict(zip(names, arguments, strict=False))
+        evaluate = Evaluator(self._source, Scope(self._names))
+        defaults = dict(zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True))
+        keyword_only = dict(zip((a.arg for a in spec.kwonlyargs), spec.kw_defaults, strict=True))
+        for name in (*names, *keyword_only):
+            default = defaults.get(name) or keyword_only.get(name)
+            if name in keywords:
+                if name in bound:
+                    raise TypeError(f"{self.__name__}() got two values for {name!r}")
+                bound[name] = keywords.pop(name)
+            elif name not in bound:
+                if default is None:
+                    raise TypeError(f"{self.__name__}() needs a value for {name!r}")
+                bound[name] = evaluate(default)
+        if keywords:
+            raise TypeError(f"{self.__name__}() has no parameter {next(iter(keywords))!r}")
+        return {n: v.value if isinstance(v, MetaVar) else v for n, v in bound.items()}
+
+
+class MacroDecorator:
+    """`T.macro`, with or without options."""
+
+    def __init__(self, hygienic: bool = True) -> None:
+        self.hygienic = hygienic
+
+    def __call__(self, function: Any = None, *, hygienic: bool | None = None) -> Any:
+        if function is None:
+            return MacroDecorator(self.hygienic if hygienic is None else hygienic)
+        from tilewright.script.parser.capture import definition_of
+
+        definition = definition_of(function, depth=2)
+        return Macro(definition.source, definition.node, definition.names, self.hygienic)
+
+    def __repr__(self) -> str:
+        return "T.macro"
+
+
+def define_macro(evaluate: Evaluator, node: ast.FunctionDef) -> Macro:
+    """The macro that a definition inside of a script makes."""
+    decorators = [evaluate(item) for item in node.decorator_list]
+    if len(decorators) != 1 or not isinstance(decorators[0], MacroDecorator):
+        place = node.decorator_list[0] if node.decorator_list else node
+        raise evaluate.source.error(
+            place, "a function inside of a function is a macro: decorate it with `@T.macro`"
+        )
+    return Macro(evaluate.source, node, evaluate.scope.snapshot(), decorators[0].hygienic)

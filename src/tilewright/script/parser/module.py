@@ -1,0 +1,95 @@
+"""Parses a class into an `IRModule`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.script.builder.module import ModuleUnderConstruction
+from tilewright.script.parser.calls import ModuleReference
+from tilewright.script.parser.decorators import FunctionDecorator
+from tilewright.script.parser.evaluator import Evaluator
+from tilewright.script.parser.functions import return_dtype
+from tilewright.script.parser.macro import Macro, MacroDecorator
+from tilewright.script.parser.scope import Scope
+from tilewright.script.parser.source import Source
+
+
+def parse_module(
+    source: Source,
+    node: ast.ClassDef,
+    names: tuple[Mapping[str, Any], ...],
+    *,
+    check_well_formed: bool = True,
+) -> IRModule:
+    """The module that a class definition stands for; arguments are those of `parse_prim_func`."""
+    reference = ModuleReference(node.name)
+    local: dict[str, Any] = {}
+    scope = Scope(({"cls": reference, node.name: reference}, *names))
+    scope.push(local)
+    evaluate = Evaluator(source, scope)
+    functions: list[tuple[FunctionDecorator, ast.FunctionDef]] = []
+    with ModuleUnderConstruction() as module:
+        for statement in node.body:
+            decorator = _member(evaluate, statement, reference, local)
+            if decorator is not None:
+                assert isinstance(statement, ast.FunctionDef)
+                functions.append((decorator, statement))
+    result = IRModule(None, module.attrs, module.global_infos)
+    inside = scope.snapshot()
+    for decorator, definition in functions:
+        function = decorator.parse(source, definition, inside, check_well_formed)
+        result.update_func(reference.functions[definition.name], function)
+    return result
+
+
+def _member(
+    evaluate: Evaluator, node: ast.stmt, module: ModuleReference, local: dict[str, Any]
+) -> FunctionDecorator | None:
+    """Read one statement of the class body; the decorator, if it is a function to parse."""
+    source = evaluate.source
+    if isinstance(node, ast.FunctionDef):
+        return _declare(evaluate, node, module, local)
+    if isinstance(node, ast.Pass):
+        return None
+    if isinstance(node, ast.Expr):
+        evaluate(node.value)
+        return None
+    if isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) for t in node.targets):
+        value = evaluate(node.value)
+        for target in node.targets:
+            assert isinstance(target, ast.Name)
+            local[target.id] = module.others[target.id] = value
+        return None
+    raise source.error(
+        node, "the body of a module has functions with @T.prim_func, I.module_attrs and constants"
+    )
+
+
+def _declare(
+    evaluate: Evaluator, node: ast.FunctionDef, module: ModuleReference, local: dict[str, Any]
+) -> FunctionDecorator | None:
+    if len(node.decorator_list) != 1:
+        place = node.decorator_list[1] if node.decorator_list else node
+        raise evaluate.source.error(
+            place, f"the function `{node.name}` needs one decorator, such as @T.prim_func"
+        )
+    decorator = evaluate(node.decorator_list[0])
+    if isinstance(decorator, MacroDecorator):
+        macro = Macro(evaluate.source, node, evaluate.scope.snapshot(), decorator.hygienic)
+        local[node.name] = module.others[node.name] = macro
+        return None
+    if not isinstance(decorator, FunctionDecorator):
+        raise evaluate.source.error(
+            node.decorator_list[0], "expected @T.prim_func, or another decorator of functions"
+        )
+    if node.name in module.functions:
+        raise evaluate.source.error(node, f"the module has a function `{node.name}` already")
+    variable = GlobalVar(node.name)
+    module.functions[node.name] = local[node.name] = variable
+    if node.returns is not None:
+        module.return_dtypes[variable] = return_dtype(evaluate, node)
+    return decorator

@@ -1,0 +1,128 @@
+"""Source text with positions: from a file, a notebook cell, or a string."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from tilewright.error import ScriptError
+from tilewright.ir.span import Span
+from tilewright.script.parser.diagnostics import render, with_location
+
+Definition = ast.FunctionDef | ast.ClassDef
+
+
+class Source:
+    """The text of one file and its syntax tree.
+
+    Raises:
+        ScriptError: if the text is no Python.
+    """
+
+    def __init__(self, text: str, filename: str) -> None:
+        self.filename = filename
+        # Not splitlines(), which also splits where Python does not count a line.
+        self.lines = re.split(r"\r\n|\r|\n", text)
+        self.tree = self._parse(text)
+
+    def _parse(self, text: str) -> ast.Module:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
+                warnings.simplefilter("ignore", DeprecationWarning)
+                return ast.parse(text, self.filename)
+        except SyntaxError as error:
+            line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
+            end_line, end = error.end_lineno or line, (error.end_offset or 0) - 1
+            if end_line < line or (end_line == line and end <= column):
+                end_line, end = line, column + 1
+            span = Span(self.filename, line, column, end_line, end)
+            raise self.error_at(span, f"this is no Python: {error.msg}") from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            span = Span(self.filename, 1, 0, 1, 1)
+            raise self.error_at(span, f"this cannot be parsed: {error}") from None
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a syntax node is; columns count characters."""
+        position: Any = node
+        line, end_line = position.lineno, position.end_lineno or position.lineno
+        return Span(
+            self.filename,
+            line,
+            self._column(line, position.col_offset),
+            end_line,
+            self._column(end_line, position.end_col_offset or 0),
+        )
+
+    def _column(self, line: int, byte_offset: int) -> int:
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        if text.isascii():
+            return byte_offset
+        return len(text.encode()[:byte_offset].decode(errors="ignore"))
+
+    def error(self, node: ast.AST, message: str) -> ScriptError:
+        """The error `message` about a syntax node."""
+        return self.error_at(self.span(node), message)
+
+    def error_at(self, span: Span, message: str) -> ScriptError:
+        """The error `message` about a place."""
+        return with_location(ScriptError(render(self.lines, span, message)), message, span)
+
+    def text_of(self, node: ast.AST) -> str:
+        """The text of a syntax node, shortened to one line."""
+        span = self.span(node)
+        lines = self.lines[span.line - 1 : span.end_line]
+        if len(lines) == 1:
+            return lines[0][span.column : span.end_column]
+        return f"{lines[0][span.column :].strip()} ..." if lines else ""
+
+    def definitions(self) -> Iterator[Definition]:
+        """All functions and classes, at any depth."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                yield node
+
+    def find(self, kind: type[Any], name: str, line: int) -> Any:
+        """The definition of `name` that has `line` among its decorators or its header."""
+        found = None
+        for node in self.definitions():
+            if isinstance(node, kind) and node.name == name:
+                first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+                if first <= line <= node.lineno:
+                    return node
+                if first <= line <= (node.end_lineno or node.lineno):
+                    found = node
+        return found
+
+
+_CACHE: dict[str, tuple[list[str], Source]] = {}
+_CACHE_SIZE = 16
+
+
+def source_of_file(filename: str, module_globals: dict[str, Any]) -> Source | None:
+    """The source of a file or notebook cell, or None if it is not known.
+
+    The text comes from `linecache`, where IPython, doctest and the interactive console put theirs.
+    """
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename, module_globals)
+    if not lines:
+        return None
+    known = _CACHE.get(filename)
+    if known is not None and known[0] == lines:
+        return known[1]
+    source = Source("".join(lines), filename)
+    if len(_CACHE) >= _CACHE_SIZE:
+        del _CACHE[next(iter(_CACHE))]
+    _CACHE[filename] = (lines, source)
+    return source
+
+
+def source_of_text(text: str, filename: str = "<script>") -> Source:
+    """The source of a string, whose common indentation does not matter."""
+    return Source(textwrap.dedent(text), filename)

@@ -1,0 +1,135 @@
+"""Parses text that stands on its own."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tilewright.error import ScriptError
+from tilewright.ir.function import BaseFunc
+from tilewright.ir.module import IRModule
+from tilewright.ir.span import Span
+from tilewright.script.parser.decorators import FunctionDecorator
+from tilewright.script.parser.diagnostics import describe
+from tilewright.script.parser.evaluator import Evaluator
+from tilewright.script.parser.macro import MacroDecorator, define_macro
+from tilewright.script.parser.module import parse_module
+from tilewright.script.parser.scope import Scope
+from tilewright.script.parser.source import Source, source_of_text
+
+_PACKAGES = ("tilewright", "tvm")
+"""Packages whose import in a text means this one."""
+
+
+def parse_text(
+    text: str, extra_vars: dict[str, Any], check_well_formed: bool
+) -> BaseFunc | IRModule:
+    """The function or module of a text; see `from_source`."""
+    source = source_of_text(text)
+    try:
+        return _TextParser(source, extra_vars, check_well_formed).result()
+    except ScriptError:
+        raise
+    except Exception as error:
+        place = Span(source.filename, 1, 0, 1, 1)
+        raise source.error_at(place, describe(error)) from error
+
+
+class _TextParser:
+    def __init__(self, source: Source, extra_vars: dict[str, Any], check: bool) -> None:
+        from tilewright.script import ir, tir
+
+        self.source, self.check = source, check
+        self.scope = Scope((extra_vars, {"I": ir, "T": tir, "ir": ir, "tir": tir}))
+        self.evaluate = Evaluator(source, self.scope)
+
+    def result(self) -> BaseFunc | IRModule:
+        """The one definition of the text."""
+        found: BaseFunc | IRModule | None = None
+        for node in self.source.tree.body:
+            value = self._statement(node)
+            if value is not None:
+                if found is not None:
+                    raise self.source.error(node, "expected one function or class, got a second one")
+                found = value
+        if found is None:
+            place = Span(self.source.filename, 1, 0, 1, 1)
+            raise self.source.error_at(
+                place, "expected a class with @I.ir_module or a function with @T.prim_func"
+            )
+        return found
+
+    def _statement(self, node: ast.stmt) -> BaseFunc | IRModule | None:
+        if isinstance(node, ast.ClassDef):
+            return self._module(node)
+        if isinstance(node, ast.FunctionDef):
+            return self._function(node)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self._import(node)
+            return None
+        if isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) for t in node.targets):
+            value = self.evaluate(node.value)
+            for target in node.targets:
+                assert isinstance(target, ast.Name)
+                self.scope.define(target.id, value)
+            return None
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return None
+        raise self.source.error(node, "expected a class with @I.ir_module or a function")
+
+    def _module(self, node: ast.ClassDef) -> IRModule:
+        from tilewright.script.parser.entry import ModuleDecorator
+
+        decorators = [self.evaluate(item) for item in node.decorator_list]
+        if len(decorators) != 1 or not isinstance(decorators[0], ModuleDecorator):
+            place = node.decorator_list[0] if node.decorator_list else node
+            raise self.source.error(place, "a class is a module: decorate it with @I.ir_module")
+        check = self.check and decorators[0].check_well_formed
+        names = self.scope.snapshot()
+        return parse_module(self.source, node, names, check_well_formed=check)
+
+    def _function(self, node: ast.FunctionDef) -> BaseFunc | None:
+        decorators = [self.evaluate(item) for item in node.decorator_list]
+        if len(decorators) == 1 and isinstance(decorators[0], MacroDecorator):
+            self.scope.define(node.name, define_macro(self.evaluate, node))
+            return None
+        if len(decorators) != 1 or not isinstance(decorators[0], FunctionDecorator):
+            place = node.decorator_list[0] if node.decorator_list else node
+            raise self.source.error(place, "expected a function with @T.prim_func")
+        return decorators[0].parse(self.source, node, self.scope.snapshot(), self.check)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Imports of this package; others must come in through `extra_vars`."""
+        import tilewright.script as script
+
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if module == "__future__":
+                return
+            if module.split(".")[0] in _PACKAGES:
+                inner = module.split(".")[1:]
+                for alias in node.names:
+                    self.scope.define(alias.asname or alias.name, self._find([*inner, alias.name], node))
+                return
+        elif all(alias.name.split(".")[0] in _PACKAGES for alias in node.names):
+            import tilewright
+
+            for alias in node.names:
+                name = alias.asname or alias.name.split(".")[0]
+                parts = alias.name.split(".")[1:] if alias.asname else []
+                self.scope.define(name, self._find(parts, node) if parts else tilewright)
+            return
+        del script
+        raise self.source.error(
+            node, "only tilewright is imported by a text: pass other values as extra_vars"
+        )
+
+    def _find(self, parts: list[str], node: ast.stmt) -> Any:
+        import tilewright
+
+        value: Any = tilewright
+        for part in parts:
+            if part == "*" or part.startswith("_") or not hasattr(value, part):
+                raise self.source.error(node, f"tilewright has no `{'.'.join(parts)}`")
+            value = getattr(value, part)
+        return value

@@ -1,0 +1,64 @@
+"""The `T` namespace: everything that a tensor program in TVMScript is written with.
+
+``from tilewright.script import tir as T``. Functions that build expressions also work outside of a
+script; those that build statements need a function around them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tilewright.ir.op import CallEffectKind, Op
+from tilewright.tir.op import *  # noqa: F403, isort: skip  (names below win over these)
+from tilewright.script.constructs.blocks import AXIS as axis
+from tilewright.script.constructs.blocks import (
+    block,
+    block_attr,
+    init,
+    iter_var,
+    reads,
+    where,
+    writes,
+)
+from tilewright.script.constructs.buffers import BUFFER as Buffer
+from tilewright.script.constructs.buffers import (
+    alloc_buffer,
+    allocate,
+    allocate_const,
+    decl_buffer,
+    match_buffer,
+)
+from tilewright.script.constructs.dtypes import DTYPE_FUNCTIONS, ptr
+from tilewright.script.constructs.function import (
+    arg,
+    env_thread,
+    func_attr,
+    func_name,
+    func_ret,
+    meta_var,
+)
+from tilewright.script.constructs.loops import (
+    grid,
+    parallel,
+    serial,
+    thread_binding,
+    unroll,
+    vectorized,
+)
+from tilewright.script.constructs.nodes import *  # noqa: F403
+from tilewright.script.constructs.statements import *  # noqa: F403
+from tilewright.script.parser.entry import macro, prim_func
+from tilewright.tir.expr import CommReducer, ProducerLoad
+
+Ptr = ptr
+buffer = buffer_decl = Buffer
+vars(sys.modules[__name__]).update(DTYPE_FUNCTIONS)
+
+
+def __getattr__(name: str) -> Any:
+    import difflib
+
+    close = difflib.get_close_matches(name, list(globals()), n=1)
+    hint = f"; did you mean T.{close[0]}?" if close else ""
+    raise AttributeError(f"T has no {name!r}{hint}")
