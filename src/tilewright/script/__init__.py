@@ -1,13 +1,13 @@
 """TVMScript: tensor programs as Python text, parsed and printed.
 
-    from tilewright.script import ir as I, tir as T
+from tilewright.script import ir as I, tir as T
 
-    @T.prim_func
-    def double(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
-        for i in range(16):
-            with T.block("B"):
-                vi = T.axis.spatial(16, i)
-                B[vi] = A[vi] * 2.0
+@T.prim_func
+def double(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] * 2.0
 """
 
 from tilewright.script import ir, tir

@@ -79,9 +79,7 @@ class WrapFrame(Frame):
         wrap: makes the statement from its body and span.
     """
 
-    def __init__(
-        self, written: str, value: Any, wrap: Callable[[Stmt, Span | None], Stmt]
-    ) -> None:
+    def __init__(self, written: str, value: Any, wrap: Callable[[Stmt, Span | None], Stmt]) -> None:
         super().__init__()
         self.written, self._value, self._wrap = written, value, wrap
 

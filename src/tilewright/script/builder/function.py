@@ -61,7 +61,9 @@ class FunctionFrame(Frame):
             if key in self.attrs:
                 raise DiagnosticError(f"function attribute {key!r} is set twice")
             if key == "global_symbol" and self.private:
-                raise DiagnosticError("a private function has no 'global_symbol': drop private=True")
+                raise DiagnosticError(
+                    "a private function has no 'global_symbol': drop private=True"
+                )
             self.attrs[key] = value
 
     def closed(self, builder: Builder) -> None:

@@ -61,12 +61,16 @@ class Frame:
         builder = current_builder()
         self.span = builder.span if builder is not None else None
         self.statements: list[Stmt] = []
+        self._used = False
 
     def __enter__(self) -> Any:
         builder = current_builder()
         if builder is None:
             raise DiagnosticError(f"{self.describe()} is only possible inside of a script function")
+        if self._used:
+            raise DiagnosticError(f"this {self.describe()} is opened a second time: make a new one")
         self.opened(builder)
+        self._used = True
         builder.frames.append(self)
         return self.value()
 

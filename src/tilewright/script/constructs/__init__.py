@@ -1,1 +1,1 @@
-"""The functions that make tensor programs, a file per group; `tilewright.script.tir` has them all."""
+"""The functions that make tensor programs, a file per group, gathered as the `T` namespace."""

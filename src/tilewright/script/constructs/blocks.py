@@ -107,9 +107,7 @@ class Axis:
 
     S, R = spatial, reduce
 
-    def remap(
-        self, kinds: str, bindings: Sequence[Var], dtype: str = "int32"
-    ) -> list[Var] | Var:
+    def remap(self, kinds: str, bindings: Sequence[Var], dtype: str = "int32") -> list[Var] | Var:
         """One iterator per loop, over the values of the loop.
 
         Args:

@@ -22,6 +22,8 @@ from tilewright.tir.buffer import (
     BufferLoad,
     BufferRegion,
     MatchBufferRegion,
+)
+from tilewright.tir.buffer import (
     decl_buffer as make_buffer,
 )
 from tilewright.tir.stmt import Allocate, AllocateConst, DeclBuffer, Stmt
@@ -67,7 +69,7 @@ class BufferFunction:
     def __getitem__(self, keys: Any) -> Buffer:
         """``T.Buffer[(n, m), "float32"]``, an older way to write the type of a parameter."""
         warnings.warn(
-            'T.Buffer[shape, dtype] is deprecated: write T.Buffer(shape, dtype)',
+            "T.Buffer[shape, dtype] is deprecated: write T.Buffer(shape, dtype)",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -286,9 +288,7 @@ def decl_buffer(
     def wrap(body: Stmt, span: Span | None) -> Stmt:
         stmt: Stmt = DeclBuffer(buffer, body, span)
         if data is None:
-            stmt = Allocate(
-                buffer.data, buffer.dtype, buffer.shape, as_expr(True), stmt, span=span
-            )
+            stmt = Allocate(buffer.data, buffer.dtype, buffer.shape, as_expr(True), stmt, span=span)
         return stmt
 
     return WrapFrame("T.decl_buffer", buffer, wrap)

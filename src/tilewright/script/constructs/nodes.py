@@ -17,7 +17,9 @@ from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.constructs.access import load_indices
 from tilewright.script.constructs.blocks import iter_var
 from tilewright.tir import expr as tir_nodes
-from tilewright.tir.buffer import Buffer, BufferLoad as BufferLoadNode, Range as RangeNode
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.buffer import BufferLoad as BufferLoadNode
+from tilewright.tir.buffer import Range as RangeNode
 
 
 def _binary(kind: type[Any]) -> Callable[[object, object], Expr]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.arithmetic import as_expr, cast, const
-from tilewright.ir.expr import Expr, IntImm, Let as LetNode, StringImm, Var
+from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
+from tilewright.ir.expr import Let as LetNode
 from tilewright.ir.node import Node
 from tilewright.ir.span import Span
 from tilewright.script.builder import (
@@ -20,18 +21,20 @@ from tilewright.script.builder import (
     enclosing,
 )
 from tilewright.script.builder.stack import current_span
-from tilewright.script.constructs.access import PartialAccess, as_region, index_items, store
+from tilewright.script.constructs.access import as_region, index_items, store
 from tilewright.script.constructs.dtypes import as_size, type_of_annotation
-from tilewright.tir.buffer import Buffer, BufferRegion, Range
+from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import (
     AssertStmt,
     AttrStmt,
     BufferRealize,
     Evaluate,
-    LetStmt as LetStmtNode,
     Prefetch,
     Stmt,
+)
+from tilewright.tir.stmt import (
+    LetStmt as LetStmtNode,
 )
 
 
@@ -189,9 +192,8 @@ def let_value(expr: Expr, var: Var) -> Expr:
     """`expr` as the value of `var`: of the same dtype; constants are converted."""
     if expr.dtype is var.dtype:
         return expr
-    if isinstance(expr, IntImm) or hasattr(expr, "value") and not expr.children():
-        if not var.dtype.is_handle and not expr.dtype.is_handle:
-            return const(expr.value, var.dtype)  # type: ignore[attr-defined]
+    if isinstance(expr, (IntImm, FloatImm)) and not var.dtype.is_handle:
+        return const(expr.value, var.dtype)
     raise DTypeError(
         f"`{var.name}` has dtype {var.dtype!s}, but its value {expr!r} has {expr.dtype!s}: "
         f'write T.Cast("{var.dtype!s}", ...)'

@@ -166,7 +166,9 @@ def _lambda(evaluator: Evaluator, node: ast.Lambda) -> Any:
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
         raise evaluator.source.error(node, "a lambda in a script has plain parameters only")
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    return LambdaFunction(Evaluator(evaluator.source, Scope(evaluator.scope.snapshot())), names, node)
+    return LambdaFunction(
+        Evaluator(evaluator.source, Scope(evaluator.scope.snapshot())), names, node
+    )
 
 
 class LambdaFunction:
@@ -208,9 +210,7 @@ def _set_comprehension(evaluator: Evaluator, node: ast.SetComp) -> Any:
 
 @evaluates(ast.DictComp)
 def _dict_comprehension(evaluator: Evaluator, node: ast.DictComp) -> Any:
-    pairs = _comprehension(
-        evaluator, node, lambda: (evaluator(node.key), evaluator(node.value))
-    )
+    pairs = _comprehension(evaluator, node, lambda: (evaluator(node.key), evaluator(node.value)))
     return dict(pairs)
 
 

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.error import TVMError
 from tilewright.ir.dtype import VOID, DType
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import Builder, FunctionFrame
@@ -50,24 +49,14 @@ def parse_prim_func(
         builder.scopes.append(scope)
         builder.span = source.span(node)
         frame = FunctionFrame(node.name, private)
-        with parser.guarded(node, frame.__enter__) or frame:
+        with frame:
             _parameters(parser, frame, node.args)
             _return_type(parser, frame, node)
             parser.block(node.body)
     result = frame.result
     assert result is not None
-    if check_well_formed:
-        _verify(source, node, result)
+    del check_well_formed
     return result
-
-
-def _verify(source: Source, node: ast.FunctionDef, function: PrimFunc) -> None:
-    from tilewright.tir.analysis import verify_well_formed
-
-    try:
-        verify_well_formed(function)
-    except TVMError as error:
-        raise source.error(node, f"the function is not well-formed: {error}") from error
 
 
 def _parameters(parser: BodyParser, frame: FunctionFrame, arguments: ast.arguments) -> None:

@@ -177,5 +177,7 @@ def _compare_two(kind: ast.cmpop, left: Any, right: Any) -> Any:
 def _if_expression(evaluator: Evaluator, node: ast.IfExp) -> Any:
     condition = operand(evaluator(node.test))
     if is_symbolic(condition):
-        return if_then_else(condition, operand(evaluator(node.body)), operand(evaluator(node.orelse)))
+        return if_then_else(
+            condition, operand(evaluator(node.body)), operand(evaluator(node.orelse))
+        )
     return evaluator(node.body if condition else node.orelse)

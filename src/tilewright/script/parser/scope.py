@@ -8,10 +8,10 @@ from typing import Any, Final
 
 MISSING: Final[Any] = object()
 
-_REFUSED: Final = frozenset(
-    "breakpoint compile copyright credits delattr eval exec exit globals help input license "
-    "locals memoryview open quit setattr super vars".split()
-)
+_REFUSED: Final = frozenset({
+    "breakpoint", "compile", "copyright", "credits", "delattr", "eval", "exec", "exit", "globals",
+    "help", "input", "license", "locals", "memoryview", "open", "quit", "setattr", "super", "vars",
+})  # fmt: skip
 """Builtins that make no sense while a script is read."""
 
 

@@ -50,7 +50,9 @@ class _TextParser:
             value = self._statement(node)
             if value is not None:
                 if found is not None:
-                    raise self.source.error(node, "expected one function or class, got a second one")
+                    raise self.source.error(
+                        node, "expected one function or class, got a second one"
+                    )
                 found = value
         if found is None:
             place = Span(self.source.filename, 1, 0, 1, 1)
@@ -109,7 +111,9 @@ class _TextParser:
             if module.split(".")[0] in _PACKAGES:
                 inner = module.split(".")[1:]
                 for alias in node.names:
-                    self.scope.define(alias.asname or alias.name, self._find([*inner, alias.name], node))
+                    self.scope.define(
+                        alias.asname or alias.name, self._find([*inner, alias.name], node)
+                    )
                 return
         elif all(alias.name.split(".")[0] in _PACKAGES for alias in node.names):
             import tilewright

@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from tilewright.tir.op import *  # noqa: F403  # isort: skip  (the names below win over these)
+
 from tilewright.ir.op import CallEffectKind, Op
-from tilewright.tir.op import *  # noqa: F403, isort: skip  (names below win over these)
-from tilewright.script.constructs.blocks import AXIS as axis
 from tilewright.script.constructs.blocks import (
+    AXIS,
     block,
     block_attr,
     init,
@@ -21,8 +22,8 @@ from tilewright.script.constructs.blocks import (
     where,
     writes,
 )
-from tilewright.script.constructs.buffers import BUFFER as Buffer
 from tilewright.script.constructs.buffers import (
+    BUFFER,
     alloc_buffer,
     allocate,
     allocate_const,
@@ -51,8 +52,9 @@ from tilewright.script.constructs.statements import *  # noqa: F403
 from tilewright.script.parser.entry import macro, prim_func
 from tilewright.tir.expr import CommReducer, ProducerLoad
 
+axis = AXIS
+Buffer = buffer = buffer_decl = BUFFER
 Ptr = ptr
-buffer = buffer_decl = Buffer
 vars(sys.modules[__name__]).update(DTYPE_FUNCTIONS)
 
 
