@@ -30,7 +30,7 @@ def test_deprecated_subscript_form_of_buffers_warns():
     with pytest.warns(DeprecationWarning, match="T.Buffer"):
 
         @T.prim_func
-        def zero(A: T.Buffer[(4,), "int8"]):
+        def zero(A: T.Buffer[(4,), "int8"]):  # noqa: F821
             for i in range(4):
                 A[i] = 0
 
