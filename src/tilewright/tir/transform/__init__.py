@@ -6,6 +6,7 @@ from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.pipeline import PassRecord, legalize_for, lower, run_passes
 from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.vectorize import vectorize
 from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops

@@ -14,6 +14,7 @@ from tilewright.tir.transform.flatten_buffers import flatten_buffers
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.vectorize import vectorize
@@ -96,6 +97,7 @@ def legalization(target: Registers) -> tuple[Pass, ...]:
 
     return (
         inline_lets,  # indices are whole sums again, which the rest takes apart
+        split_full_tiles,  # before vectorize, so that full tiles need no masks
         named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
