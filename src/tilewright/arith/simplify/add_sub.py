@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.arith.bounds import fits, linear_bounds
 from tilewright.arith.linear import Terms, collect
 from tilewright.arith.simplify.expand import cancel_products
 from tilewright.arith.simplify.rules import SumRule, SumRuleTable
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.arithmetic import fold_constants
+from tilewright.ir.arithmetic import fold_constants, wrap_int
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Expr, FloatImm, FloorDiv, FloorMod, IntImm, Mul, Sub
 
@@ -90,20 +91,31 @@ def sum_of(s: Simplifier, terms: Terms, constant: int, dtype: DType) -> Expr | N
         if products:
             constant += _recombine_products(s, terms)
             constant += cancel_products(s, terms)
+    if dtype.is_uint:
+        terms, constant = _unsigned_form(s, terms, constant, dtype)
+    elif dtype.bits < 32:
+        # Arithmetic on narrow integers is modular, so coefficients may wrap around.
+        terms = {term: wrap_int(factor, dtype) for term, factor in terms.items()}
+        constant = wrap_int(constant, dtype)
     for term, factor in terms.items():
         if factor == 0 and not s.total(term):
             return None
-    if dtype.is_uint:
-        terms = {term: _signed(factor, dtype) for term, factor in terms.items()}
-        constant = constant % (dtype.max_int + 1)
-    elif not _representable(terms, constant, dtype):
+    if not dtype.is_uint and not _representable(terms, constant, dtype):
         return None
     return s.sum({t: f for t, f in terms.items() if f}, constant, dtype)
 
 
-def _signed(factor: int, dtype: DType) -> int:
-    factor %= dtype.max_int + 1
-    return factor if factor <= dtype.max_int // 2 else factor - dtype.max_int - 1
+def _unsigned_form(s: Simplifier, terms: Terms, constant: int, dtype: DType) -> tuple[Terms, int]:
+    """The form modulo the size of the type, with differences where those do not wrap around."""
+    modulus = dtype.max_int + 1
+    signed = {term: (f + modulus // 2) % modulus - modulus // 2 for term, f in terms.items()}
+    constant %= modulus
+    if fits(linear_bounds(s.facts, signed, constant - modulus), dtype):
+        return signed, constant - modulus
+    if constant == 0 and signed and all(factor < 0 for factor in signed.values()):
+        first = next(iter(signed))
+        signed[first] += modulus
+    return signed, constant
 
 
 def _representable(terms: Terms, constant: int, dtype: DType) -> bool:

@@ -171,6 +171,9 @@ def _shortened(
         if reduced is None and not shorter:
             return unchanged
         terms, constant = reduced or (terms, constant)
+    known = decide(s, kind, terms, constant)
+    if known is not None:
+        return s.constant(int(known), BOOL)
     sides = _sides(s, terms, constant, left, right, a.dtype)
     return unchanged if sides is None else s.make(kind, *sides)
 
@@ -232,7 +235,7 @@ def _sides(
 def _compare_vectors(s: Simplifier, kind: type[Any], a: Any, b: Any) -> Expr:
     """Lanes that all compare alike become a broadcast."""
     if a.dtype.is_integral and a.__class__ is Ramp and b.__class__ is Broadcast:
-        last = s.binary(Mul, a.stride, s.constant(a.lanes - 1, a.stride.dtype))
+        last = s.construct(Mul, a.stride, s.constant(a.lanes - 1, a.stride.dtype))
         ends = (a.base, s.sum({a.base: 1, last: 1}, 0, a.base.dtype))
         if kind in (LT, LE, GT, GE):
             answers = {compare(s, kind, s(end), b.value) for end in ends}

@@ -47,15 +47,16 @@ def expand_form(s: Simplifier, terms: Terms, constant: int) -> Polynomial:
 
 
 def expand_term(s: Simplifier, term: Expr) -> Polynomial:
-    """One term, multiplied out."""
-    factors = s.factors.get(term)
-    if factors is None:
-        return {(term,): 1}
+    """One term, multiplied out; a product that may wrap around counts as one factor."""
+    factors = s.exact_factors(term)
+    if len(factors) == 1:
+        return {factors: 1}
     if not any(factor.__class__ in _SUMS for factor in factors):
         return {monomial(factors): 1}
     result: Polynomial = {(): 1}
     for factor in factors:
-        part = expand(s, factor) if factor.__class__ in _SUMS else {(factor,): 1}
+        is_sum = factor.__class__ in _SUMS and s.exact(factor)
+        part = expand(s, factor) if is_sum else {(factor,): 1}
         result = multiply(result, part)
     return result
 

@@ -146,7 +146,7 @@ def _nested(s: Simplifier, terms: Terms, constant: int, divisor: int, dtype: Any
 def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
     """Division by what is not constant: multiples of it leave, and a smaller rest vanishes."""
     unchanged = s.make(FloorDiv, a, b)
-    if not s.nonzero(b, a):
+    if not s.nonzero(b, a) or not s.total(b):
         return unchanged
     terms, constant = s.terms_of(a)
     split = split_by_divisor(s, terms, constant, b)

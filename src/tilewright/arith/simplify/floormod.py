@@ -84,7 +84,8 @@ def by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
         rest, reduced, again = _reduced(s, terms, constant, divisor)
         if not again:
             break
-        dropped = [t for t in (*terms, *rest) if not rest.get(t) and not _modulus(t)]
+        dropped = [t for t, f in terms.items() if f % divisor == 0]
+        dropped += [t for t, f in rest.items() if f == 0]
         if not all(map(s.total, dropped)):
             return None
         rest = {term: factor for term, factor in rest.items() if factor}
@@ -130,7 +131,7 @@ def _split_at(
 def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
     """Modulo what is not constant: multiples of it leave, and a smaller rest is the result."""
     unchanged = s.make(FloorMod, a, b)
-    if not s.nonzero(b, a):
+    if not s.nonzero(b, a) or not s.total(b):
         return unchanged
     terms, constant = s.terms_of(a)
     split = split_by_divisor(s, terms, constant, b)

@@ -40,7 +40,7 @@ def truncated(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr:
     if a.dtype.lanes != 1 or not a.dtype.is_integral:
         return simplify_vector(s, kind, a, b)
     if s.lower(a) >= 0 and s.lower(b) > 0:
-        return s.binary(_FLOORED[kind], a, b)
+        return s.construct(_FLOORED[kind], a, b)
     if b.__class__ is IntImm and b.value == 1:  # type: ignore[attr-defined]
         if kind is Div:
             return a

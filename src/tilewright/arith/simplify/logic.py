@@ -102,5 +102,6 @@ def negation(s: Simplifier, a: Expr) -> Expr:
 Simplifier.handlers[And] = simplify_and
 Simplifier.handlers[Or] = simplify_or
 Simplifier.handlers[Not] = lambda s, expr: negation(s, s(expr.a))
+Simplifier.constructors[Not] = negation
 Simplifier.constructors[And] = lambda s, a, b: combine(s, And, a, b)
 Simplifier.constructors[Or] = lambda s, a, b: combine(s, Or, a, b)

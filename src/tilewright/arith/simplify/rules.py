@@ -182,11 +182,7 @@ class _Compiler:
             return f"s.constant({local}, dtype)"
         kind, operands = parts_of(tree)
         built = ", ".join(self.build(operand) for operand in operands)
-        if kind is Not:
-            return f"s.negation({built})"
-        if kind is Select:
-            return f"s.selection({built})"
-        return f"s.binary({kind.__name__}, {built})"
+        return f"s.construct({kind.__name__}, {built})"
 
 
 def _commuted(tree: ast.expr) -> Iterator[ast.expr]:

@@ -62,4 +62,5 @@ def simplify_call(s: Simplifier, expr: Any) -> Expr:
 
 
 Simplifier.handlers[Select] = simplify_select
+Simplifier.constructors[Select] = selection
 Simplifier.handlers[Call] = simplify_call

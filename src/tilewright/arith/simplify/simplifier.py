@@ -22,6 +22,7 @@ from tilewright.arith.bounds import (
     effects_of,
     is_exact,
     linear_bounds,
+    product,
 )
 from tilewright.arith.facts import Facts, Interval
 from tilewright.arith.linear import Terms, collect, mentions
@@ -47,7 +48,7 @@ _COMMUTATIVE = frozenset({Min, Max, EQ, NE})
 _PLAIN = frozenset({Var, SizeVar})
 
 Handler = Callable[["Simplifier", Any], Expr]
-Constructor = Callable[["Simplifier", Expr, Expr], Expr]
+Constructor = Callable[..., Expr]
 
 
 class Simplifier:
@@ -56,8 +57,8 @@ class Simplifier:
     Attributes:
         facts: what is known; an `Analyzer` replaces it when a constraint scope opens or closes.
         handlers: per node class, the function that simplifies a node of it.
-        constructors: per class of binary node, the function that makes one of two operands that
-            are simplified already.
+        constructors: per class of operator, the function that makes one of operands that are
+            simplified already.
     """
 
     handlers: ClassVar[dict[type[Any], Handler]] = {}
@@ -108,9 +109,9 @@ class Simplifier:
             found = self._interned[key] = kind(a, b)
         return found
 
-    def binary(self, kind: type[Any], a: Expr, b: Expr) -> Expr:
-        """``kind(a, b)``, simplified, of two simplified operands."""
-        return self.constructors[kind](self, a, b)
+    def construct(self, kind: type[Any], *operands: Expr) -> Expr:
+        """``kind(*operands)``, simplified, of simplified operands."""
+        return self.constructors[kind](self, *operands)
 
     def intern(self, expr: Any) -> Expr:
         """The node that stands for all nodes equal to `expr`, whose children are simplified."""
@@ -153,7 +154,7 @@ class Simplifier:
                 break
         else:
             first = None
-            if constant > 0 or (dtype.is_uint and terms):
+            if constant > 0:
                 result, constant = self.constant(constant, dtype), 0
         for term, factor in terms.items():
             if term is first or factor == 0:
@@ -221,9 +222,21 @@ class Simplifier:
         return self.exact_form(terms, constant, expr.dtype)
 
     def exact_form(self, terms: Terms, constant: int, dtype: DType) -> bool:
-        """The same of a linear form."""
+        """The same of a linear form; a term that must be evaluated has no factor 0."""
+        if 0 in terms.values():
+            return False
         interval = linear_bounds(self.facts, terms, constant)
         return is_exact(self.facts, terms, interval, dtype) and self.pure(terms)
+
+    def exact_factors(self, term: Expr) -> tuple[Expr, ...]:
+        """The factors of a product; the product itself if it may wrap around."""
+        factors = self.factors.get(term)
+        if factors is None:
+            return (term,)
+        value = (1, 1)
+        for factor in factors:
+            value = product(value, self.bounds(factor))
+        return factors if is_exact(self.facts, {term: 1}, value, term.dtype) else (term,)
 
     def nonzero(self, divisor: Expr, dividend: Expr) -> bool:
         """Whether `divisor` is known not to be 0 wherever `dividend` is evaluated.

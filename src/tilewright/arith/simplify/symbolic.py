@@ -235,12 +235,12 @@ def split_by_divisor(
         scale = 1
     else:
         ((term, scale),) = by.items()
-        factors = s.factors.get(term, (term,))
+        factors = s.exact_factors(term)
     quotient: Terms = {}
     rest: Terms = {}
     whole = 0
     for term, factor in terms.items():
-        others = _divide({s.factors.get(term, (term,)): factor}, factors, scale)
+        others = _divide({s.exact_factors(term): factor}, factors, scale)
         if others is None:
             rest[term] = factor
             continue

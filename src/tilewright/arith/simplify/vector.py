@@ -24,7 +24,7 @@ def ramp(s: Simplifier, base: Expr, stride: Expr, lanes: int) -> Expr:
 def simplify_vector(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr:
     """``kind(a, b)`` of simplified operands, for any binary operator."""
     if a.__class__ is Broadcast and b.__class__ is Broadcast:
-        return broadcast(s, s.binary(kind, a.value, b.value), a.lanes)  # type: ignore[attr-defined]
+        return broadcast(s, s.construct(kind, a.value, b.value), a.lanes)  # type: ignore[attr-defined]
     rule = _RAMP_RULES.get(kind)
     if rule is not None and a.dtype.lanes > 1 and a.dtype.is_integral:
         found = rule(s, a, b)
@@ -47,8 +47,8 @@ def _linewise(kind: type[Any]) -> Callable[[Simplifier, Any, Any], Expr | None]:
         left, right = _line(s, a), _line(s, b)
         if left is None or right is None:
             return None
-        base = s.binary(kind, left[0], right[0])
-        return ramp(s, base, s.binary(kind, left[1], right[1]), a.dtype.lanes)
+        base = s.construct(kind, left[0], right[0])
+        return ramp(s, base, s.construct(kind, left[1], right[1]), a.dtype.lanes)
 
     return rule
 
@@ -57,8 +57,8 @@ def _multiple(s: Simplifier, a: Any, b: Any) -> Expr | None:
     line, factor = (a, b) if a.__class__ is Ramp else (b, a)
     if line.__class__ is not Ramp or factor.__class__ is not Broadcast:
         return None
-    base = s.binary(Mul, line.base, factor.value)
-    return ramp(s, base, s.binary(Mul, line.stride, factor.value), line.lanes)
+    base = s.construct(Mul, line.base, factor.value)
+    return ramp(s, base, s.construct(Mul, line.stride, factor.value), line.lanes)
 
 
 def _tile(s: Simplifier, a: Any, b: Any) -> tuple[int, int] | None:
@@ -75,7 +75,7 @@ def _tile(s: Simplifier, a: Any, b: Any) -> tuple[int, int] | None:
 
 def _in_one_tile(s: Simplifier, a: Any, stride: int, divisor: int) -> bool:
     """Whether all lanes of the ramp `a` have the same quotient."""
-    offset = s.binary(FloorMod, a.base, s.constant(divisor, a.base.dtype))
+    offset = s.construct(FloorMod, a.base, s.constant(divisor, a.base.dtype))
     low, high = s.bounds(offset)
     reach = stride * (a.lanes - 1)
     return low + min(reach, 0) >= 0 and high + max(reach, 0) < divisor
@@ -88,9 +88,9 @@ def _floordiv(s: Simplifier, a: Any, b: Any) -> Expr | None:
     stride, divisor = tile
     if stride % divisor == 0:
         step = s.constant(stride // divisor, a.base.dtype)
-        return ramp(s, s.binary(FloorDiv, a.base, b.value), step, a.lanes)
+        return ramp(s, s.construct(FloorDiv, a.base, b.value), step, a.lanes)
     if _in_one_tile(s, a, stride, divisor):
-        return broadcast(s, s.binary(FloorDiv, a.base, b.value), a.lanes)
+        return broadcast(s, s.construct(FloorDiv, a.base, b.value), a.lanes)
     return None
 
 
@@ -100,9 +100,9 @@ def _floormod(s: Simplifier, a: Any, b: Any) -> Expr | None:
         return None
     stride, divisor = tile
     if stride % divisor == 0:
-        return broadcast(s, s.binary(FloorMod, a.base, b.value), a.lanes)
+        return broadcast(s, s.construct(FloorMod, a.base, b.value), a.lanes)
     if _in_one_tile(s, a, stride, divisor):
-        return ramp(s, s.binary(FloorMod, a.base, b.value), a.stride, a.lanes)
+        return ramp(s, s.construct(FloorMod, a.base, b.value), a.stride, a.lanes)
     return None
 
 
