@@ -56,7 +56,9 @@ def _reduced(s: Simplifier, terms: Terms, constant: int, divisor: int) -> tuple[
             constant += collect(term.a, factor, rest)  # type: ignore[attr-defined]
             changed = True
         else:
-            small = factor % divisor if factor > 0 else -(-factor % divisor)
+            small = factor % divisor
+            if factor < 0 and -factor % divisor < small:
+                small = -(-factor % divisor)
             changed |= small != factor
             rest[term] = rest.get(term, 0) + small
     changed |= not 0 <= constant < divisor
@@ -96,7 +98,7 @@ def by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
     if low // divisor == high // divisor:
         return s.sum(terms, constant - low // divisor * divisor, dtype)
     g, upper, below = low_part(s, terms, constant, divisor)
-    if g > 1 and upper:
+    if g > 1 and upper and not (constant // g and constant % g):
         if all(factor % g == 0 for factor in upper.values()):
             return _split_at(s, upper, below, constant, g, divisor, dtype)
         if below:

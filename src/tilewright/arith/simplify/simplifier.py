@@ -145,7 +145,7 @@ class Simplifier:
         """The expression ``sum(factor * term) + constant``, as a person would write it.
 
         The first term with a positive factor comes first, the others follow in their order, and
-        the constant comes last.
+        the constant comes last; it comes first if all factors are negative.
         """
         result: Expr | None = None
         for first, factor in terms.items():
@@ -154,7 +154,7 @@ class Simplifier:
                 break
         else:
             first = None
-            if constant > 0:
+            if constant:
                 result, constant = self.constant(constant, dtype), 0
         for term, factor in terms.items():
             if term is first or factor == 0:

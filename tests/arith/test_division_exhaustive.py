@@ -1,0 +1,58 @@
+"""Quotients, remainders and comparisons of small linear forms, all of them."""
+
+import itertools
+
+import pytest
+from tests.arith.expressions import size
+
+from tilewright.arith import Analyzer
+from tilewright.ir import EQ, GE, GT, LE, LT, NE, DType, FloorDiv, FloorMod, IntImm, Var
+
+INT32 = DType("int32")
+RANGES = [((0, 4), (0, 2)), ((0, 2), (0, 8)), ((-2, 5), (1, 3)), ((3, 4), (-1, 3))]
+OUTER = (-8, -4, -3, -1, 1, 2, 4, 6, 8, 12)
+INNER = (-2, -1, 1, 2, 3, 4)
+OFFSETS = (-9, -1, 0, 3, 8)
+
+
+def python_text(expr):
+    """The expression as Python text."""
+    if isinstance(expr, Var):
+        return expr.name
+    if isinstance(expr, IntImm):
+        return f"({expr.value})"
+    symbols = {
+        "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "EQ": "==",
+        "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=",
+    }  # fmt: skip
+    return f"({python_text(expr.a)} {symbols[type(expr).__name__]} {python_text(expr.b)})"
+
+
+def check(kind, right_sides, ranges):
+    """Simplify ``a * i + b * j + c <kind> d`` for all coefficients, and compare all values."""
+    analyzer = Analyzer()
+    i, j = Var("i", INT32), Var("j", INT32)
+    for var, (low, extent) in zip((i, j), ranges, strict=True):
+        analyzer.bind_range(var, low, extent)
+    places = list(itertools.product(*[range(low, low + extent) for low, extent in ranges]))
+    for a, b, c, d in itertools.product(OUTER, INNER, OFFSETS, right_sides):
+        expr = kind(i * a + j * b + c, IntImm(INT32, d))
+        simple = analyzer.simplify(expr)
+        # A digit that is taken out of a remainder brings its place value along.
+        assert size(simple) <= size(expr) + 2 * (kind is FloorMod)
+        value = eval(f"lambda i, j: {python_text(simple)}")
+        original = eval(f"lambda i, j: {python_text(expr)}")
+        for place in places:
+            assert value(*place) == original(*place), f"{python_text(expr)} at {place}"
+
+
+@pytest.mark.parametrize("ranges", RANGES, ids=str)
+@pytest.mark.parametrize("kind", [FloorDiv, FloorMod])
+def test_divisions(kind, ranges):
+    check(kind, (2, 3, 4, 8, 12, -4), ranges)
+
+
+@pytest.mark.parametrize("ranges", RANGES, ids=str)
+@pytest.mark.parametrize("kind", [EQ, NE, LT, LE, GT, GE])
+def test_comparisons(kind, ranges):
+    check(kind, (-5, 0, 8, 12), ranges)
