@@ -84,6 +84,7 @@ class Kernel:
 
     def clamp(self, x: Expr, low: float, high: float) -> Expr:
         """x limited to [low, high]; NaN stays NaN."""
+        x = self.let(x, "x")
         below = self.let(Select(x < self.real(low), self.real(low), x), "clamped")
         return self.let(Select(below > self.real(high), self.real(high), below), "clamped")
 

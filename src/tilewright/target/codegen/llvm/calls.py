@@ -1,0 +1,426 @@
+"""Calls: intrinsics, C functions, functions of the module, registered functions, structures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tilewright.error import CodegenError
+from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
+from tilewright.ir.expr import Call, Expr, StringImm
+from tilewright.ir.function import GlobalVar
+from tilewright.target.codegen.llvm.memory import Memory
+from tilewright.target.codegen.llvm.types import HALVES, mangled, splat, value_type
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.op.memory import StructField
+
+INTRINSICS: Final = {
+    "fabs": "fabs",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "roundeven",
+    "nearbyint": "roundeven",
+    "fma": "fma",
+    "copysign": "copysign",
+    "popcount": "ctpop",
+}
+BIT_OPS: Final = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+LIBRARY: Final = ("nextafter",)
+"""Functions that the C library computes, lane by lane."""
+
+FIELD_OFFSETS: Final = {
+    StructField.ARRAY_DATA: (0, "ptr"),
+    StructField.ARRAY_DEVICE_TYPE: (8, "i32"),
+    StructField.ARRAY_DEVICE_ID: (12, "i32"),
+    StructField.ARRAY_NDIM: (16, "i32"),
+    StructField.ARRAY_TYPE_CODE: (20, "i8"),
+    StructField.ARRAY_TYPE_BITS: (21, "i8"),
+    StructField.ARRAY_TYPE_LANES: (22, "i16"),
+    StructField.ARRAY_SHAPE: (24, "ptr"),
+    StructField.ARRAY_STRIDES: (32, "ptr"),
+    StructField.ARRAY_BYTE_OFFSET: (40, "i64"),
+    StructField.ANY_TYPE_INDEX: (0, "i32"),
+}
+"""Offset in bytes and type of the fields of DLTensor and TVMFFIAny, on 64-bit machines."""
+
+TENSOR_SIZE, ANY_SIZE = 48, 16
+STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": TENSOR_SIZE}
+ANY_INT, ANY_BOOL, ANY_FLOAT, ANY_POINTER, ANY_TENSOR, ANY_STRING = 1, 2, 3, 4, 7, 8
+MESSAGE_SIZE = 512
+
+
+class Calls(Memory):
+    """Adds calls to the expressions."""
+
+    def call(self, call: Call) -> str:
+        if isinstance(call.op, GlobalVar):
+            return self._call_function(call.op.name_hint, call, call.args)
+        name = call.op.name.removeprefix("tir.")  # type: ignore[attr-defined]
+        if name in INTRINSICS:
+            operands = [self.operand(arg) for arg in call.args]
+            return self.intrinsic(INTRINSICS[name], call.dtype, *operands)
+        if name in BIT_OPS:
+            a, b = (self.operand(arg) for arg in call.args)
+            return self.pure(f"{BIT_OPS[name]} {value_type(call.dtype)} {a}, {b}", a, b)
+        if name in LIBRARY:
+            return self._by_library(name, call)
+        method: Callable[[Call], str] | None = getattr(self, f"call_{name}", None)
+        if method is None:
+            raise CodegenError(f"target llvm has no code for `{call!r}`")
+        return method(call)
+
+    # --- values -------------------------------------------------------------------------------
+
+    def call_likely(self, call: Call) -> str:
+        return self.operand(call.args[0])
+
+    def call_assume(self, call: Call) -> str:
+        function = self.module.declare("llvm.assume", "void", ("i1",))
+        self.effect(f"call void {function}(i1 {self.operand(call.args[0])})")
+        return "0"
+
+    def call_undef(self, call: Call) -> str:
+        return "0"
+
+    def call_if_then_else(self, call: Call) -> str:
+        condition, yes, no = call.args
+        test = self.operand(condition)
+        if condition.dtype.lanes > 1:
+            return self.select(test, self.operand(yes), self.operand(no), call.dtype)
+        return self.choose(test, lambda: self.operand(yes), lambda: self.operand(no), call.dtype)
+
+    def call_any_lane(self, call: Call) -> str:
+        dtype = call.args[0].dtype
+        mask = self.operand(call.args[0])
+        if dtype.lanes == 1:
+            return mask
+        ty = value_type(dtype)
+        function = self.module.declare(f"llvm.vector.reduce.or.v{dtype.lanes}i1", "i1", (ty,))
+        return self.pure(f"call i1 {function}({ty} {mask})", mask)
+
+    def call_isnan(self, call: Call) -> str:
+        value, ty = self.operand(call.args[0]), value_type(call.args[0].dtype)
+        return self.pure(f"fcmp uno {ty} {value}, {value}", value)
+
+    def call_isinf(self, call: Call) -> str:
+        return self._compare_size(call, "oeq")
+
+    def call_isfinite(self, call: Call) -> str:
+        return self._compare_size(call, "olt")
+
+    def _compare_size(self, call: Call, condition: str) -> str:
+        dtype = call.args[0].dtype
+        size = self.intrinsic("fabs", dtype, self.operand(call.args[0]))
+        infinity = self.constant(float("inf"), dtype)
+        return self.pure(f"fcmp {condition} {value_type(dtype)} {size}, {infinity}", size)
+
+    def call_shift_left(self, call: Call) -> str:
+        return self._shift("shl", call)
+
+    def call_shift_right(self, call: Call) -> str:
+        return self._shift("ashr" if call.dtype.is_int else "lshr", call)
+
+    def _shift(self, op: str, call: Call) -> str:
+        dtype, ty = call.dtype, value_type(call.dtype)
+        a, b = (self.operand(arg) for arg in call.args)
+        if b.startswith("%"):
+            # An amount that is too large is poison in LLVM.
+            limit = splat(value_type(dtype.element), str(dtype.bits - 1), dtype.lanes)
+            b = self.pure(f"and {ty} {b}, {limit}", b)
+        return self.pure(f"{op} {ty} {a}, {b}", a, b)
+
+    def call_bitwise_not(self, call: Call) -> str:
+        a, ty = self.operand(call.args[0]), value_type(call.dtype)
+        ones = splat(value_type(call.dtype.element), "-1", call.dtype.lanes)
+        return self.pure(f"xor {ty} {a}, {ones}", a)
+
+    def call_clz(self, call: Call) -> str:
+        dtype = call.args[0].dtype
+        ty, value = value_type(dtype), self.operand(call.args[0])
+        function = self.module.declare(f"llvm.ctlz.{mangled(dtype)}", ty, (ty, "i1"))
+        count = self.pure(f"call {ty} {function}({ty} {value}, i1 false)", value)
+        return self.cast(count, DType(f"uint{dtype.bits}").with_lanes(dtype.lanes), call.dtype)
+
+    def call_ldexp(self, call: Call) -> str:
+        value, exponent = (self.operand(arg) for arg in call.args)
+        ty = value_type(call.dtype)
+        target = INT32.with_lanes(call.dtype.lanes)
+        exponent = self.cast(exponent, call.args[1].dtype, target)
+        suffix = f"{mangled(call.dtype)}.{mangled(target)}"
+        power = value_type(target)
+        function = self.module.declare(f"llvm.ldexp.{suffix}", ty, (ty, power))
+        result = self.pure(
+            f"call {ty} {function}({ty} {value}, {power} {exponent})", value, exponent
+        )
+        return self.rounded(result, call.dtype)
+
+    def call_fmod(self, call: Call) -> str:
+        a, b = (self.operand(arg) for arg in call.args)
+        return self.rounded(self.pure(f"frem {value_type(call.dtype)} {a}, {b}", a, b), call.dtype)
+
+    def _by_library(self, name: str, call: Call) -> str:
+        dtype = call.dtype.element
+        operands = [self.operand(arg) for arg in call.args]
+        lanes = [
+            self._scalar_library(
+                name, dtype, [self._extract(v, call.dtype.lanes, n, dtype) for v in operands]
+            )
+            for n in range(call.dtype.lanes)
+        ]
+        if len(lanes) == 1:
+            return lanes[0]
+        whole, result = value_type(call.dtype), "poison"
+        for lane, value in enumerate(lanes):
+            code = f"insertelement {whole} {result}, {value_type(dtype)} {value}, i64 {lane}"
+            result = self.pure(code, result, value)
+        return result
+
+    def _scalar_library(self, name: str, dtype: DType, operands: list[str]) -> str:
+        if dtype in HALVES:
+            raise CodegenError(f"target llvm has no `{name}` of dtype {dtype!s}; cast to float32")
+        ty = value_type(dtype)
+        function = self.module.declare(
+            name if dtype.bits == 64 else f"{name}f", ty, (ty,) * len(operands)
+        )
+        return self.pure(
+            f"call {ty} {function}({', '.join(f'{ty} {v}' for v in operands)})", *operands
+        )
+
+    def call_reinterpret(self, call: Call) -> str:
+        source, target = call.args[0].dtype, call.dtype
+        value = self.operand(call.args[0])
+        if source.element in HALVES:
+            value = self.narrowed(value, source)
+            source = DType("int16").with_lanes(source.lanes)
+        if target.element in HALVES:
+            bits = DType("int16").with_lanes(target.lanes)
+            return self.widened(self._bitcast(value, source, bits), target)
+        return self._bitcast(value, source, target)
+
+    def _bitcast(self, value: str, source: DType, target: DType) -> str:
+        old, new = value_type(source), value_type(target)
+        if old == new:
+            return value
+        if "ptr" in (old, new):
+            op = "ptrtoint" if old == "ptr" else "inttoptr"
+            return self.pure(f"{op} {old} {value} to {new}", value)
+        return self.pure(f"bitcast {old} {value} to {new}", value)
+
+    # --- memory -------------------------------------------------------------------------------
+
+    def call_address_of(self, call: Call) -> str:
+        load = call.args[0]
+        if not isinstance(load, BufferLoad) or len(load.indices) != 1:
+            raise CodegenError(f"target llvm: `{call!r}` is no address of a flat buffer's element")
+        return self.address(load.buffer, load.indices[0])
+
+    def call_isnullptr(self, call: Call) -> str:
+        value = self.operand(call.args[0])
+        return self.pure(f"icmp eq ptr {value}, null", value)
+
+    def call_prefetch_address(self, call: Call) -> str:
+        address, mode, locality = (self.operand(arg) for arg in call.args)
+        function = self.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
+        self.effect(f"call void {function}(ptr {address}, i32 {mode}, i32 {locality}, i32 1)")
+        return "0"
+
+    # --- structures ---------------------------------------------------------------------------
+
+    def _field(self, call: Call) -> tuple[str, str, str]:
+        """The address of a field, its type in memory, and the type that the IR sees."""
+        base, index, number = call.args[:3]
+        field = StructField(int(number))  # type: ignore[call-overload]
+        is_any = field in (StructField.ANY_TYPE_INDEX, StructField.ANY_VALUE)
+        size = ANY_SIZE if is_any else TENSOR_SIZE
+        pointer, position = self.operand(base), self.index(index)
+        if position != "0":
+            element = f"[{size} x i8]"
+            pointer = self.pure(
+                f"getelementptr {element}, ptr {pointer}, i64 {position}", pointer, position
+            )
+        dtype = call.args[3].dtype if len(call.args) > 3 else call.dtype
+        if field is StructField.ANY_VALUE:
+            offset, ty = 8, value_type(dtype)
+        elif field is StructField.ARRAY_ADDRESS:
+            return pointer, "ptr", ""
+        else:
+            offset, ty = FIELD_OFFSETS[field]
+        if offset:
+            pointer = self.pure(f"getelementptr i8, ptr {pointer}, i64 {offset}", pointer)
+        return pointer, ty, value_type(dtype)
+
+    def call_tvm_struct_get(self, call: Call) -> str:
+        pointer, ty, wanted = self._field(call)
+        if not wanted:
+            return pointer
+        value = self.value(f"load {ty}, ptr {pointer}")
+        if ty == wanted:
+            return value
+        bits, size = int(ty[1:]), int(wanted[1:])
+        op = "zext" if size > bits else "trunc"
+        return self.pure(f"{op} {ty} {value} to {wanted}", value)
+
+    def call_tvm_struct_set(self, call: Call) -> str:
+        pointer, ty, given = self._field(call)
+        value = self.operand(call.args[3])
+        if ty != given and given:
+            op = "trunc" if int(given[1:]) > int(ty[1:]) else "zext"
+            value = self.pure(f"{op} {given} {value} to {ty}", value)
+        self.effect(f"store {ty} {value}, ptr {pointer}")
+        return "0"
+
+    def stack(self, size: int) -> str:
+        """`size` bytes on the stack."""
+        register = self.fresh("%stack")
+        self.entry.append(f"  {register} = alloca [{max(size, 1)} x i8], align 16")
+        return register
+
+    def call_tvm_stack_alloca(self, call: Call) -> str:
+        kind, count = call.args
+        unit = STACK_SIZES.get(kind.value, TENSOR_SIZE)  # type: ignore[attr-defined]
+        return self.stack(unit * int(count))  # type: ignore[call-overload]
+
+    def call_tvm_stack_make_shape(self, call: Call) -> str:
+        array = self.stack(8 * len(call.args))
+        for position, arg in enumerate(call.args):
+            slot = self.pure(f"getelementptr i64, ptr {array}, i64 {position}", array)
+            self.effect(f"store i64 {self.index(arg)}, ptr {slot}")
+        return array
+
+    def call_tvm_stack_make_array(self, call: Call) -> str:
+        data, shape, strides, ndim, element, offset = call.args
+        array = self.stack(TENSOR_SIZE)
+        dtype = element.dtype
+        code = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}[dtype.code]
+        bits = 8 if dtype.is_bool else dtype.bits
+        start = self.index(offset)
+        start = self.pure(f"mul i64 {start}, {dtype.itemsize}", start)
+        has_strides = strides.dtype.is_handle
+        fields = (
+            (StructField.ARRAY_DATA, self.operand(data)),
+            (StructField.ARRAY_DEVICE_TYPE, "1"),
+            (StructField.ARRAY_DEVICE_ID, "0"),
+            (StructField.ARRAY_NDIM, self.cast(self.operand(ndim), ndim.dtype, INT32)),
+            (StructField.ARRAY_TYPE_CODE, str(code)),
+            (StructField.ARRAY_TYPE_BITS, str(bits)),
+            (StructField.ARRAY_TYPE_LANES, str(dtype.lanes)),
+            (StructField.ARRAY_SHAPE, self.operand(shape)),
+            (StructField.ARRAY_STRIDES, self.operand(strides) if has_strides else "null"),
+            (StructField.ARRAY_BYTE_OFFSET, start),
+        )
+        for field, value in fields:
+            position, ty = FIELD_OFFSETS[field]
+            slot = self.pure(f"getelementptr i8, ptr {array}, i64 {position}", array)
+            self.effect(f"store {ty} {value}, ptr {slot}")
+        return array
+
+    # --- functions ----------------------------------------------------------------------------
+
+    def _call_function(self, name: str, call: Call, args: tuple[Expr, ...]) -> str:
+        """A call of a function of the module."""
+        operands = ", ".join(f"{value_type(arg.dtype)} {self.operand(arg)}" for arg in args)
+        code = f'call {value_type(call.dtype)} @"{name}"({operands})'
+        if call.dtype.code == "void":
+            self.effect(code)
+            return ""
+        return self.value(code)
+
+    def call_call_extern(self, call: Call) -> str:
+        name, args = call.args[0].value, call.args[1:]  # type: ignore[attr-defined]
+        types = tuple(value_type(arg.dtype) for arg in args)
+        self.module.declare(name, value_type(call.dtype), types)
+        return self._call_function(name, call, args)
+
+    call_call_pure_extern = call_call_extern
+
+    def call_call_llvm_intrin(self, call: Call) -> str:
+        return self.call_call_extern(call)
+
+    call_call_llvm_pure_intrin = call_call_llvm_intrin
+
+    def call_ret(self, call: Call) -> str:
+        self.leave(self.operand(call.args[0]) if call.args else "0")
+        return ""
+
+    def leave(self, value: str) -> None:
+        """Leave the function with `value`; given by `control.Control`."""
+        raise NotImplementedError
+
+    def call_raise_error(self, call: Call) -> str:
+        kind, message = (arg.value for arg in call.args[:2])  # type: ignore[attr-defined]
+        self.raise_error(kind, message, call.args[2:])
+        return ""
+
+    def raise_error(self, kind: str, message: str, values: tuple[Expr, ...] = ()) -> None:
+        """Leave the function with an error whose text is a printf format and its values."""
+        operands = []
+        for value in values:
+            operand = self.operand(value)
+            if value.dtype.is_float:
+                operands.append(f"double {self.cast(operand, value.dtype, FLOAT64)}")
+            elif value.dtype.is_handle:
+                operands.append(f"ptr {operand}")
+            else:
+                operands.append(f"i64 {self.cast(operand, value.dtype, INT64)}")
+        text = self.module.string(message)
+        if operands:
+            buffer = self.stack(MESSAGE_SIZE)
+            self.module.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
+            self.value(
+                f"call i32 (ptr, i64, ptr, ...) @snprintf(ptr {buffer}, i64 {MESSAGE_SIZE}, "
+                f"ptr {text}, {', '.join(operands)})"
+            )
+            text = buffer
+        else:
+            text = self.module.string(message.replace("%%", "%"))
+        self.module.needs_raise = True
+        code = f"call i32 @tilewright_raise(ptr {self.module.string(kind)}, ptr {text})"
+        self.leave(self.value(code))
+
+    def call_tvm_call_packed(self, call: Call) -> str:
+        name, values = call.args[0], call.args[1:]
+        args, result = self.stack(ANY_SIZE * len(values)), self.stack(ANY_SIZE)
+        for position, value in enumerate(values):
+            self._packed_argument(args, position, value)
+        self.effect(f"store [{ANY_SIZE} x i8] zeroinitializer, ptr {result}")
+        self.module.needs_packed_calls = self.module.needs_raise = True
+        length = len(name.value.encode())  # type: ignore[attr-defined]
+        code = self.value(
+            f"call i32 @tilewright_call_packed(ptr {self.operand(name)}, i64 {length}, "
+            f"ptr {args}, i32 {len(values)}, ptr {result})"
+        )
+        failed = self.value(f"icmp ne i32 {code}, 0")
+        wrong, right = self.label("failed"), self.label("returned")
+        self.branch(failed, wrong, right)
+        self.start_block(wrong)
+        self.leave("-1")
+        self.start_block(right)
+        slot = self.pure(f"getelementptr i8, ptr {result}, i64 8", result)
+        wide = FLOAT64 if call.dtype.is_float else INT64
+        value = self.value(f"load {value_type(wide)}, ptr {slot}")
+        return self.cast(value, wide, call.dtype)
+
+    call_tvm_call_cpacked = call_tvm_call_packed
+
+    def _packed_argument(self, args: str, position: int, value: Expr) -> None:
+        is_array = isinstance(value, Call) and getattr(value.op, "name", "") == (
+            "tir.tvm_stack_make_array"
+        )
+        operand = self.operand(value)
+        ty, kind = "ptr", ANY_POINTER
+        if isinstance(value, StringImm):
+            kind = ANY_STRING
+        elif is_array:
+            kind = ANY_TENSOR
+        elif value.dtype.is_float:
+            ty, kind = "double", ANY_FLOAT
+            operand = self.cast(operand, value.dtype, FLOAT64)
+        elif not value.dtype.is_handle:
+            ty, kind = "i64", ANY_BOOL if value.dtype.is_bool else ANY_INT
+            operand = self.cast(operand, value.dtype, INT64)
+        start = self.pure(f"getelementptr i8, ptr {args}, i64 {position * ANY_SIZE}", args)
+        slot = self.pure(f"getelementptr i8, ptr {start}, i64 8", start)
+        self.effect(f"store i64 {kind}, ptr {start}")
+        self.effect(f"store {ty} {operand}, ptr {slot}")

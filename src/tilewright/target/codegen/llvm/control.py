@@ -1,0 +1,269 @@
+"""Statements and whole functions in LLVM IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.error import CodegenError, LoweringError
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.target.codegen.llvm.calls import Calls
+from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    Allocate,
+    AllocateConst,
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+)
+
+STACK_LIMIT = 1 << 15
+"""Bytes up to which a buffer of constant size lives on the stack."""
+
+ALIGNMENT = 64
+"""Bytes to which workspaces are aligned."""
+
+
+class Control(Calls):
+    """Writes statements and functions."""
+
+    def __init__(self, module: ModuleText) -> None:
+        super().__init__(module)
+        self._workspaces: list[str] = []
+        self._result = "i32"
+        self._statements: dict[type[Stmt], Callable[[Any], None]] = {
+            SeqStmt: self._sequence,
+            For: self._loop,
+            While: self._while,
+            IfThenElse: self._branches,
+            BufferStore: self.store,
+            LetStmt: self._let_statement,
+            Allocate: self._allocate,
+            AllocateConst: self._allocate_constant,
+            AssertStmt: self._assertion,
+            Evaluate: self._evaluate,
+            AttrStmt: lambda stmt: self.statement(stmt.body),
+            DeclBuffer: lambda stmt: self.statement(stmt.body),
+        }
+
+    # --- functions ----------------------------------------------------------------------------
+
+    def function(self, name: str, func: PrimFunc) -> str:
+        """The definition of `func` under the given name."""
+        if func.buffer_map:
+            raise CodegenError(f"function {name} has buffer parameters; lower its calls first")
+        noalias = bool(func.attrs.get("tir.noalias", False))
+        parameters = ", ".join(self._parameter(param, noalias) for param in func.params)
+        if func.ret_type is None:
+            self._result = "void"
+        elif isinstance(func.ret_type, PrimType):
+            self._result = value_type(func.ret_type.dtype)
+        self.statement(func.body)
+        self.leave("0")
+        # `leave` starts a block for what may follow; nothing does.
+        self.effect("unreachable")
+        linkage = "" if "calling_conv" in func.attrs else "internal "
+        if func.attrs.get("tir.is_exported"):
+            linkage = ""
+        head = f'define {linkage}{self._result} @"{name}"({parameters}) nounwind {{'
+        return "\n".join([head, "entry:", *self.entry, *self.region.lines, "}"])
+
+    def _parameter(self, param: Var, noalias: bool) -> str:
+        register = self.variables[param] = self.fresh("%p")
+        ty = value_type(param.dtype)
+        attributes = (
+            " noalias" if noalias and isinstance(param.type_annotation, PointerType) else ""
+        )
+        return f"{ty}{attributes} {register}"
+
+    def leave(self, value: str) -> None:
+        for workspace in reversed(self._workspaces):
+            self.module.declare("free", "void", ("ptr",))
+            self.effect(f"call void @free(ptr {workspace})")
+        self.effect("ret void" if self._result == "void" else f"ret {self._result} {value}")
+        self.start_block(self.label("dead"))
+
+    # --- statements ---------------------------------------------------------------------------
+
+    def statement(self, stmt: Stmt) -> None:
+        """Write `stmt`."""
+        emit = self._statements.get(stmt.__class__)
+        if emit is None:
+            raise CodegenError(f"target llvm has no code for a {type(stmt).__name__}; lower it")
+        emit(stmt)
+
+    def _sequence(self, stmt: SeqStmt) -> None:
+        for item in stmt.seq:
+            self.statement(item)
+
+    def _loop(self, stmt: For) -> None:
+        if stmt.kind is ForKind.PARALLEL and self._parallel_loop(stmt):
+            return
+        if stmt.kind in (ForKind.THREAD_BINDING, ForKind.VECTORIZED):
+            raise LoweringError(
+                f"loop {stmt.loop_var.name}: the llvm target has no {stmt.kind.name.lower()} loops"
+            )
+        self.analyzer.bind_range(stmt.loop_var, stmt.min, stmt.extent)
+        if isinstance(stmt.extent, IntImm) and stmt.extent.value == 1:
+            self.variables[stmt.loop_var] = self.operand(stmt.min)
+            self.statement(stmt.body)
+            return
+        if isinstance(stmt.extent, IntImm) and stmt.extent.value <= 0:
+            return
+        start, extent = self.index(stmt.min), self.index(stmt.extent)
+        if start == "0":
+            end = extent
+        elif isinstance(stmt.min, IntImm) and isinstance(stmt.extent, IntImm):
+            end = str(stmt.min.value + stmt.extent.value)
+        else:
+            end = self.pure(f"add i64 {start}, {extent}", start, extent)
+        positive = self.analyzer.can_prove_greater_equal(stmt.extent, 1)
+        with self.counted_loop(start, end, runs_at_least_once=positive) as counter:
+            self.variables[stmt.loop_var] = self._narrow(counter, stmt.loop_var.dtype)
+            self.statement(stmt.body)
+
+    def _narrow(self, counter: str, dtype: DType) -> str:
+        """A loop counter in the dtype of its variable; i64 where it is used as an index."""
+        if dtype.bits == 64:
+            return counter
+        narrow = self.pure(f"trunc i64 {counter} to {value_type(dtype)}", counter)
+        # Extending it again gives the counter itself.
+        self.region.known[
+            f"{'sext' if dtype.is_int else 'zext'} {value_type(dtype)} {narrow} to i64"
+        ] = counter
+        return narrow
+
+    def _parallel_loop(self, stmt: For) -> bool:
+        """Write a loop that runs on the thread pool; False where it must run here."""
+        return False
+
+    def _while(self, stmt: While) -> None:
+        head, body, done = self.label("while"), self.label("do"), self.label("done")
+        outer = self.region
+        with self.region_of_loop() as inner:
+            self.start_block(head)
+            self.branch(self.operand(stmt.condition), body, done)
+            self.start_block(body)
+            with self.conditional():
+                self.statement(stmt.body)
+            self.jump(head)
+        outer.lines += inner.header
+        outer.lines.append(f"  br label %{head}")
+        outer.lines += inner.lines
+        self.start_block(done)
+
+    def _branches(self, stmt: IfThenElse) -> None:
+        condition = self.operand(stmt.condition)
+        then, after = self.label("then"), self.label("after")
+        otherwise = self.label("else") if stmt.else_case is not None else after
+        self.branch(condition, then, otherwise)
+        self.start_block(then)
+        with self.conditional(), self.analyzer.constraint(stmt.condition):
+            self.statement(stmt.then_case)
+        self.jump(after)
+        if stmt.else_case is not None:
+            self.start_block(otherwise)
+            with self.conditional():
+                self.statement(stmt.else_case)
+            self.jump(after)
+        self.start_block(after)
+
+    def _let_statement(self, stmt: LetStmt) -> None:
+        self.variables[stmt.var] = self.operand(stmt.value)
+        self._bind_fact(stmt.var, stmt.value)
+        self.statement(stmt.body)
+
+    def _evaluate(self, stmt: Evaluate) -> None:
+        self.operand(stmt.value)
+
+    def _assertion(self, stmt: AssertStmt) -> None:
+        wrong, right = self.label("wrong"), self.label("right")
+        self.branch(self.operand(stmt.condition), right, wrong)
+        self.start_block(wrong)
+        with self.conditional():
+            self.raise_error("AssertionError", stmt.message.value.replace("%", "%%"))
+        self.effect("unreachable")
+        self.start_block(right)
+        self.statement(stmt.body)
+
+    # --- allocations --------------------------------------------------------------------------
+
+    def _allocate(self, stmt: Allocate) -> None:
+        sizes = [extent.value if isinstance(extent, IntImm) else -1 for extent in stmt.extents]
+        element = memory_type(stmt.dtype)
+        count = 1
+        for size in sizes:
+            count *= size
+        constant = all(size >= 0 for size in sizes)
+        if constant and (count * stmt.dtype.itemsize <= STACK_LIMIT):
+            register = self.variables[stmt.buffer_var] = self.fresh("%buffer")
+            self.entry.append(
+                f"  {register} = alloca [{max(count, 1)} x {element}], align {ALIGNMENT}"
+            )
+            self.statement(stmt.body)
+            return
+        workspace = self._workspace(stmt.extents, stmt.dtype.itemsize, stmt.buffer_var.name)
+        self.variables[stmt.buffer_var] = workspace
+        self._workspaces.append(workspace)
+        self.statement(stmt.body)
+        self._workspaces.pop()
+        self.module.declare("free", "void", ("ptr",))
+        self.effect(f"call void @free(ptr {workspace})")
+
+    def _workspace(self, extents: tuple[Expr, ...], itemsize: int, name: str) -> str:
+        """Memory from the heap, for a number of elements that may be symbolic."""
+        total = str(itemsize)
+        checked = self.module.declare("llvm.umul.with.overflow.i64", "{ i64, i1 }", ("i64", "i64"))
+        overflow = "false"
+        for extent in extents:
+            size = self.index(extent)
+            # A negative extent counts as empty, and too large a product as out of memory.
+            maximum = self.module.declare("llvm.smax.i64", "i64", ("i64", "i64"))
+            size = self.value(f"call i64 {maximum}(i64 {size}, i64 0)")
+            pair = self.value(f"call {{ i64, i1 }} {checked}(i64 {total}, i64 {size})")
+            total = self.value(f"extractvalue {{ i64, i1 }} {pair}, 0")
+            lost = self.value(f"extractvalue {{ i64, i1 }} {pair}, 1")
+            overflow = self.value(f"or i1 {overflow}, {lost}")
+        padded = self.value(f"add i64 {total}, {2 * ALIGNMENT - 1}")
+        rounded = self.value(f"and i64 {padded}, {-ALIGNMENT}")
+        # A size above the address space overflows when it is rounded up.
+        request = self.value(f"select i1 {overflow}, i64 {-ALIGNMENT}, i64 {rounded}")
+        allocate = self.module.declare("aligned_alloc", "ptr", ("i64", "i64"))
+        memory = self.value(f"call ptr {allocate}(i64 {ALIGNMENT}, i64 {request})")
+        failed = self.value(f"icmp eq ptr {memory}, null")
+        wrong, right = self.label("wrong"), self.label("right")
+        self.branch(failed, wrong, right)
+        self.start_block(wrong)
+        with self.conditional():
+            self.raise_error("MemoryError", f"not enough memory for the workspace {name}")
+        self.effect("unreachable")
+        self.start_block(right)
+        return memory
+
+    def _allocate_constant(self, stmt: AllocateConst) -> None:
+        import numpy as np
+
+        data = np.ascontiguousarray(stmt.data).reshape(-1)
+        dtype = stmt.dtype
+        if dtype.element in HALVES:
+            values = [str(bits) for bits in data.view(np.int16).tolist()]
+        elif dtype.is_bool:
+            values = [str(int(value)) for value in data.tolist()]
+        else:
+            values = [self.constant(value, dtype.element) for value in data.tolist()]
+        name = self.module.constant_array(memory_type(dtype.element), values, len(values))
+        self.variables[stmt.buffer_var] = name
+        self.statement(stmt.body)

@@ -1,0 +1,114 @@
+"""float16 and bfloat16: 16-bit integers in memory, rounded floats in registers."""
+
+from __future__ import annotations
+
+from tilewright.ir.dtype import DType
+from tilewright.target.codegen.llvm.builder import Builder
+from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.types import HALVES
+
+
+class Halves(Builder):
+    """Adds conversions of the half types to the builder.
+
+    Where the target has no instructions for float16, the bits are computed: a libm of some
+    platforms lacks the functions that LLVM would call.
+    """
+
+    module: ModuleText
+
+    def rounded(self, value: str, dtype: DType) -> str:
+        """A result that was computed in float, rounded to `dtype`."""
+        if dtype.element not in HALVES:
+            return value
+        return self.widened(self.narrowed(value, dtype), dtype)
+
+    def widened(self, bits: str, dtype: DType) -> str:
+        """The float value of the 16 bits of a half."""
+        short, word, wide, half = self._types(dtype)
+        if dtype.element == "bfloat16":
+            extended = self.pure(f"zext {short} {bits} to {word}", bits)
+            shifted = self.pure(f"shl {word} {extended}, {self._splat(16, dtype)}", extended)
+            return self.pure(f"bitcast {word} {shifted} to {wide}", shifted)
+        if self.module.target.has_native_float16:
+            value = self.pure(f"bitcast {short} {bits} to {half}", bits)
+            return self.pure(f"fpext {half} {value} to {wide}", value)
+        extended = self.pure(f"zext {short} {bits} to {word}", bits)
+        size = self._op("and", word, extended, 0x7FFF, dtype)
+        sign = self._op("shl", word, self._op("and", word, extended, 0x8000, dtype), 16, dtype)
+        shifted = self._op("shl", word, size, 13, dtype)
+        small = self.pure(f"bitcast {word} {shifted} to {wide}", shifted)
+        # Scaling by 2**112 moves the exponent, and makes denormals normal.
+        scale = self._splat_float(2.0**112, dtype)
+        scaled = self.pure(f"fmul {wide} {small}, {scale}", small)
+        magnitude = self.pure(f"bitcast {wide} {scaled} to {word}", scaled)
+        special = self.pure(f"icmp uge {word} {size}, {self._splat(0x7C00, dtype)}", size)
+        infinite = self._op("or", word, shifted, 0x7F800000, dtype)
+        magnitude = self._choose(special, infinite, magnitude, word, dtype)
+        result = self.pure(f"or {word} {magnitude}, {sign}", magnitude, sign)
+        return self.pure(f"bitcast {word} {result} to {wide}", result)
+
+    def narrowed(self, value: str, dtype: DType) -> str:
+        """The 16 bits of the half nearest to a float value; ties go to even."""
+        short, word, wide, half = self._types(dtype)
+        if dtype.element == "float16" and self.module.target.has_native_float16:
+            rounded = self.pure(f"fptrunc {wide} {value} to {half}", value)
+            return self.pure(f"bitcast {half} {rounded} to {short}", rounded)
+        bits = self.pure(f"bitcast {wide} {value} to {word}", value)
+        is_nan = self.pure(f"fcmp uno {wide} {value}, {value}", value)
+        if dtype.element == "bfloat16":
+            upper = self._op("lshr", word, bits, 16, dtype)
+            odd = self._op("and", word, upper, 1, dtype)
+            biased = self._op("add", word, odd, 0x7FFF, dtype)
+            total = self.pure(f"add {word} {bits}, {biased}", bits, biased)
+            result = self._op("lshr", word, total, 16, dtype)
+            quiet = self._op("or", word, upper, 0x40, dtype)
+            result = self._choose(is_nan, quiet, result, word, dtype)
+            return self.pure(f"trunc {word} {result} to {short}", result)
+        return self._narrowed_float16(bits, is_nan, dtype)
+
+    def _narrowed_float16(self, bits: str, is_nan: str, dtype: DType) -> str:
+        short, word, wide, _ = self._types(dtype)
+        size = self._op("and", word, bits, 0x7FFFFFFF, dtype)
+        sign = self._op("and", word, self._op("lshr", word, bits, 16, dtype), 0x8000, dtype)
+        odd = self._op("and", word, self._op("lshr", word, size, 13, dtype), 1, dtype)
+        biased = self._op("add", word, odd, 0xFFF - 0x38000000, dtype)
+        total = self.pure(f"add {word} {size}, {biased}", size, biased)
+        normal = self._op("lshr", word, total, 13, dtype)
+        # Adding 0.5 leaves a denormal result, rounded, in the low bits.
+        magnitude = self.pure(f"bitcast {word} {size} to {wide}", size)
+        half = self._splat_float(0.5, dtype)
+        moved = self.pure(f"fadd {wide} {magnitude}, {half}", magnitude)
+        moved = self.pure(f"bitcast {wide} {moved} to {word}", moved)
+        denormal = self._op("sub", word, moved, 0x3F000000, dtype)
+        is_small = self.pure(f"icmp ult {word} {size}, {self._splat(0x38800000, dtype)}", size)
+        is_large = self.pure(f"icmp uge {word} {size}, {self._splat(0x477FF000, dtype)}", size)
+        result = self._choose(is_small, denormal, normal, word, dtype)
+        result = self._choose(is_large, self._splat(0x7C00, dtype), result, word, dtype)
+        result = self._choose(is_nan, self._splat(0x7E00, dtype), result, word, dtype)
+        result = self.pure(f"or {word} {result}, {sign}", result, sign)
+        return self.pure(f"trunc {word} {result} to {short}", result)
+
+    def _types(self, dtype: DType) -> tuple[str, str, str, str]:
+        names = ("i16", "i32", "float", "half")
+        if dtype.lanes == 1:
+            return names
+        short, word, wide, half = (f"<{dtype.lanes} x {name}>" for name in names)
+        return short, word, wide, half
+
+    def _splat(self, value: int, dtype: DType) -> str:
+        return str(value) if dtype.lanes == 1 else f"splat (i32 {value})"
+
+    def _splat_float(self, value: float, dtype: DType) -> str:
+        from tilewright.target.codegen.llvm.types import float_constant, splat
+
+        return splat("float", float_constant(value, 32), dtype.lanes)
+
+    def _op(self, op: str, word: str, value: str, constant: int, dtype: DType) -> str:
+        return self.pure(f"{op} {word} {value}, {self._splat(constant, dtype)}", value)
+
+    def _choose(self, condition: str, yes: str, no: str, word: str, dtype: DType) -> str:
+        test = "i1" if dtype.lanes == 1 else f"<{dtype.lanes} x i1>"
+        return self.pure(
+            f"select {test} {condition}, {word} {yes}, {word} {no}", condition, yes, no
+        )

@@ -1,0 +1,246 @@
+"""Addresses, loads and stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.error import CodegenError
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Sub
+from tilewright.target.codegen.llvm.expressions import Expressions
+from tilewright.target.codegen.llvm.types import HALVES, mangled, memory_type, splat, value_type
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.stmt import BufferStore
+
+
+class Memory(Expressions):
+    """Adds loads and stores to the expressions."""
+
+    # --- addresses ----------------------------------------------------------------------------
+
+    def index(self, expr: Expr) -> str:
+        """An integer expression as an i64 register or constant."""
+        if isinstance(expr, IntImm):
+            return str(expr.value)
+        return self.cast(self.operand(expr), expr.dtype, DType("int64"))
+
+    def _linear(self, expr: Expr, factor: int, terms: dict[str, int]) -> int:
+        """Add `factor * expr` to `terms`; returns the constant part."""
+        if isinstance(expr, IntImm):
+            return factor * expr.value
+        if isinstance(expr, Add):
+            return self._linear(expr.a, factor, terms) + self._linear(expr.b, factor, terms)
+        if isinstance(expr, Sub):
+            return self._linear(expr.a, factor, terms) + self._linear(expr.b, -factor, terms)
+        if isinstance(expr, Mul) and isinstance(expr.b, IntImm):
+            return self._linear(expr.a, factor * expr.b.value, terms)
+        if isinstance(expr, Mul) and isinstance(expr.a, IntImm):
+            return self._linear(expr.b, factor * expr.a.value, terms)
+        if _widens(expr):
+            # Index arithmetic does not overflow, so it may be done in the wider type.
+            return self._linear(expr.value, factor, terms)  # type: ignore[attr-defined]
+        register = self.index(expr)
+        terms[register] = terms.get(register, 0) + factor
+        return 0
+
+    def address(self, buffer: Buffer, index: Expr) -> str:
+        """The address of element `index` of a flat buffer.
+
+        The pointer moves step by step, one loop level at a time, so that each level computes its
+        part once; the constant part comes last and is free.
+        """
+        element = memory_type(buffer.dtype)
+        pointer = self.operand(buffer.data)
+        terms: dict[str, int] = {}
+        constant = self._linear(index, 1, terms)
+        for register, factor in sorted(terms.items(), key=lambda item: self.level((item[0],))):
+            if not factor:
+                continue
+            offset = register
+            if factor != 1:
+                offset = self.pure(f"mul i64 {register}, {factor}", register)
+            pointer = self.pure(
+                f"getelementptr {element}, ptr {pointer}, i64 {offset}", pointer, offset
+            )
+        if constant:
+            code = f"getelementptr {element}, ptr {pointer}, i64 {constant}"
+            pointer = self.pure(code, pointer)
+        return pointer
+
+    def _addresses(self, buffer: Buffer, index: Expr) -> str:
+        """A vector of addresses."""
+        lanes, element = index.dtype.lanes, memory_type(buffer.dtype)
+        wide = DType("int64").with_lanes(lanes)
+        offsets = self.cast(self.operand(index), index.dtype, wide)
+        pointer = self.operand(buffer.data)
+        return self.pure(
+            f"getelementptr {element}, ptr {pointer}, <{lanes} x i64> {offsets}", pointer, offsets
+        )
+
+    # --- values in memory ---------------------------------------------------------------------
+
+    def from_memory(self, raw: str, dtype: DType) -> str:
+        """The register value of what was loaded."""
+        if dtype.element in HALVES:
+            return self.widened(raw, dtype)
+        if dtype.is_bool:
+            zero = splat("i8", "0", dtype.lanes)
+            return self.pure(f"icmp ne {memory_type(dtype)} {raw}, {zero}", raw)
+        return raw
+
+    def to_memory(self, value: str, dtype: DType) -> str:
+        """What is stored for a register value."""
+        if dtype.element in HALVES:
+            return self.narrowed(value, dtype)
+        if dtype.is_bool:
+            return self.pure(f"zext {value_type(dtype)} {value} to {memory_type(dtype)}", value)
+        return value
+
+    # --- loads --------------------------------------------------------------------------------
+
+    def load(self, load: BufferLoad) -> str:
+        index = _single_index(load)
+        dtype, lanes = load.dtype, load.dtype.lanes
+        ty, align = memory_type(dtype), load.buffer.dtype.element.itemsize
+        if index.dtype.lanes == 1:
+            pointer = self.address(load.buffer, index)
+            if load.predicate is not None:
+                return self._guarded_load(load, pointer)
+            return self.from_memory(self.value(f"load {ty}, ptr {pointer}, align {align}"), dtype)
+        if isinstance(index, Broadcast) and load.predicate is None:
+            scalar = load.buffer.dtype
+            element_type = memory_type(scalar)
+            pointer = self.address(load.buffer, index.value)
+            raw = self.value(f"load {element_type}, ptr {pointer}, align {align}")
+            return self.broadcast(self.from_memory(raw, scalar), scalar, index.lanes)
+        if _is_contiguous(index):
+            pointer = self.address(load.buffer, index.base)  # type: ignore[attr-defined]
+            if load.predicate is None:
+                raw = self.value(f"load {ty}, ptr {pointer}, align {align}")
+                return self.from_memory(raw, dtype)
+            mask = self._mask(load.predicate, lanes)
+            function = self._masked("load", dtype, ty, ("ptr",), ty)
+            raw = self.value(
+                f"call {ty} {function}(ptr {pointer}, i32 {align}, <{lanes} x i1> {mask}, "
+                f"{ty} zeroinitializer)"
+            )
+            return self.from_memory(raw, dtype)
+        return self._gather(load, index)
+
+    def _guarded_load(self, load: BufferLoad, pointer: str) -> str:
+        """A scalar load that happens only if its predicate holds; 0 otherwise."""
+        assert load.predicate is not None
+        ty, align = memory_type(load.dtype), load.buffer.dtype.element.itemsize
+        condition = self.operand(load.predicate)
+        return self.choose(
+            condition,
+            lambda: self.from_memory(
+                self.value(f"load {ty}, ptr {pointer}, align {align}"), load.dtype
+            ),
+            lambda: self.constant(0, load.dtype),
+            load.dtype,
+        )
+
+    def _gather(self, load: BufferLoad, index: Expr) -> str:
+        dtype, lanes = load.dtype, load.dtype.lanes
+        ty, align = memory_type(dtype), load.buffer.dtype.element.itemsize
+        pointers = self._addresses(load.buffer, index)
+        mask = splat("i1", "true", lanes)
+        if load.predicate is not None:
+            mask = self._mask(load.predicate, lanes)
+        function = self._masked("gather", dtype, ty, (f"<{lanes} x ptr>",), ty)
+        raw = self.value(
+            f"call {ty} {function}(<{lanes} x ptr> {pointers}, i32 {align}, "
+            f"<{lanes} x i1> {mask}, {ty} zeroinitializer)"
+        )
+        return self.from_memory(raw, dtype)
+
+    def _mask(self, predicate: Expr, lanes: int) -> str:
+        mask = self.operand(predicate)
+        if predicate.dtype.lanes == 1:
+            return self.broadcast(mask, predicate.dtype, lanes)
+        return mask
+
+    def _masked(
+        self, kind: str, dtype: DType, ty: str, pointers: tuple[str, ...], result: str
+    ) -> str:
+        """Declare a masked memory intrinsic."""
+        lanes = dtype.lanes
+        bits = DType(
+            "int16" if dtype.element in HALVES else "int8" if dtype.is_bool else dtype.element
+        )
+        suffix = mangled(bits.with_lanes(lanes))
+        vector = kind in ("gather", "scatter")
+        name = f"llvm.masked.{kind}.{suffix}.{f'v{lanes}p0' if vector else 'p0'}"
+        mask = f"<{lanes} x i1>"
+        if kind in ("load", "gather"):
+            return self.module.declare(name, result, (*pointers, "i32", mask, ty))
+        return self.module.declare(name, "void", (ty, *pointers, "i32", mask))
+
+    # --- stores -------------------------------------------------------------------------------
+
+    def store(self, store: BufferStore) -> None:
+        """Write a store."""
+        index = _single_index(store)
+        dtype = store.value.dtype
+        ty, align = memory_type(dtype), store.buffer.dtype.element.itemsize
+        value = self.operand(store.value)
+        if index.dtype.lanes == 1:
+            raw = self.to_memory(value, dtype)
+            pointer = self.address(store.buffer, index)
+            if store.predicate is None:
+                self.effect(f"store {ty} {raw}, ptr {pointer}, align {align}")
+            else:
+                self._guarded_store(
+                    store.predicate, f"store {ty} {raw}, ptr {pointer}, align {align}"
+                )
+            return
+        raw, lanes = self.to_memory(value, dtype), dtype.lanes
+        mask = splat("i1", "true", lanes)
+        if store.predicate is not None:
+            mask = self._mask(store.predicate, lanes)
+        if _is_contiguous(index):
+            pointer = self.address(store.buffer, index.base)  # type: ignore[attr-defined]
+            if store.predicate is None:
+                self.effect(f"store {ty} {raw}, ptr {pointer}, align {align}")
+                return
+            function = self._masked("store", dtype, ty, ("ptr",), "void")
+            self.effect(
+                f"call void {function}({ty} {raw}, ptr {pointer}, i32 {align}, "
+                f"<{lanes} x i1> {mask})"
+            )
+            return
+        pointers = self._addresses(store.buffer, index)
+        function = self._masked("scatter", dtype, ty, (f"<{lanes} x ptr>",), "void")
+        self.effect(
+            f"call void {function}({ty} {raw}, <{lanes} x ptr> {pointers}, i32 {align}, "
+            f"<{lanes} x i1> {mask})"
+        )
+
+    def _guarded_store(self, predicate: Expr, code: str) -> None:
+        condition = self.operand(predicate)
+        then, after = self.label("then"), self.label("after")
+        self.branch(condition, then, after)
+        self.start_block(then)
+        self.effect(code)
+        self.jump(after)
+        self.start_block(after)
+
+
+def _single_index(access: Any) -> Expr:
+    if len(access.indices) != 1:
+        raise CodegenError(f"target llvm: `{access!r}` is not one-dimensional; flatten it first")
+    if access.buffer.dtype.lanes != 1:
+        raise CodegenError(f"target llvm: buffer {access.buffer.name} has a vector dtype")
+    return access.indices[0]
+
+
+def _widens(expr: Expr) -> bool:
+    """Whether `expr` converts a signed integer to one that is at least as wide."""
+    if not isinstance(expr, Cast) or not (expr.dtype.is_int and expr.value.dtype.is_int):
+        return False
+    return expr.dtype.bits >= expr.value.dtype.bits
+
+
+def _is_contiguous(index: Expr) -> bool:
+    return isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1

@@ -1,0 +1,145 @@
+"""What the functions of one LLVM module share: declarations and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.target.target import Target
+
+FFI_FUNCTIONS = {
+    "TVMFFIErrorSetRaisedFromCStr": "void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)",
+    "TVMFFIFunctionGetGlobal": "i32 @TVMFFIFunctionGetGlobal(ptr, ptr)",
+    "TVMFFIFunctionCall": "i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)",
+    "TVMFFIObjectDecRef": "i32 @TVMFFIObjectDecRef(ptr)",
+}
+"""Functions of a tvm-ffi host; they are weak, so the code also loads where there is no host."""
+
+
+RAISE = """
+@tilewright.error = private unnamed_addr constant [8 x i8] c"%s: %s\\0A\\00"
+define internal i32 @tilewright_raise(ptr %kind, ptr %message) noinline cold {
+entry:
+  %hosted = icmp ne ptr @TVMFFIErrorSetRaisedFromCStr, null
+  br i1 %hosted, label %host, label %plain
+host:
+  call void @TVMFFIErrorSetRaisedFromCStr(ptr %kind, ptr %message)
+  ret i32 -1
+plain:
+  %n = call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @tilewright.error, ptr %kind, ptr %message)
+  ret i32 -1
+}"""
+"""Hands an error to the host, or prints it where there is none."""
+
+CALL_PACKED = """
+@tilewright.kind = private unnamed_addr constant [13 x i8] c"RuntimeError\\00"
+@tilewright.absent = private unnamed_addr constant [43 x i8] \
+c"there is no registered function named '%s'\\00"
+define internal i32 @tilewright_call_packed(ptr %name, i64 %length, ptr %args, i32 %count, \
+ptr %result) noinline {
+entry:
+  %key = alloca [2 x i64]
+  %slot = alloca ptr
+  %text = alloca [256 x i8]
+  store ptr null, ptr %slot
+  store ptr %name, ptr %key
+  %size = getelementptr i64, ptr %key, i64 1
+  store i64 %length, ptr %size
+  %hosted = icmp ne ptr @TVMFFIFunctionGetGlobal, null
+  br i1 %hosted, label %lookup, label %plain
+lookup:
+  %code = call i32 @TVMFFIFunctionGetGlobal(ptr %key, ptr %slot)
+  %function = load ptr, ptr %slot
+  %absent = icmp eq ptr %function, null
+  br i1 %absent, label %plain, label %found
+found:
+  %status = call i32 @TVMFFIFunctionCall(ptr %function, ptr %args, i32 %count, ptr %result)
+  %released = call i32 @TVMFFIObjectDecRef(ptr %function)
+  %index = load i32, ptr %result
+  %is_object = icmp sge i32 %index, 64
+  %succeeded = icmp eq i32 %status, 0
+  %owned = and i1 %is_object, %succeeded
+  br i1 %owned, label %release, label %done
+release:
+  %value = getelementptr i8, ptr %result, i64 8
+  %object = load ptr, ptr %value
+  %ignored = call i32 @TVMFFIObjectDecRef(ptr %object)
+  br label %done
+done:
+  ret i32 %status
+plain:
+  %n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 256, ptr @tilewright.absent, \
+ptr %name)
+  %failed = call i32 @tilewright_raise(ptr @tilewright.kind, ptr %text)
+  ret i32 -1
+}""".replace("\\\n", "")
+"""Looks up a registered function by name and calls it."""
+
+
+class ModuleText:
+    """Collects declarations, constants and helper definitions while functions are written."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._declarations: dict[str, str] = {}
+        self._strings: dict[bytes, str] = {}
+        self.definitions: list[str] = []
+        self.needs_thread_pool = False
+        self.needs_raise = False
+        self.needs_packed_calls = False
+
+    def declare(self, name: str, result: str, parameters: tuple[str, ...]) -> str:
+        """The name under which the external function `name` is called."""
+        if name not in self._declarations:
+            self._declarations[name] = f"declare {result} @{name}({', '.join(parameters)})"
+        return f"@{name}"
+
+    def declare_ffi(self, name: str) -> str:
+        """The name of a function of the tvm-ffi host."""
+        self._declarations.setdefault(name, f"declare extern_weak {FFI_FUNCTIONS[name]}")
+        return f"@{name}"
+
+    def string(self, value: str) -> str:
+        """A constant C string."""
+        data = value.encode() + b"\0"
+        name = self._strings.get(data)
+        if name is None:
+            name = self._strings[data] = f"@.str{len(self._strings)}"
+        return name
+
+    def constant_array(self, element: str, values: list[str], size: int) -> str:
+        """A constant array, aligned to 64 bytes."""
+        name = f"@.const{len(self.definitions)}"
+        items = ", ".join(f"{element} {value}" for value in values) or f"{element} zeroinitializer"
+        self.definitions.append(
+            f"{name} = private unnamed_addr constant [{max(size, 1)} x {element}] [{items}], "
+            "align 64"
+        )
+        return name
+
+    def text(self, functions: list[str]) -> str:
+        """The whole module."""
+        support = list(self._support())
+        strings = [
+            f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{_escaped(data)}"'
+            for data, name in self._strings.items()
+        ]
+        parts = (strings, self.definitions, self._declarations.values(), support, functions)
+        return "\n".join([*(line for part in parts for line in part), ""])
+
+    def _support(self) -> Iterator[str]:
+        """The helper functions that the functions of the module call."""
+        if self.needs_raise:
+            self.declare_ffi("TVMFFIErrorSetRaisedFromCStr")
+            self.declare("dprintf", "i32", ("i32", "ptr", "..."))
+            yield RAISE
+        if self.needs_packed_calls:
+            for name in ("TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall", "TVMFFIObjectDecRef"):
+                self.declare_ffi(name)
+            self.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
+            yield CALL_PACKED
+
+
+def _escaped(data: bytes) -> str:
+    return "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in data
+    )

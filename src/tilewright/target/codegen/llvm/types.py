@@ -1,0 +1,71 @@
+"""How dtypes and constants are spelled in LLVM IR.
+
+float16 and bfloat16 values are kept in float registers, rounded after every operation; in memory
+they are 16-bit integers. A bool is `i1` in a register and a byte in memory.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from tilewright.error import CodegenError
+from tilewright.ir.dtype import DType
+
+HALVES: Final = ("float16", "bfloat16")
+_VALUE: Final = {"float": {16: "float", 32: "float", 64: "double"}, "bfloat": {16: "float"}}
+
+
+def value_type(dtype: DType) -> str:
+    """The type of a register that holds a value of `dtype`."""
+    return _with_lanes(_scalar(dtype), dtype.lanes)
+
+
+def memory_type(dtype: DType) -> str:
+    """The type of such a value in memory."""
+    scalar = _scalar(dtype)
+    if dtype.element in HALVES:
+        scalar = "i16"
+    elif dtype.is_bool:
+        scalar = "i8"
+    return _with_lanes(scalar, dtype.lanes)
+
+
+def _with_lanes(scalar: str, lanes: int) -> str:
+    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def _scalar(dtype: DType) -> str:
+    if dtype.code in ("int", "uint"):
+        return f"i{dtype.bits}"
+    if dtype.is_bool:
+        return "i1"
+    if dtype.is_handle:
+        return "ptr"
+    if dtype.code == "void":
+        return "void"
+    found = _VALUE.get(dtype.code, {}).get(dtype.bits)
+    if found is None:
+        raise CodegenError(f"target llvm: dtype {dtype!s} is not supported")
+    return found
+
+
+def float_constant(value: float, bits: int) -> str:
+    """A float constant, exactly: LLVM takes the bits of the double of the same value."""
+    if bits < 64:
+        # Signalling NaNs and the like keep their class only; the value is what matters.
+        value = struct.unpack("f", struct.pack("f", value))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def splat(scalar_type: str, constant: str, lanes: int) -> str:
+    """A constant operand with the same value in all lanes."""
+    return constant if lanes == 1 else f"splat ({scalar_type} {constant})"
+
+
+def mangled(dtype: DType) -> str:
+    """The suffix of an overloaded intrinsic, such as ``v16f32``."""
+    names = {"float": "f32", "double": "f64", "ptr": "p0"}
+    scalar = _scalar(dtype)
+    name = names.get(scalar, scalar)
+    return name if dtype.lanes == 1 else f"v{dtype.lanes}{name}"

@@ -1,0 +1,95 @@
+"""Facts about CPUs: the one that this process runs on, and those that a target names."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+
+class Host(NamedTuple):
+    """The CPU of this machine, in LLVM's terms."""
+
+    triple: str
+    cpu: str
+    features: frozenset[str]
+
+
+@functools.cache
+def host() -> Host:
+    """What this process runs on."""
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features()
+    return Host(
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        frozenset(name for name, present in features.items() if present),
+    )
+
+
+AVX512: Final = re.compile(
+    r"x86-64-v4|skx|skylake-avx512|cascadelake|cooperlake|cannonlake|icelake.*|tigerlake|"
+    r"rocketlake|sapphirerapids|emeraldrapids|graniterapids.*|diamondrapids|knl|knm|"
+    r"znver[4-9]|amdavx512"
+)
+AVX2: Final = re.compile(
+    r"x86-64-v3|haswell|broadwell|skylake|alderlake|raptorlake|meteorlake|arrowlake.*|lunarlake|"
+    r"pantherlake|sierraforest|grandridge|gracemont|znver[123]|bdver4|core-avx2"
+)
+AVX: Final = re.compile(r"sandybridge|ivybridge|bdver[123]|btver2|corei7-avx|core-avx-i")
+
+
+def x86_features(cpu: str) -> frozenset[str]:
+    """Vector extensions of an x86 CPU by its LLVM name."""
+    sse, avx = {"sse2"}, {"sse2", "avx", "sse4.1"}
+    if AVX512.fullmatch(cpu):
+        return frozenset(
+            avx | {"avx2", "fma", "f16c", "avx512f", "avx512dq", "avx512vl", "avx512bw"}
+        )
+    if AVX2.fullmatch(cpu):
+        return frozenset(avx | {"avx2", "fma", "f16c"})
+    return frozenset(avx if AVX.fullmatch(cpu) else sse)
+
+
+@functools.cache
+def core_count() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+@functools.cache
+def cache_sizes() -> tuple[int, int, int]:
+    """Bytes of the level 1 (data), 2 and 3 caches that one core sees; usual sizes if unknown."""
+    sizes = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            if (index / "type").read_text().strip() == "Instruction":
+                continue
+            level = int((index / "level").read_text())
+            text = (index / "size").read_text().strip()
+        except (OSError, ValueError):
+            continue
+        units = {"K": 10, "M": 20, "G": 30}
+        sizes[level] = int(text.rstrip("KMG")) << units.get(text[-1], 0)
+    return sizes[1], sizes[2], sizes[3]
+
+
+def is_host_architecture(triple: str) -> bool:
+    """Whether code for `triple` can run in this process."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(
+        platform.machine().lower(), platform.machine().lower()
+    )
+    return architecture(triple) == machine
+
+
+def architecture(triple: str) -> str:
+    """The architecture of a triple, such as ``"x86_64"``, ``"aarch64"`` or ``"riscv64"``."""
+    name = triple.split("-")[0].lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
