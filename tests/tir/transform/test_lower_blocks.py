@@ -10,6 +10,7 @@ from tests.tir.transform.programs import (
     loop_names,
     loop_nest,
     matmul,
+    matmul_block,
     of_kind,
     point,
 )
@@ -28,10 +29,11 @@ from tilewright.tir import (
     MatchBufferRegion,
     Range,
     SeqStmt,
+    Var,
     decl_buffer,
     seq,
 )
-from tilewright.tir.transform import lower_blocks
+from tilewright.tir.transform import lower, lower_blocks
 
 
 def test_init_goes_in_front_of_the_outermost_reduction_loop():
@@ -162,3 +164,29 @@ def test_a_view_of_the_wrong_shape_is_refused():
         bad = block.replace(match_buffers=(match.replace(buffer=wide),))
         root = func.body.block.replace(body=BlockRealize((), TRUE, bad))
         lower_blocks(func.with_body(BlockRealize((), TRUE, root)))
+
+
+def fused_matmul(*, reduction_first):
+    """A product whose two data-parallel loops are one, `f`."""
+    A, B, C = (
+        decl_buffer(shape, name=n) for n, shape in zip("ABC", [(6, 5), (5, 4), (6, 4)], strict=True)
+    )
+    f, k = int_var("f"), int_var("k")
+    realize = BlockRealize((f // 4, f % 4, k), TRUE, matmul_block(A, B, C, 6, 4, 5))
+    loops = [(k, 5), (f, 24)] if reduction_first else [(f, 24), (k, 5)]
+    return function((A, B, C), loop_nest(loops, realize))
+
+
+def test_fused_loops_initialise_in_front_and_have_simple_indices():
+    lowered = lower(fused_matmul(reduction_first=True))
+    assert loop_names(lowered.body) == ["f_init", "k", "f"]
+    assert not of_kind(lowered.body, IfThenElse)
+    for access in accesses(lowered.body, "C"):
+        assert isinstance(access.indices[0], Var)
+
+
+def test_symbolic_bounds_decide_conditions():
+    n, i = int_var("n"), int_var("i")
+    A = decl_buffer((n,), name="A")
+    body = loop_nest([(i, n)], IfThenElse(i < n, BufferStore(A, const(1.0), (i,))))
+    assert not of_kind(lower_blocks(function((A,), body)).body, IfThenElse)

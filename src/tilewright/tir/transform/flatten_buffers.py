@@ -15,10 +15,11 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, Prefetch, Stmt, nop
+from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, For, Prefetch, Stmt, nop
 from tilewright.tir.transform.affine import expand
 from tilewright.tir.transform.allocations import compact_strides, element_count, span
 from tilewright.tir.transform.folding import FoldingRewriter
+from tilewright.tir.transform.ranges import Ranges
 
 
 def flatten_buffers(func: PrimFunc) -> PrimFunc:
@@ -36,6 +37,7 @@ class _Flattening(FoldingRewriter):
         FoldingRewriter.__init__(self)
         self._pointers: dict[Var, Var] = {}
         self._strides: dict[Buffer, tuple[Expr, ...]] = {}
+        self._ranges = Ranges()
 
     def map_buffer(self, buffer: Buffer) -> Buffer:
         """The flat view of the memory of `buffer`."""
@@ -50,6 +52,14 @@ class _Flattening(FoldingRewriter):
 
     def Var(self, var: Var) -> Expr:
         return self._pointers.get(var, var)
+
+    def For(self, loop: For) -> Stmt:
+        minimum, extent = self(loop.min), self(loop.extent)
+        self._ranges.bind(loop.loop_var, minimum, extent)
+        body = self(loop.body)
+        if minimum is loop.min and extent is loop.extent and body is loop.body:
+            return loop
+        return loop.replace(min=minimum, extent=extent, body=body)
 
     # --- accesses ---------------------------------------------------------------------------
 
@@ -96,7 +106,7 @@ class _Flattening(FoldingRewriter):
         indices = tuple(self(index) for index in access.indices)
         buffer = access.buffer
         if len(indices) == 1 and _is_flat(buffer):
-            return (expand(indices[0]),)
+            return (self._ranges.simplify_index(indices[0]),)
         strides = self._strides.get(buffer)
         if strides is None:
             strides = self._strides[buffer] = buffer.strides or compact_strides(buffer.shape)
@@ -114,7 +124,7 @@ class _Flattening(FoldingRewriter):
             return (_vector_position(indices, strides, position, lanes),)
         for index, stride in zip(indices, strides, strict=True):
             position = as_expr(position + cast(dtype, index) * cast(dtype, stride))
-        return (expand(position),)
+        return (self._ranges.simplify_index(position),)
 
     # --- memory -----------------------------------------------------------------------------
 

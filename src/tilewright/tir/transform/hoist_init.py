@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from tilewright.ir.arithmetic import const, equal, logical_and
 from tilewright.ir.attributes import EMPTY
-from tilewright.ir.dtype import BOOL
+from tilewright.ir.dtype import BOOL, INT32
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
@@ -43,6 +43,7 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.affine import affine, equal_forms, split
+from tilewright.tir.transform.allocations import compact_strides
 from tilewright.tir.transform.ranges import Ranges
 
 
@@ -131,9 +132,12 @@ def plan_init(
     if not _reach_start_once(reductions, reduced, parallel):
         return None
     indices = _initialised_elements(block, values, views)
-    if indices is None or not all(is_injective(i, parallel, ranges) for i in indices.values()):
+    if indices is None:
         return None
-    if not _nothing_interferes(inner[0].stmt, block, set(indices)):
+    for buffer, place in indices.items():
+        if not _different_elements(buffer, place, parallel, ranges):
+            return None
+    if not _nothing_interferes(inner[0].stmt, block, {b.data for b in indices}):
         return None
     return _nest(realize, values, predicate, inner, set(reduced))
 
@@ -167,17 +171,20 @@ def _reach_start_once(
 
 def _initialised_elements(
     block: Block, values: Sequence[Expr], views: Collection[Buffer]
-) -> dict[Var, tuple[Expr, ...]] | None:
-    """The lowered indices at which the init stores, per buffer memory.
+) -> dict[Buffer, tuple[Expr, ...]] | None:
+    """The lowered indices at which the init stores, per buffer.
 
     None if there is more than one place per buffer, or if the body touches another one.
     """
     assert block.init is not None
     written: dict[Var, tuple[Expr, ...]] = {}
+    buffers: list[Buffer] = []
     for node in walk(block.init):
         if isinstance(node, (BufferLoad, BufferStore)) and node.buffer in views:
             return None
         if isinstance(node, BufferStore):
+            if node.buffer.data not in written:
+                buffers.append(node.buffer)
             known = written.setdefault(node.buffer.data, node.indices)
             if not _same_place(known, node.indices):
                 return None
@@ -192,9 +199,22 @@ def _initialised_elements(
             return None
     bindings = {i.var: value for i, value in zip(block.iter_vars, values, strict=True)}
     return {
-        data: tuple(substitute(index, bindings) for index in place)
-        for data, place in written.items()
+        buffer: tuple(substitute(index, bindings) for index in written[buffer.data])
+        for buffer in buffers
     }
+
+
+def _different_elements(
+    buffer: Buffer, indices: Sequence[Expr], loops: Sequence[For], ranges: Ranges
+) -> bool:
+    """Whether different iterations of `loops` give different elements of `buffer`."""
+    if is_injective(indices, loops, ranges):
+        return True
+    # The position tells where the indices do not: f // 16 and f % 16 are f.
+    position: Expr = const(0, INT32)
+    for index, stride in zip(indices, compact_strides(buffer.shape), strict=True):
+        position = position + index * stride
+    return is_injective((ranges.simplify_index(position),), loops, ranges)
 
 
 def _same_place(left: Sequence[Expr], right: Sequence[Expr]) -> bool:

@@ -130,7 +130,7 @@ class _BlockLowering(FoldingRewriter):
 
     def BlockRealize(self, realize: BlockRealize) -> Stmt:
         block = realize.block
-        values = [expand(self(value)) for value in realize.iter_values]
+        values = [self._ranges.simplify_index(self(value)) for value in realize.iter_values]
         predicate = self._ranges.simplify_condition(self(realize.predicate))
         if is_const_int(predicate, 0):
             return nop()

@@ -1,11 +1,13 @@
 """What is known about loop variables while a pass walks down the loops, and what follows from it.
 
 Intervals of affine expressions decide almost every condition that lowering meets (`m_0 * 16 + m_1
-< 1000` for known loops).
+< 1000` for known loops), and multiplying out simplifies almost every index. For divisions and for
+symbolic extents there is the analyzer of `tilewright.arith`, which is made when it is first needed.
 """
 
 from __future__ import annotations
 
+from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import const, logical_and
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import (
@@ -19,22 +21,30 @@ from tilewright.ir.expr import (
     Call,
     Cast,
     CompareExpr,
+    Div,
     Expr,
     FloorDiv,
     FloorMod,
     IntImm,
     Max,
     Min,
+    Mod,
     SizeVar,
     Var,
+    is_const_int,
 )
 from tilewright.ir.op import Op
-from tilewright.tir.transform.affine import Affine, affine, difference
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.transform.affine import Affine, affine, difference, expand
 
 Interval = tuple[int | None, int | None]
 """The smallest and the largest value, None where there is no bound."""
 
 UNKNOWN: Interval = (None, None)
+
+_HARD = (FloorDiv, FloorMod, Div, Mod, Min, Max)
+"""What multiplying out does not see through."""
 
 
 class Ranges:
@@ -42,12 +52,33 @@ class Ranges:
 
     def __init__(self) -> None:
         self._of: dict[Var, Interval] = {}
+        self._bound: dict[Var, tuple[Expr, Expr]] = {}
+        self._analyzer: Analyzer | None = None
 
     def bind(self, var: Var, minimum: Expr, extent: Expr) -> None:
         """Let `var` run over `extent` values from `minimum`."""
+        self._bound[var] = (minimum, extent)
+        if self._analyzer is not None:
+            self._analyzer.bind_range(var, minimum, extent)
         low = self.interval(minimum)[0]
         high = self.interval_of(affine(minimum + extent))[1]
         self._of[var] = (low, None if high is None else high - 1)
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """An analyzer that knows the same ranges."""
+        if self._analyzer is None:
+            self._analyzer = Analyzer()
+            for var, (minimum, extent) in self._bound.items():
+                self._analyzer.bind_range(var, minimum, extent)
+        return self._analyzer
+
+    def simplify_index(self, index: Expr) -> Expr:
+        """An integer expression as a person would write it."""
+        index = expand(index)
+        if index.dtype.lanes == 1 and any(isinstance(node, _HARD) for node in walk(index)):
+            return self.analyzer.simplify(index)
+        return index
 
     def interval(self, expr: Expr) -> Interval:
         """Bounds of an integer expression."""
@@ -118,8 +149,24 @@ class Ranges:
             condition.a.dtype.lanes == 1
         ):  # fmt: skip
             low, high = self.interval_of(difference(condition.a, condition.b))
-            return _sign_decides(condition, low, high)
+            known = _sign_decides(condition, low, high)
+            return self._analyzed(condition) if known is None else known
         return None
+
+    def _analyzed(self, condition: CompareExpr) -> bool | None:
+        """What the analyzer says, where symbolic bounds or divisions may decide."""
+        nodes = list(walk(condition))
+        if any(isinstance(node, (BufferLoad, Call)) for node in nodes):
+            return None
+        symbolic = any(
+            isinstance(node, Var) and not is_const_int(self._bound[node][1])
+            for node in nodes
+            if isinstance(node, Var) and node in self._bound
+        )
+        if not symbolic and not any(isinstance(node, _HARD) for node in nodes):
+            return None
+        found = self.analyzer.simplify(condition)
+        return bool(found.value) if isinstance(found, IntImm) else None
 
 
 def _extremum(atom: Min | Max, a: Interval, b: Interval) -> Interval:
