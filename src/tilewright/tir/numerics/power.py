@@ -50,5 +50,6 @@ def hypot(k: Kernel, x: Expr, y: Expr) -> Expr:
     value = larger * k.square_root(k.fma(ratio, ratio, 1.0))
     infinity = k.real(math.inf)
     infinite = logical_or(x.equal(infinity), y.equal(infinity))
-    value = Select(larger.equal(k.real(0.0)), larger, value)
+    # Where the larger is 0, the smaller is 0 too, or NaN.
+    value = Select(larger.equal(k.real(0.0)), smaller, value)
     return Select(infinite, infinity, value)

@@ -207,9 +207,9 @@ def atan2(k: Kernel, y: Expr, x: Expr) -> Expr:
     steep = k.let(width < height, "steep")
     short = k.let(Select(steep, width, height), "short")
     long = k.let(Select(steep, height, width), "long")
-    zero = k.real(0.0)
-    ratio = Select(short.equal(k.real(math.inf)), k.real(1.0), short / long)
-    angle = k.let(atan_of_unit(k, Select(long.equal(zero), zero, ratio)), "angle")
+    # Infinity divided by infinity is 1 here; where the longer is 0, so is the shorter, or NaN.
+    ratio = Select(short.equal(long), k.real(1.0), short / long)
+    angle = k.let(atan_of_unit(k, Select(long.equal(k.real(0.0)), short, ratio)), "angle")
     angle = k.let(Select(steep, k.real(math.pi / 2) - angle, angle), "angle")
     sign = reinterpret(k.integer, x) < k.whole(0)
     return k.copy_sign(Select(sign, k.real(math.pi) - angle, angle), y)
