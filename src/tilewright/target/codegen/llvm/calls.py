@@ -22,7 +22,6 @@ INTRINSICS: Final = {
     "trunc": "trunc",
     "round": "roundeven",
     "nearbyint": "roundeven",
-    "fma": "fma",
     "copysign": "copysign",
     "popcount": "ctpop",
 }
@@ -99,6 +98,18 @@ class Calls(Memory):
         ty = value_type(dtype)
         function = self.module.declare(f"llvm.vector.reduce.or.v{dtype.lanes}i1", "i1", (ty,))
         return self.pure(f"call i1 {function}({ty} {mask})", mask)
+
+    def call_fma(self, call: Call) -> str:
+        operands = [self.operand(arg) for arg in call.args]
+        dtype = call.dtype
+        if self.module.target.has_fma or dtype.bits == 64:
+            return self.intrinsic("fma", dtype, *operands)
+        # In double the product is exact, and LLVM would call a function for each lane.
+        wide = FLOAT64.with_lanes(dtype.lanes)
+        a, b, c = (self.cast(operand, dtype, wide) for operand in operands)
+        product = self.pure(f"fmul {value_type(wide)} {a}, {b}", a, b)
+        total = self.pure(f"fadd {value_type(wide)} {product}, {c}", product, c)
+        return self.cast(total, wide, dtype)
 
     def call_isnan(self, call: Call) -> str:
         value, ty = self.operand(call.args[0]), value_type(call.args[0].dtype)
