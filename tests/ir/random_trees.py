@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+
 from tilewright import tir
 from tilewright.ir import (
     Add,
@@ -251,7 +253,8 @@ class Generator:
         return LetStmt(var, value, body)
 
     def allocation(self, depth: int) -> Stmt:
-        scope = self.random.choice(["global", "local"])
+        is_constant = self.chance(0.2)
+        scope = "global" if is_constant else self.random.choice(["global", "local"])
         pointer = Var(self.name(), HANDLE, PointerType(PrimType(F32), scope))
         buffer = self.buffer(pointer)
         self.buffers = [*self.buffers, buffer]
@@ -259,13 +262,14 @@ class Generator:
         body = self.stmt(depth)
         self.pointers.pop()
         self.buffers = self.buffers[:-1]
-        if self.chance(0.2):
-            import numpy as np
-
-            data = np.array([self.random.choice([0.5, 1.25, -3.0]) for _ in range(4)], "float32")
-            return AllocateConst(pointer, F32, (const(4),), data, body)
-        extents = (self.random.choice([const(16), self.int_expr(1)]),)
+        if is_constant:
+            values = [self.random.choice([0.5, 1.25, -3.0, np.inf]) for _ in range(4)]
+            return AllocateConst(pointer, F32, (const(4),), np.array(values, "float32"), body)
+        extents = (self.random.choice([const(16), const(2) * self.random.choice(self.sizes())]),)
         return Allocate(pointer, F32, extents, const(True), body, self.attrs())
+
+    def sizes(self) -> list[Expr]:
+        return [*self.ints, const(3)]
 
     def view(self, depth: int) -> Stmt:
         if not self.pointers:
@@ -300,11 +304,10 @@ class Generator:
             params.append(Var(self.name(), HANDLE))
             buffer = buffer_map[params[-1]] = self.parameter_buffer()
             self.buffers.append(buffer)
-        body = self.stmt(depth)
-        attrs = {
-            **self.attrs(),
-            **attributes({"global_symbol": "main"} if self.chance(0.7) else {}),
-        }
+        body = self.rooted(self.stmt(depth))
+        attrs = self.attrs()
+        if self.chance(0.7):
+            attrs["global_symbol"] = "main"
         returned = PrimType(I32) if self.chance(0.1) else None
         return PrimFunc(tuple(params), body, returned, buffer_map, attrs)
 
@@ -322,11 +325,9 @@ class Generator:
         shape: list[Expr] = [n, IntImm(n.dtype, 4)]
         if self.chance(0.3):
             shape.append(Add(n, IntImm(n.dtype, 1)))
-        strides = (
-            [Var("s", n.dtype), IntImm(n.dtype, 1)][: len(shape)] if self.chance(0.2) else None
-        )
-        if strides is not None and len(strides) != len(shape):
-            strides = None
+        strides = None
+        if len(shape) == 2 and self.chance(0.3):
+            strides = [Var("s", n.dtype), IntImm(n.dtype, 1)]
         return decl_buffer(shape, "float32", self.name(), strides=strides)
 
 
