@@ -8,10 +8,17 @@ from tilewright.arith import Analyzer
 from tilewright.error import DTypeError, ShapeError
 from tilewright.ir.arithmetic import as_expr, cast, const
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Broadcast, Expr, FloatImm, IntImm, Ramp
+from tilewright.ir.expr import Add, Broadcast, Expr, FloatImm, IntImm, Ramp
 from tilewright.ir.span import Span
 from tilewright.script.builder.stack import current_span
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range, region_of
+from tilewright.tir.buffer import (
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    Range,
+    extent_between,
+    region_of,
+)
 from tilewright.tir.stmt import BufferStore
 
 
@@ -51,7 +58,8 @@ def access(buffer: Buffer, items: tuple[Any, ...], span: Span | None = None) -> 
         raise wrong_rank(buffer, len(items))
     has_slice = any(isinstance(item, slice) for item in items)
     if has_slice and all(not isinstance(i, slice) or i.step is None for i in items):
-        return _simplified(region_of(buffer, tuple(map(_plain, items))))
+        plain = tuple(map(_plain, items))
+        return _simplified(region_of(buffer, plain), plain)
     if len(items) < buffer.ndim:
         return PartialAccess(buffer, items)
     return BufferLoad(buffer, load_indices(buffer, items), None, span)
@@ -71,16 +79,19 @@ def _plain(item: Any) -> Any:
     return slice(start, stop)
 
 
-def _simplified(region: BufferRegion) -> BufferRegion:
-    """`region` with extents as constants where they are."""
-    ranges = []
-    for item in region.region:
-        if not isinstance(item.extent, IntImm):
-            extent = Analyzer().simplify(item.extent)
-            if isinstance(extent, IntImm):
-                ranges.append(Range(item.min, extent))
-                continue
-        ranges.append(item)
+def _simplified(region: BufferRegion, items: tuple[Any, ...]) -> BufferRegion:
+    """`region`, which `items` select, with differences of bounds as constants where they are."""
+    ranges = list(region.region)
+    for position, item in enumerate(items):
+        selected = ranges[position]
+        stop = item.stop if isinstance(item, slice) else None
+        if stop is None or isinstance(selected.extent, IntImm) or selected.extent is stop:
+            continue
+        if isinstance(stop, Add) and (selected.extent is stop.a or selected.extent is stop.b):
+            continue  # begin:begin + extent says what the extent is
+        extent = Analyzer().simplify(selected.extent)
+        if isinstance(extent, IntImm):
+            ranges[position] = Range(selected.min, extent)
     return BufferRegion(region.buffer, tuple(ranges))
 
 
@@ -110,7 +121,9 @@ def _slice_index(item: slice, extent: Expr) -> Expr:
     step = as_index(1 if item.step is None else item.step)
     if not isinstance(step, IntImm) or step.value <= 0:
         raise ShapeError(f"the step of a slice is a positive constant, got {step!r}")
-    count = Analyzer().simplify((stop - start + (step - 1)) // step)
+    count = (extent_between(start, stop) + (step - 1)) // step
+    if not isinstance(count, IntImm):
+        count = Analyzer().simplify(count)
     if not isinstance(count, IntImm):
         raise ShapeError(f"a slice that is a value needs a constant length, got {count!r}")
     return _vector(start, cast(start.dtype, step), count.value)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.error import DTypeError
+from tilewright.ir import arithmetic
 from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.function import GlobalVar
@@ -46,6 +47,14 @@ _COMPARE: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = 
     ast.IsNot: ("is not", operator.is_not),
     ast.In: ("in", lambda a, b: a in b),
     ast.NotIn: ("not in", lambda a, b: a not in b),
+}
+_SYMBOLIC_COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "==": arithmetic.equal,
+    "!=": arithmetic.not_equal,
+    "<": arithmetic.less,
+    "<=": arithmetic.less_equal,
+    ">": arithmetic.greater,
+    ">=": arithmetic.greater_equal,
 }
 
 
@@ -170,6 +179,9 @@ def _compare_two(kind: ast.cmpop, left: Any, right: Any) -> Any:
             if symbol in ("==", "!="):
                 return symbol == "!="
             raise DTypeError(f"`{symbol}` compares numbers, got {other!r}")
+    if isinstance(b, Expr) and isinstance(a, (int, float)):
+        # Python would ask the expression first, which turns `0 < i` into `i > 0`.
+        return _SYMBOLIC_COMPARE[symbol](a, b)
     return function(a, b)
 
 
