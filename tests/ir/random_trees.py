@@ -206,7 +206,8 @@ class Generator:
     def loop(self, depth: int) -> Stmt:
         var = Var(self.name(), I32)
         low = self.random.choice([const(0), const(0), const(3), self.int_expr(1)])
-        extent = self.random.choice([const(8), const(1), self.int_expr(1)])
+        sizes = [const(8), const(1), self.int_expr(1), Sub(self.int_expr(1), low)]
+        extent = self.random.choice(sizes)
         kinds = [ForKind.SERIAL] * 3 + [ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.UNROLLED]
         kind = self.random.choice(kinds)
         self.ints.append(var)

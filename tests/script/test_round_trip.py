@@ -44,6 +44,8 @@ def test_random_modules(seed):
 SCRIPTS = {
     "comparisons keep their sides": """
         for i in range(8):
+            for j in range(i, 8):
+                T.evaluate(j)
             if 0 <= i and 4 > i and i != 2:
                 T.evaluate(i)
     """,

@@ -7,6 +7,7 @@ from tilewright.script.printer.buffers import (
     buffer_arguments,
     declare_symbolic,
     match_arguments,
+    stop_of,
 )
 from tilewright.script.printer.core import STATEMENTS, Printer, prints, quoted
 from tilewright.script.printer.loops import is_loop_range
@@ -141,4 +142,4 @@ def _axis_domain(p: Printer, iter_var: IterVar) -> str:
     assert dom is not None
     if is_const_int(dom.min, 0) and dom.min.dtype is dom.extent.dtype:
         return p.expr(dom.extent)
-    return f"({p.expr(dom.min)}, {p.expr(dom.min + dom.extent)})"
+    return f"({p.expr(dom.min)}, {p.expr(stop_of(dom.min, dom.extent))})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir.dtype import HANDLE
-from tilewright.ir.expr import IntImm, Ramp, is_const_int
+from tilewright.ir.expr import IntImm, Ramp, Sub, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
@@ -15,6 +15,7 @@ from tilewright.tir.buffer import (
     BufferRegion,
     MatchBufferRegion,
     Range,
+    extent_between,
 )
 
 
@@ -68,8 +69,15 @@ def _index(p: Printer, index: Any) -> str:
 
 @prints(EXPRESSIONS, Range)
 def _range(p: Printer, node: Range) -> Rendered:
-    stop = node.min + node.extent
-    return f"{p.tir}Range({p.expr(node.min)}, {p.expr(stop)})", ATOM
+    return f"{p.tir}Range({p.expr(node.min)}, {p.expr(stop_of(node.min, node.extent))})", ATOM
+
+
+def stop_of(low: Any, extent: Any) -> Any:
+    """The end of a range, such that `extent_between(low, end)` is `extent` as it is."""
+    is_difference = isinstance(extent, Sub) and same(extent.b, low)
+    if is_difference and same(extent_between(low, extent.a), extent):
+        return extent.a
+    return low + extent
 
 
 @prints(EXPRESSIONS, BufferRegion)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir.expr import IntImm, Var, is_const_int
-from tilewright.script.printer.buffers import same
+from tilewright.script.printer.buffers import same, stop_of
 from tilewright.script.printer.core import STATEMENTS, Printer, prints, quoted
 from tilewright.script.printer.statements import print_scope
 from tilewright.tir.stmt import For, ForKind
@@ -77,7 +77,7 @@ def _domain(p: Printer, node: For) -> str:
     if is_const_int(low, 0) and low.dtype is extent.dtype:
         bounds = p.expr(extent)
     else:
-        bounds = f"{p.expr(low)}, {p.expr(low + extent)}"
+        bounds = f"{p.expr(low)}, {p.expr(stop_of(low, extent))}"
     if node.kind == ForKind.SERIAL and not node.annotations:
         return f"range({bounds})"
     parts = [bounds]
