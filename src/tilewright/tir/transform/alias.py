@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tilewright.ir.expr import Var
-from tilewright.ir.rewrite import walk
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AllocateConst, LetStmt
+from tilewright.tir.transform.statements import statements
 
 
 class Aliases:
@@ -23,7 +23,7 @@ class Aliases:
             self._distinct |= {param for param in func.params if param.dtype.is_handle}
         self._allocated: set[Var] = set()
         self._computed: set[Var] = set()
-        for node in walk(func.body):
+        for node in statements(func.body):
             if isinstance(node, (Allocate, AllocateConst)):
                 self._allocated.add(node.buffer_var)
             elif isinstance(node, LetStmt) and node.var.dtype.is_handle:

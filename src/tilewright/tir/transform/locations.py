@@ -39,7 +39,9 @@ class Touch:
     location: Location | None
     """None where the elements are not neighbours in memory."""
     variables: frozenset[Var]
-    """What the index and the predicate depend on; memory that they load counts too."""
+    """What the index and the predicate depend on."""
+    loads: bool
+    """Whether the index or the predicate reads memory or calls something."""
 
     @property
     def is_store(self) -> bool:
@@ -73,11 +75,12 @@ def touch(node: BufferLoad | BufferStore) -> Touch:
         base, lanes = index.base, index.lanes
     location = None
     plain = node.buffer.dtype.lanes == 1 and base.dtype.lanes == 1
-    if plain and not any(isinstance(part, BufferLoad) for part in _parts(node)):
+    loads = any(isinstance(part, (BufferLoad, Call)) for part in _parts(node))
+    if plain and not loads:
         form = affine(base)
         terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
         location = Location(node.buffer.data, terms, form.constant, lanes, predicate)
-    return Touch(node, location, frozenset(variables))
+    return Touch(node, location, frozenset(variables), loads)
 
 
 def _parts(node: BufferLoad | BufferStore) -> Iterator[Node]:
@@ -110,24 +113,31 @@ def summarize(body: Stmt, touches: Touches) -> LoopSummary:
 
     def visit(node: Node, always: bool) -> None:
         nonlocal opaque
+        kind = node.__class__
         inner = always
-        if isinstance(node, For):
-            summary.bound.add(node.loop_var)
-            inner = always and is_const_int(node.extent) and node.extent.value > 0  # type: ignore[attr-defined]
-        elif isinstance(node, LetStmt):
-            summary.bound.add(node.var)
-        elif isinstance(node, Allocate):
-            summary.allocated.add(node.buffer_var)
-        elif isinstance(node, IfThenElse):
-            visit(node.condition, always)
+        if kind is BufferLoad or kind is BufferStore:
+            found = touches(node)  # type: ignore[arg-type]
+            summary.touches.append((found, always))
+            if not found.loads:  # the index and the predicate have nothing to tell
+                if kind is BufferStore:
+                    visit(node.value, always)  # type: ignore[attr-defined]
+                return
+        elif kind is For:
+            summary.bound.add(node.loop_var)  # type: ignore[attr-defined]
+            extent = node.extent  # type: ignore[attr-defined]
+            inner = always and is_const_int(extent) and extent.value > 0
+        elif kind is LetStmt:
+            summary.bound.add(node.var)  # type: ignore[attr-defined]
+        elif kind is Allocate:
+            summary.allocated.add(node.buffer_var)  # type: ignore[attr-defined]
+        elif kind is IfThenElse:
+            visit(node.condition, always)  # type: ignore[attr-defined]
             inner = False
-        elif isinstance(node, While):
+        elif kind is While:
             inner = False
-        elif isinstance(node, (BufferLoad, BufferStore)):
-            summary.touches.append((touches(node), always))
-        elif isinstance(node, Call):
-            opaque = opaque or _is_opaque(node)
-            inner = always and not _is_choice(node)
+        elif kind is Call:
+            opaque = opaque or _is_opaque(node)  # type: ignore[arg-type]
+            inner = always and not _is_choice(node)  # type: ignore[arg-type]
         for child in node.children():
             visit(child, inner)
 

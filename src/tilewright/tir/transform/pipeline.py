@@ -13,6 +13,7 @@ from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.lower_math import lower_math
 from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
@@ -61,7 +62,7 @@ def lower(func_or_module: FuncOrModule, record: list[PassRecord] | None = None) 
     return _for_each(func_or_module, lambda func: run_passes(func, LOWERING, record))
 
 
-class Registers(Protocol):
+class Machine(Protocol):
     """What the passes want to know about a target; a `Target` has it."""
 
     @property
@@ -74,15 +75,27 @@ class Registers(Protocol):
         """How many there are."""
         ...
 
+    @property
+    def has_fma(self) -> bool:
+        """Whether a fused multiply-add is an instruction."""
+        ...
 
-class DefaultRegisters(NamedTuple):
-    """A machine with AVX-512."""
+    @property
+    def scales_natively(self) -> bool:
+        """Whether a vector of floats is multiplied by powers of two in one instruction."""
+        ...
+
+
+class GenericMachine(NamedTuple):
+    """A machine that is described by numbers; by default one with AVX-512."""
 
     vector_bits: int = 512
     vector_registers: int = 32
+    has_fma: bool = True
+    scales_natively: bool = True
 
 
-def legalization(target: Registers) -> tuple[Pass, ...]:
+def legalization(target: Machine) -> tuple[Pass, ...]:
     """From the lowered form to what a backend accepts: vectors and registers for `target`."""
     bits, registers = target.vector_bits, target.vector_registers
 
@@ -95,15 +108,20 @@ def legalization(target: Registers) -> tuple[Pass, ...]:
     def promoted(func: PrimFunc) -> PrimFunc:
         return promote_registers(func, vector_bits=bits, vector_registers=registers)
 
-    return (
+    def math_lowered(func: PrimFunc) -> PrimFunc:
+        return lower_math(func, scale_natively=target.scales_natively)
+
+    passes = (
         inline_lets,  # indices are whole sums again, which the rest takes apart
         split_full_tiles,  # before vectorize, so that full tiles need no masks
         named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
         named("promote_registers", promoted),  # tiles are straight vector code now
-        contract_fma,  # after vectorize_inner_loops, which looks for sums
+        named("lower_math", math_lowered),  # after the vectors, which count calls
     )
+    # After vectorize_inner_loops, which looks for sums.
+    return (*passes, contract_fma) if target.has_fma else passes
 
 
 def named(name: str, function_pass: Pass) -> Pass:
@@ -114,18 +132,18 @@ def named(name: str, function_pass: Pass) -> Pass:
 
 def legalize_for(
     func_or_module: FuncOrModule,
-    target: Registers | None = None,
+    target: Machine | None = None,
     record: list[PassRecord] | None = None,
 ) -> FuncOrModule:
     """The codegen form, from the lowered form.
 
     Args:
         func_or_module: a lowered function, or a module of them.
-        target: what it is for; its `vector_bits` and `vector_registers` count. By default a
-            machine with 32 registers of 512 bits.
+        target: what it is for, a `Target` or another description of a machine; by default a
+            machine with AVX-512.
         record: if given, the time and result of each pass are appended.
     """
-    passes = legalization(target or DefaultRegisters())
+    passes = legalization(target or GenericMachine())
     return _for_each(func_or_module, lambda func: run_passes(func, passes, record))
 
 

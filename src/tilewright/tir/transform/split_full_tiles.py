@@ -52,7 +52,7 @@ from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.affine import Affine, Term, affine, difference, split, to_expr
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.ranges import Ranges, conjuncts, without_likely
-from tilewright.tir.transform.unroll import statement_count
+from tilewright.tir.transform.statements import statement_count, statements
 
 MAX_STATEMENTS = 64
 """Nests with more statements than this are not doubled."""
@@ -60,7 +60,7 @@ MAX_STATEMENTS = 64
 
 def split_full_tiles(func: PrimFunc) -> PrimFunc:
     """`func` with nests of guarded loops doubled: once without guards, for where they all hold."""
-    if not any(isinstance(node, IfThenElse) for node in walk(func.body)):
+    if not any(isinstance(stmt, IfThenElse) for stmt in statements(func.body)):
         return func
     body = _Splitting()(func.body)
     return func if body is func.body else func.with_body(body)
@@ -100,7 +100,7 @@ class _Splitting(Rewriter):
             return []
         found: dict[int, Guard] = {}
         inner, lets = _bindings(nest)
-        for node in walk(nest):
+        for node in statements(nest):
             if isinstance(node, IfThenElse) and node.else_case is None:
                 for part in conjuncts(node.condition):
                     guard = None if _is_local(part, lets) else always_holds(part, inner)
@@ -133,7 +133,7 @@ class _Splitting(Rewriter):
             return None
         inner, lets = _bindings(loop.body)
         count, guards = loop.extent.value, []
-        for node in walk(loop.body):
+        for node in statements(loop.body):
             if isinstance(node, IfThenElse) and node.else_case is None:
                 for part in conjuncts(node.condition):
                     guard = None if _is_local(part, lets) else always_holds(part, inner)
@@ -146,7 +146,7 @@ class _Splitting(Rewriter):
 
 def _bindings(stmt: Stmt) -> tuple[dict[Var, For], set[Var]]:
     """The loops in `stmt` by their variables, and the variables of its lets."""
-    nodes = list(walk(stmt))
+    nodes = list(statements(stmt))
     loops = {node.loop_var: node for node in nodes if isinstance(node, For)}
     return loops, {node.var for node in nodes if isinstance(node, LetStmt)}
 
@@ -269,7 +269,7 @@ def _stores_along(loop: For) -> bool:
     """Whether iterations of `loop` store to different places."""
     return any(
         var is loop.loop_var
-        for node in walk(loop.body)
+        for node in statements(loop.body)
         if isinstance(node, BufferStore)
         for var in variables_of(node.indices[0])
     )

@@ -13,12 +13,10 @@ from collections.abc import Mapping
 from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import as_expr
 from tilewright.ir.expr import IntImm
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     AttrStmt,
-    BufferStore,
-    Evaluate,
     For,
     ForKind,
     SeqStmt,
@@ -27,6 +25,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.iteration import Iteration
+from tilewright.tir.transform.statements import statement_count, statements
 
 MAX_STATEMENTS = 65536
 """More code than this from one loop is refused: it would take minutes to compile."""
@@ -102,15 +101,10 @@ class _Unroll(Rewriter):
     def _steps(loop: For) -> int:
         """Statements after unrolling `loop`, or 0 where a loop in it cannot be unrolled."""
         if not isinstance(loop.extent, IntImm) or any(
-            isinstance(node, (For, While)) for node in walk(loop.body)
+            isinstance(stmt, (For, While)) for stmt in statements(loop.body)
         ):
             return 0
         return loop.extent.value * statement_count(loop.body)
-
-
-def statement_count(stmt: Stmt) -> int:
-    """How many statements that do something `stmt` has."""
-    return sum(isinstance(node, (BufferStore, Evaluate)) for node in walk(stmt))
 
 
 def unrolled(loop: For) -> Stmt:

@@ -53,6 +53,7 @@ from tilewright.tir.transform.affine import affine, split
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.dependences import LoopBody, carried_dependence, loop_body
 from tilewright.tir.transform.lanes import NotVectorizable
+from tilewright.tir.transform.statements import statements
 from tilewright.tir.transform.vectorize import (
     LaneStatements,
     Piece,
@@ -108,8 +109,11 @@ class _InnerLoops(Rewriter):
         loop = stmt.map_children(self)
         if loop.kind is not ForKind.SERIAL:
             return loop
-        if any(isinstance(node, (For, While, Allocate)) for node in walk(loop.body)):
-            return loop
+        for inner in statements(loop.body):
+            if isinstance(inner, (For, While, Allocate)):
+                return loop
+            if isinstance(inner, BufferStore) and inner.value.dtype.lanes > 1:
+                return loop
         try:
             return self._vectorized(loop)
         except NotVectorizable:

@@ -1,0 +1,22 @@
+"""Visiting statements without the expressions in them, which are most of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.tir.stmt import BufferStore, Evaluate, Stmt
+
+
+def statements(root: Stmt) -> Iterator[Stmt]:
+    """All statements below `root` and `root` itself, parents first."""
+    stack = [root]
+    while stack:
+        stmt = stack.pop()
+        yield stmt
+        if stmt.__class__ is not BufferStore and stmt.__class__ is not Evaluate:
+            stack.extend([child for child in reversed(stmt.children()) if isinstance(child, Stmt)])
+
+
+def statement_count(root: Stmt) -> int:
+    """How many statements that do something `root` has."""
+    return sum(stmt.__class__ in (BufferStore, Evaluate) for stmt in statements(root))
