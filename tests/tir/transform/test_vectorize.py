@@ -10,7 +10,7 @@ from tests.tir.transform.programs import (
     of_kind,
 )
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.arithmetic import const, logical_and
 from tilewright.ir.op import Op
 from tilewright.tir import (
     Allocate,
@@ -70,13 +70,16 @@ def test_lanes_are_cut_into_registers_and_powers_of_two(arrays):
 def test_a_branch_on_the_lane_becomes_a_mask_and_the_rest_of_it_stays(arrays):
     A, B = arrays
     i, n = int_var("i"), int_var("n")
-    inner = IfThenElse((i < n) & (n > 3), BufferStore(B, A[i], (i,)))
-    both = vectorized(16, inner.replace(condition=(i < n)), arrays, i)
+    inner = IfThenElse(logical_and(i < n, n > 3), BufferStore(B, A[i], (i,)))
+    both = vectorized(16, inner, arrays, i)
     (store,) = of_kind(both, BufferStore)
     assert store.predicate.dtype == "boolx16"
     (load,) = of_kind(store, BufferLoad)
     assert load.predicate.dtype == "boolx16"
-    assert not of_kind(both, IfThenElse)
+    # The first lane is on if any is: whether there is something to do at all.
+    fixed, some = of_kind(both, IfThenElse)
+    assert fixed.condition.a is n
+    assert some.condition.b is n
 
 
 def test_both_sides_of_a_branch_are_masked(arrays):
@@ -91,10 +94,7 @@ def test_both_sides_of_a_branch_are_masked(arrays):
 def test_if_then_else_masks_its_loads(arrays):
     A, B = arrays
     i = int_var("i")
-    op = Op.get("tir.if_then_else") if "tir.if_then_else" in Op.list_op_names() else None
-    if op is None:
-        pytest.skip("tir.if_then_else is not registered")
-    value = Call(B.dtype, op, (i < 5, A[i], const(0.0)))
+    value = Call(B.dtype, Op.get("tir.if_then_else"), (i < 5, A[i], const(0.0)))
     body = vectorized(8, BufferStore(B, value, (i,)), arrays, i)
     assert len(of_kind(body, Select)) == 1
     (load,) = of_kind(body, BufferLoad)
@@ -184,3 +184,27 @@ def test_no_change_keeps_the_function():
     func = lower(matmul(3, 4, 5))
     assert vectorize(func) is func
     assert isinstance(func, PrimFunc)
+
+
+def test_what_all_lanes_share_is_loaded_once_where_a_lane_is_on(arrays):
+    A, B = arrays
+    i, n, j = int_var("i"), int_var("n"), int_var("j")
+    body = IfThenElse(i < n, BufferStore(B, A[j], (i,)))
+    (load,) = of_kind(vectorized(16, body, arrays, i), BufferLoad)
+    assert load.predicate is None
+    assert load.indices[0] is j
+    # Here no scalar tells whether a lane is on.
+    body = IfThenElse(B[i] > 0.0, BufferStore(B, A[j], (i,)))
+    loads = of_kind(vectorized(16, body, arrays, i), BufferLoad)
+    (load,) = [load for load in loads if load.buffer.name == "A"]
+    assert load.predicate is not None
+
+
+def test_the_last_odd_iteration_keeps_the_order_of_its_conditions(arrays):
+    A, B = arrays
+    i, n = int_var("i"), int_var("n")
+    inner = IfThenElse(A[i] > 0.0, BufferStore(B, A[i], (i,)))
+    body = vectorized(17, IfThenElse(i < n, inner), arrays, i)
+    last = body.seq[-1]
+    assert isinstance(last, IfThenElse)
+    assert last.condition.b is n

@@ -60,6 +60,8 @@ class LaneRewriter(Rewriter):
         lets: what variables that were bound inside the loop are as vectors.
         private: for memory that each lane has of its own, true; its elements are interleaved.
         mask: the lanes that are on, or None for all.
+        some: whether at least one lane is known to be on, so that what is the same for all lanes
+            may be loaded as it is.
     """
 
     def __init__(
@@ -70,22 +72,30 @@ class LaneRewriter(Rewriter):
         lets: Mapping[Var, Expr] | None = None,
         private: frozenset[Var] = frozenset(),
         mask: Expr | None = None,
+        some: bool = False,
     ) -> None:
         self._var, self._base, self._lanes = var, base, lanes
         self._lets = dict(lets or {})
         self._private = private
         self.mask = mask
+        self._some = some
 
     def vector(self, expr: Expr) -> Expr:
         """`expr` as a vector, also where it does not depend on the lane."""
         return broadcast(self(expr), self._lanes)
 
-    def under(self, condition: Expr) -> LaneRewriter:
-        """The same lanes, but on only where the vector (or scalar) `condition` holds too."""
+    def under(self, condition: Expr, *, some: bool = False) -> LaneRewriter:
+        """The same lanes, but on only where the vector (or scalar) `condition` holds too.
+
+        With `some`, the caller makes sure that it holds for at least one.
+        """
         mask = broadcast(condition, self._lanes)
         if self.mask is not None:
             mask = arithmetic.logical_and(self.mask, mask)
-        return LaneRewriter(self._var, self._base, self._lanes, self._lets, self._private, mask)
+        some = some and self.mask is None
+        return LaneRewriter(
+            self._var, self._base, self._lanes, self._lets, self._private, mask, some
+        )
 
     # --- leaves -----------------------------------------------------------------------------
 
@@ -147,10 +157,8 @@ class LaneRewriter(Rewriter):
         if load.predicate is not None and predicate is not load.predicate:
             raise NotVectorizable("a masked load depends on the loop variable")
         if index.dtype.lanes == 1:
-            if index is load.indices[0] and self.mask is None:
-                return load
-            if self.mask is None:
-                return load.replace(indices=(index,))
+            if self.mask is None or self._some:
+                return load if index is load.indices[0] else load.replace(indices=(index,))
             # With all lanes off the scalar program would not read this element at all.
             index = Broadcast(index, self._lanes)
         if load.buffer.dtype.lanes > 1:

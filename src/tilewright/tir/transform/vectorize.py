@@ -16,8 +16,9 @@ from typing import NamedTuple
 from tilewright.ir import arithmetic
 from tilewright.ir.arithmetic import as_expr, const
 from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, IntImm, Var
 from tilewright.ir.node import Node
+from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
@@ -35,6 +36,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.affine import difference, split
 from tilewright.tir.transform.allocations import element_count
 from tilewright.tir.transform.dependences import carried_dependence, loop_body
 from tilewright.tir.transform.iteration import Iteration
@@ -42,6 +44,8 @@ from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadc
 from tilewright.tir.transform.ranges import conjuncts, without_likely
 
 DEFAULT_VECTOR_BITS = 512
+
+_IF = Op.get("tir.if_then_else")
 
 
 def vectorize(func: PrimFunc, *, vector_bits: int = DEFAULT_VECTOR_BITS) -> PrimFunc:
@@ -76,6 +80,13 @@ class _Vectorize(Rewriter):
             return as_lanes(loop, lanes, native_lanes(loop.body, self._vector_bits))
         except NotVectorizable:
             return serial
+
+
+def branch(condition: Expr, body: Stmt) -> Stmt | None:
+    """`body` where `condition` holds; None if it never does."""
+    if isinstance(condition, IntImm):
+        return body if condition.value else None
+    return IfThenElse(condition, body)
 
 
 def flattened(stmt: SeqStmt) -> Stmt:
@@ -149,23 +160,44 @@ class LaneStatements:
     def _depends(self, node: Node) -> bool:
         return any(var in self._varying for var in variables_of(node))
 
-    def _lanes(self, number: int) -> LaneRewriter:
+    def _lanes(self, number: int, *, some: bool = False) -> LaneRewriter:
+        """The lanes of a piece; with `some`, what is made of them runs only if one is on."""
         piece = self._pieces[number]
         lanes = LaneRewriter(self._var, piece.base, piece.lanes, self._lets[number], self._private)
         for condition in self._conditions:
-            lanes = lanes.under(lanes(condition))
+            lanes = lanes.under(lanes(condition), some=some)
         return lanes
+
+    def _some_lane(self, piece: Piece) -> Expr | None:
+        """The scalar condition that any lane of `piece` is on, where that is one comparison."""
+        if len(self._conditions) != 1:
+            return None
+        condition = without_likely(self._conditions[0])
+        if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_int:
+            return None
+        if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
+            return None
+        if not self._varying.isdisjoint({*variables_of(condition)} - {self._var}):
+            return None
+        parts = split(difference(condition.a, condition.b), self._var)
+        if parts is None or not parts[0].is_constant():
+            return None
+        grows = (parts[0].constant > 0) is isinstance(condition, (GT, GE))
+        lane = piece.base + (piece.lanes - 1) if grows else piece.base
+        return Iteration({self._var: lane})(condition)
 
     def _seqstmt(self, stmt: SeqStmt) -> Stmt:
         return seq(*map(self.statement, stmt.seq))
 
     def _bufferstore(self, store: BufferStore) -> Stmt:
-        stores = []
+        stores: list[Stmt | None] = []
         for number, piece in enumerate(self._pieces):
             if piece.lanes == 1:
                 stores.append(self._scalar_store(store, number))
             else:
-                stores.append(self._store(store, self._lanes(number)))
+                some = self._some_lane(piece)
+                result = self._store(store, self._lanes(number, some=some is not None))
+                stores.append(result if some is None else branch(some, result))
         return seq(*stores)
 
     def _scalar(self, number: int) -> Iteration:
@@ -174,8 +206,17 @@ class LaneStatements:
     def _scalar_store(self, store: BufferStore, number: int) -> Stmt:
         iteration = self._scalar(number)
         result = iteration(store)
-        for condition in self._conditions:
+        for condition in reversed(self._conditions):
             result = IfThenElse(iteration(condition), result)
+        return result
+
+    def _scalar_value(self, value: Expr, number: int) -> Expr:
+        """The value in a piece of one iteration; it is not computed where conditions fail."""
+        iteration = self._scalar(number)
+        result = iteration(value)
+        for condition in reversed(self._conditions):
+            other = const(0, value.dtype)
+            result = Call(value.dtype, _IF, (iteration(condition), result, other))
         return result
 
     def _store(self, store: BufferStore, lanes: LaneRewriter) -> Stmt:
@@ -222,7 +263,7 @@ class LaneStatements:
         values = []
         for number, piece in enumerate(self._pieces):
             if piece.lanes == 1:
-                value = self._scalar(number)(stmt.value)
+                value = self._scalar_value(stmt.value, number)
             else:
                 value = self._lanes(number).vector(stmt.value)
             var = Var(stmt.var.name, value.dtype)
