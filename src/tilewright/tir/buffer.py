@@ -217,13 +217,14 @@ def decl_buffer(
 
 
 def _sizes(values: Any, name: str, what: str) -> tuple[Expr, ...]:
+    owner = f"buffer {name}".rstrip()
     items = values if isinstance(values, (tuple, list)) else (values,)
     sizes = tuple(as_expr(item) for item in items)
     for size in sizes:
         if not size.dtype.is_integral or size.dtype.is_bool:
-            raise DTypeError(f"buffer {name}: {what} {size!r} has dtype {size.dtype!s}")
+            raise DTypeError(f"{owner}: {what} {size!r} has dtype {size.dtype!s}")
         if isinstance(size, IntImm) and size.value < 0 and what == "extent":
-            raise ShapeError(f"buffer {name}: {what} {size.value} is negative")
+            raise ShapeError(f"{owner}: {what} {size.value} is negative")
     return sizes
 
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tilewright.error import DTypeError, ShapeError
+from tilewright.error import DTypeError
 from tilewright.ir.arithmetic import as_expr
 from tilewright.ir.expr import Expr, StringImm, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.script.builder import ForFrame, Frame, set_name
-from tilewright.script.constructs.access import PartialAccess, index_items
+from tilewright.script.constructs.access import PartialAccess, index_items, load_indices
 from tilewright.script.constructs.dtypes import type_of_annotation
 from tilewright.script.constructs.function import MetaVar
 from tilewright.script.constructs.statements import LetStmt, buffer_store
 from tilewright.script.parser.core import BodyParser, parses
+from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.operators import binary
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
 
 
-def bind(parser: BodyParser, target: ast.expr, value: Any) -> None:
-    """Assign `value` to a name, several names, or an element of a buffer."""
+def bind(parser: BodyParser, target: ast.expr, value: Any, place: ast.expr | None = None) -> None:
+    """Assign `value`, which stands at `place`, to a name, several names, or an element."""
     if isinstance(target, ast.Name):
         named = parser.guarded(target, name_value, parser, target, value)
         parser.scope.define(target.id, named)
@@ -29,7 +30,7 @@ def bind(parser: BodyParser, target: ast.expr, value: Any) -> None:
         for item, part in zip(target.elts, _unpack(parser, target, value), strict=True):
             bind(parser, item.value if isinstance(item, ast.Starred) else item, part)
     elif isinstance(target, ast.Subscript):
-        store(parser, target, value)
+        store(parser, target, value, place or target)
     else:
         raise parser.error(target, "expected a name or an element of a buffer")
 
@@ -96,7 +97,7 @@ def name_value(parser: BodyParser, target: ast.Name, value: Any) -> Any:
     return value
 
 
-def store(parser: BodyParser, target: ast.Subscript, value: Any) -> None:
+def store(parser: BodyParser, target: ast.Subscript, value: Any, place: ast.expr) -> None:
     """``buffer[indices] = value``."""
     base = parser.evaluate(target.value)
     items = index_items(parser.evaluate(target.slice))
@@ -104,22 +105,21 @@ def store(parser: BodyParser, target: ast.Subscript, value: Any) -> None:
         base, items = base.buffer, base.items + items
     if not isinstance(base, Buffer):
         written = parser.source.text_of(target.value)
-        kind = type(base).__name__
-        raise parser.error(target, f"`{written}` is a {kind}; only buffers can be stored to")
-    if isinstance(value, Frame) or value is None:
-        what = value.describe() if isinstance(value, Frame) else "None"
-        raise parser.error(target, f"cannot store {what}: expected a value of {base.dtype!s}")
-    try:
-        buffer_store(base, value, items)
-    except ShapeError as error:
-        raise parser.error(target, str(error)) from error
+        raise parser.error(
+            target, f"`{written}` is {kind_of(base)}; only buffers can be stored to"
+        )
+    indices = parser.guarded(target, load_indices, base, items)
+    if isinstance(value, (Frame, Buffer, str)) or value is None:
+        what = value.describe() if isinstance(value, Frame) else kind_of(value)
+        raise parser.error(place, f"cannot store {what}: expected a value of {base.dtype!s}")
+    parser.guarded(place, buffer_store, base, value, indices)
 
 
 @parses(ast.Assign)
 def _assign(parser: BodyParser, node: ast.Assign) -> None:
     value = parser.evaluate(node.value)
     for target in node.targets:
-        bind(parser, target, value)
+        bind(parser, target, value, node.value)
 
 
 @parses(ast.AugAssign)
@@ -128,7 +128,7 @@ def _augmented(parser: BodyParser, node: ast.AugAssign) -> None:
         raise parser.error(node.target, "expected a name or an element of a buffer")
     old = parser.evaluate(node.target)
     amount = parser.evaluate(node.value)
-    bind(parser, node.target, binary(type(node.op), old, amount))
+    bind(parser, node.target, binary(type(node.op), old, amount), node.value)
 
 
 @parses(ast.AnnAssign)

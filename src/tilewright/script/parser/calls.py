@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Any
 
-from tilewright.error import ArgumentError, ScriptError
+from tilewright.error import ArgumentError, ScriptError, TVMError
 from tilewright.ir.dtype import VOID, DType
 from tilewright.ir.expr import Call, Expr, SymbolicTruthError
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.script.constructs.access import PartialAccess, access, index_items
 from tilewright.script.constructs.nodes import call_argument
-from tilewright.script.parser.diagnostics import describe, suggestion
+from tilewright.script.parser.diagnostics import describe, kind_of, suggestion
 from tilewright.script.parser.evaluator import Evaluator, evaluates
 from tilewright.tir.buffer import Buffer, BufferRegion
 
@@ -49,9 +50,8 @@ def _attribute(evaluator: Evaluator, node: ast.Attribute) -> Any:
         return getattr(value, name)
     except AttributeError as error:
         if isinstance(value, (Expr, Buffer, BufferRegion)) or not str(error):
-            kind = type(value).__name__
             raise ArgumentError(
-                f"a {kind} has no attribute `{name}`{suggestion(name, _public(value))}"
+                f"{kind_of(value)} has no attribute `{name}`{suggestion(name, _public(value))}"
             ) from None
         raise
 
@@ -103,7 +103,7 @@ def _call(evaluator: Evaluator, node: ast.Call) -> Any:
         )
     if not callable(function):
         written = evaluator.source.text_of(node.func)
-        raise ArgumentError(f"`{written}` is a {type(function).__name__}, which cannot be called")
+        raise ArgumentError(f"`{written}` is {kind_of(function)}, which cannot be called")
     try:
         return function(*arguments, **keywords)
     except ScriptError:
@@ -112,10 +112,21 @@ def _call(evaluator: Evaluator, node: ast.Call) -> Any:
         text = describe(error)
         if isinstance(error, SymbolicTruthError) and _is_builtin(function):
             text = f"Python's `{function.__name__}` needs known values: write {_INSTEAD[function]}"
-        name = getattr(function, "__name__", "")
-        if name and f"{name}()" in text:
-            text = text.replace(f"{name}()", evaluator.source.text_of(node.func), 1)
+        elif not isinstance(error, TVMError):
+            text = _wrong_arguments(function, arguments, keywords) or text
+            text = f"{evaluator.source.text_of(node.func)}: {text}"
         raise evaluator.source.error(node, text) from error
+
+
+def _wrong_arguments(function: Any, arguments: list[Any], keywords: dict[str, Any]) -> str:
+    """What is wrong with the number or names of arguments, if anything."""
+    try:
+        inspect.signature(function).bind(*arguments, **keywords)
+    except TypeError as error:
+        return str(error)
+    except ValueError:  # a builtin without a signature
+        return ""
+    return ""
 
 
 def _is_builtin(function: Any) -> bool:

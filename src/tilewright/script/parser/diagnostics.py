@@ -58,7 +58,18 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
-def suggestion(name: str, candidates: Iterable[str]) -> str:
-    """``; did you mean ...?``, or nothing."""
-    close = difflib.get_close_matches(name, sorted(set(candidates)), n=1)
-    return f"; did you mean `{close[0]}`?" if close else ""
+def suggestion(name: str, *candidates: Iterable[str]) -> str:
+    """``; did you mean ...?``, or nothing; the first group with a similar name wins."""
+    # One letter of two makes a ratio of 0.5, and names of iterators are that short.
+    cutoff = 0.5 if len(name) == 2 else 0.6
+    for group in candidates:
+        close = difflib.get_close_matches(name, sorted(set(group)), n=1, cutoff=cutoff)
+        if close:
+            return f"; did you mean `{close[0]}`?"
+    return ""
+
+
+def kind_of(value: object) -> str:
+    """The type of a Python value with its article."""
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"

@@ -82,7 +82,7 @@ def _name(evaluator: Evaluator, node: ast.Name) -> Any:
     if line:
         message = f"`{node.id}` is defined only in a block that ended at line {line}"
     else:
-        message = f"undefined name `{node.id}`{suggestion(node.id, scope.names())}"
+        message = f"undefined name `{node.id}`{suggestion(node.id, *scope.names())}"
     raise evaluator.source.error(node, message)
 
 

@@ -85,12 +85,11 @@ class Scope:
         """The last line of the block in which `name` was defined, if it has ended."""
         return self._left.get(name)
 
-    def names(self) -> list[str]:
-        """All names, for suggestions."""
-        found: set[str] = set()
-        for names in (*self._blocks, *self._outer):
-            found.update(n for n in names if isinstance(n, str) and not n.startswith("_"))
-        return list(found | set(BUILTINS))
+    def names(self) -> tuple[set[str], set[str]]:
+        """The names of the script, and those around it, for suggestions."""
+        own = {n for names in self._blocks for n in names}
+        outer = {n for names in self._outer for n in names if not n.startswith("_")}
+        return own, outer | set(BUILTINS)
 
     def outer(self) -> tuple[Mapping[str, Any], ...]:
         """The Python code around the script, innermost first."""

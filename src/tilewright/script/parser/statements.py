@@ -22,6 +22,7 @@ from tilewright.script.constructs.loops import serial
 from tilewright.script.constructs.statements import Assert, as_condition, evaluate
 from tilewright.script.parser.assignment import bind
 from tilewright.script.parser.core import BodyParser, parses
+from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.macro import define_macro
 from tilewright.script.parser.operators import is_symbolic, operand
 from tilewright.script.parser.scope import RangeValue
@@ -50,7 +51,7 @@ def _expression(parser: BodyParser, node: ast.Expr) -> None:
     elif isinstance(value, (Expr, int, float)) or hasattr(value, "as_expr"):
         evaluate(operand(value))
     else:
-        raise parser.error(node, f"this has no effect: it is a {type(value).__name__}")
+        raise parser.error(node, f"this has no effect: it is {kind_of(value)}")
 
 
 @parses(ast.For)
@@ -90,7 +91,7 @@ def _loop(parser: BodyParser, node: ast.For) -> ForFrame:
     if isinstance(value, ForFrame):
         return value
     expected = "T.grid, T.serial, T.parallel, T.vectorized, T.unroll, T.thread_binding or range"
-    kind = value.describe() if isinstance(value, Frame) else f"a {type(value).__name__}"
+    kind = value.describe() if isinstance(value, Frame) else kind_of(value)
     raise parser.error(node.iter, f"expected {expected}, got {kind}")
 
 
@@ -133,7 +134,7 @@ def _with(parser: BodyParser, node: ast.With) -> None:
         if not isinstance(frame, Frame):
             raise parser.error(
                 item.context_expr,
-                f"expected a construct such as T.block, got a {type(frame).__name__}",
+                f"expected a construct such as T.block, got {kind_of(frame)}",
             )
         value = parser.guarded(item.context_expr, frame.__enter__)
         if item.optional_vars is not None:
