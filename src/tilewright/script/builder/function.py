@@ -7,7 +7,6 @@ from typing import Any
 
 from tilewright.error import DiagnosticError
 from tilewright.ir.arithmetic import const
-from tilewright.ir.attributes import attributes
 from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import walk
 from tilewright.ir.types import Type
@@ -56,8 +55,8 @@ class FunctionFrame(Frame):
         return value
 
     def set_attrs(self, values: Mapping[str, Any]) -> None:
-        """Set function attributes; none may be set twice with different values."""
-        for key, value in attributes(values).items():
+        """Set function attributes; none may be set twice."""
+        for key, value in values.items():
             if key in self.attrs:
                 raise DiagnosticError(f"function attribute {key!r} is set twice")
             if key == "global_symbol" and self.private:

@@ -16,7 +16,7 @@ from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.builder import BlockFrame, FunctionFrame, WrapFrame, enclosing, require
 from tilewright.script.builder.stack import current_span
 from tilewright.script.constructs.access import PartialAccess, as_region
-from tilewright.script.constructs.dtypes import as_size
+from tilewright.script.constructs.dtypes import as_size, as_text
 from tilewright.tir.buffer import (
     Buffer,
     BufferLoad,
@@ -106,8 +106,8 @@ def _buffer(
     if kind not in ("", "auto_broadcast"):
         raise ArgumentError(f"buffer_type= is '' or 'auto_broadcast', got {buffer_type!r}")
     return make_buffer(
-        shape, DType(dtype), "", data, strides, elem_offset, scope, int(align),
-        int(offset_factor), kind, axis_separators, current_span(),
+        shape, DType(dtype), "", data, strides, elem_offset, as_text(scope, "the storage scope"),
+        int(align), int(offset_factor), kind, axis_separators, current_span(),
     )  # fmt: skip
 
 
@@ -221,7 +221,8 @@ def allocate(
     element, sizes = DType(dtype), _extents(extents, "T.allocate")
     guard = as_expr(True if condition is None else condition)
     hints = attributes(annotations)
-    pointer = Var("", HANDLE, PointerType(PrimType(element), scope))
+    place = as_text(scope, "the storage scope")
+    pointer = Var("", HANDLE, PointerType(PrimType(element), place))
 
     def wrap(body: Stmt, span: Span | None) -> Stmt:
         return Allocate(pointer, element, sizes, guard, body, hints, span)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tilewright.error import DTypeError
+from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.arithmetic import as_expr, cast, const
 from tilewright.ir.dtype import HANDLE, DType
-from tilewright.ir.expr import Expr, SizeVar, Var
+from tilewright.ir.expr import Expr, SizeVar, StringImm, Var
 from tilewright.ir.types import PointerType, PrimType
 
 
@@ -56,7 +56,8 @@ class HandleFunction(DTypeFunction):
     ) -> Any:
         if isinstance(dtype, Expr):
             return cast(HANDLE, dtype)
-        annotation = None if dtype is None else PointerType(PrimType(DType(dtype)), storage_scope)
+        scope = as_text(storage_scope, "the storage scope")
+        annotation = None if dtype is None else PointerType(PrimType(DType(dtype)), scope)
         return (SizeVar if is_size_var else Var)("", HANDLE, annotation)
 
 
@@ -108,6 +109,15 @@ def type_of_annotation(annotation: object) -> Var | None:
     if isinstance(annotation, str):
         return Var("", DType(annotation))
     return None
+
+
+def as_text(value: object, what: str) -> str:
+    """`value` as a string, such as a storage scope."""
+    if isinstance(value, StringImm):
+        return value.value
+    if not isinstance(value, str):
+        raise ArgumentError(f"{what} is a string, got {value!r}")
+    return str(value)
 
 
 def as_size(value: object, what: str) -> Expr:

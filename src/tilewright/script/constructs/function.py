@@ -9,6 +9,7 @@ from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.expr import Var
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import FunctionFrame, require
+from tilewright.script.constructs.attributes import constant_attributes
 from tilewright.script.constructs.dtypes import type_of_annotation
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterType, IterVar
@@ -18,9 +19,8 @@ _INSIDE = "a function, such as `@T.prim_func`"
 
 def func_attr(attrs: Mapping[str, Any]) -> None:
     """Set attributes of the function, such as ``{"tir.noalias": True}``."""
-    if not isinstance(attrs, Mapping):
-        raise ArgumentError(f"T.func_attr expects a dictionary, got {attrs!r}")
-    require(FunctionFrame, "T.func_attr", _INSIDE).set_attrs(attrs)
+    values = constant_attributes(attrs, "T.func_attr")
+    require(FunctionFrame, "T.func_attr", _INSIDE).set_attrs(values)
 
 
 def func_name(name: str) -> None:

@@ -6,14 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError
-from tilewright.ir.attributes import attributes
-from tilewright.ir.node import Node, node
+from tilewright.ir.global_info import DummyGlobalInfo, GlobalInfo
 from tilewright.script.builder.module import current_module
-
-
-@node
-class DummyGlobalInfo(Node):
-    """A global info that says nothing; for tests."""
+from tilewright.script.constructs.attributes import constant_attributes
 
 
 def dummy_global_info() -> DummyGlobalInfo:
@@ -24,11 +19,9 @@ def dummy_global_info() -> DummyGlobalInfo:
 def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
     """Set attributes of the module, in the body of its class."""
     module = current_module("I.module_attrs")
-    if not isinstance(attrs, Mapping):
-        raise ArgumentError(f"I.module_attrs expects a dictionary, got {attrs!r}")
     if module.attrs and not allow_overwrite:
         raise DiagnosticError("the attributes of the module are set already")
-    module.attrs = dict(attributes(attrs))
+    module.attrs = constant_attributes(attrs, "I.module_attrs")
 
 
 def module_global_infos(global_infos: Mapping[str, Any]) -> None:
@@ -36,10 +29,10 @@ def module_global_infos(global_infos: Mapping[str, Any]) -> None:
     module = current_module("I.module_global_infos")
     if not isinstance(global_infos, Mapping):
         raise ArgumentError(f"I.module_global_infos expects a dictionary, got {global_infos!r}")
-    infos: dict[str, tuple[Node, ...]] = {}
+    infos: dict[str, tuple[GlobalInfo, ...]] = {}
     for name, values in global_infos.items():
         items = tuple(values) if isinstance(values, (list, tuple)) else (values,)
-        if not isinstance(name, str) or not all(isinstance(item, Node) for item in items):
+        if not isinstance(name, str) or not all(isinstance(item, GlobalInfo) for item in items):
             raise ArgumentError("I.module_global_infos expects lists of global infos by name")
         infos[name] = items
     module.global_infos = infos

@@ -16,6 +16,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.constructs.access import load_indices
 from tilewright.script.constructs.blocks import iter_var
+from tilewright.script.constructs.dtypes import as_size
 from tilewright.tir import expr as tir_nodes
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.buffer import BufferLoad as BufferLoadNode
@@ -186,13 +187,15 @@ class RangeFunction:
 
     def __call__(self, begin: object, end: object = None) -> RangeNode:
         """The integers from `begin` to before `end`."""
+        low = as_size(begin, "a bound of T.Range")
         if end is None:
-            return RangeNode.from_extent(begin)
-        return RangeNode.from_bounds(begin, end)
+            return RangeNode.from_extent(low)
+        return RangeNode.from_bounds(low, as_size(end, "a bound of T.Range"))
 
     def from_min_extent(self, min_value: object, extent: object) -> RangeNode:
         """The integers from `min_value`, `extent` of them."""
-        return RangeNode(as_expr(min_value), as_expr(extent))
+        low = as_size(min_value, "the start of T.Range")
+        return RangeNode(low, as_size(extent, "the extent of T.Range"))
 
 
 Range = RangeFunction()

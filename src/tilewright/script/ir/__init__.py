@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tilewright.script.constructs.module import (
-    DummyGlobalInfo,
     dummy_global_info,
     module_attrs,
     module_global_infos,

@@ -105,9 +105,7 @@ def store(parser: BodyParser, target: ast.Subscript, value: Any, place: ast.expr
         base, items = base.buffer, base.items + items
     if not isinstance(base, Buffer):
         written = parser.source.text_of(target.value)
-        raise parser.error(
-            target, f"`{written}` is {kind_of(base)}; only buffers can be stored to"
-        )
+        raise parser.error(target, f"`{written}` is {kind_of(base)}; only buffers can be stored to")
     indices = parser.guarded(target, load_indices, base, items)
     if isinstance(value, (Frame, Buffer, str)) or value is None:
         what = value.describe() if isinstance(value, Frame) else kind_of(value)

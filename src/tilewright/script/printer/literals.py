@@ -8,6 +8,7 @@ from tilewright.ir.arithmetic import round_float
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import FloatImm, IntImm, StringImm
 from tilewright.ir.function import GlobalVar
+from tilewright.ir.global_info import DummyGlobalInfo
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
@@ -55,6 +56,12 @@ def _string(p: Printer, node: StringImm) -> Rendered:
 @prints(EXPRESSIONS, GlobalVar)
 def _global_var(p: Printer, node: GlobalVar) -> Rendered:
     return f"{p.options.module_alias}.{node.name_hint}", ATOM
+
+
+@prints(EXPRESSIONS, DummyGlobalInfo)
+def _dummy_global_info(p: Printer, node: DummyGlobalInfo) -> Rendered:
+    del node
+    return f"{p.options.ir_prefix}.dummy_global_info()", ATOM
 
 
 @prints(EXPRESSIONS, Op)

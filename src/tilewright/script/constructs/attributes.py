@@ -1,0 +1,37 @@
+"""Attributes that must not depend on the body of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.attributes import attributes
+from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm
+from tilewright.tir.buffer import Buffer
+
+
+def constant_attributes(values: Any, what: str) -> dict[str, Any]:
+    """A dictionary of attributes that are constants.
+
+    Raises:
+        ArgumentError: if it is no dictionary, or holds variables or buffers.
+    """
+    if not isinstance(values, Mapping):
+        raise ArgumentError(f"{what} expects a dictionary, got {values!r}")
+    result = dict(attributes(values))
+    for key, value in result.items():
+        _require_constant(value, f"{what}: {key!r}")
+    return result
+
+
+def _require_constant(value: Any, what: str) -> None:
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        for item in value:
+            _require_constant(item, what)
+    elif isinstance(value, Buffer) or (
+        isinstance(value, Expr) and not isinstance(value, (IntImm, FloatImm, StringImm))
+    ):
+        raise ArgumentError(f"{what} needs a constant, got {value!r}")
