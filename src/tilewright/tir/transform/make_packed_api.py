@@ -31,6 +31,11 @@ from tilewright.tir.transform.argument_errors import (
     dtype_error_function,
     kind_error_function,
 )
+from tilewright.tir.transform.lower_packed_calls import (
+    CALL_BY_NAME,
+    PackedCalls,
+    call_by_name_function,
+)
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
 """What the symbols of packed functions begin with in a library."""
@@ -63,34 +68,47 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         LoweringError: for a parameter that cannot be passed, or a symbolic size of which no
             argument gives the value.
     """
-    result: dict[GlobalVar, PrimFunc] = {}
-    exported: dict[GlobalVar, PrimFunc] = {}
+    raw_functions: dict[GlobalVar, PrimFunc] = {}
+    packed_functions: dict[GlobalVar, PrimFunc] = {}
+    calls_by_name = False
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
-        result[name] = raw_function(function)
+        calls = PackedCalls(function, SYMBOL_PREFIX)
+        raw = raw_functions[name] = _raw_function(function, calls)
+        calls_by_name = calls_by_name or calls.found
         if function.global_symbol is not None:
             symbol = GlobalVar(SYMBOL_PREFIX + function.global_symbol)
-            exported[symbol] = _packed_function(function, name, device_type)
-    if exported:
-        symbol = GlobalVar(SYMBOL_PREFIX + METADATA_FUNCTION)
-        exported[symbol] = _metadata_function(module)
-        exported[KIND_ERROR], exported[DTYPE_ERROR] = kind_error_function(), dtype_error_function()
-    return IRModule({**result, **exported}, module.attrs, module.global_infos)
+            packed_functions[symbol] = _packed_function(function, name, raw, calls, device_type)
+    helpers: dict[GlobalVar, PrimFunc] = {}
+    if packed_functions:
+        helpers[GlobalVar(SYMBOL_PREFIX + METADATA_FUNCTION)] = _metadata_function(module)
+        helpers[KIND_ERROR], helpers[DTYPE_ERROR] = kind_error_function(), dtype_error_function()
+    if calls_by_name:
+        helpers[CALL_BY_NAME] = call_by_name_function()
+    functions = {**raw_functions, **packed_functions, **helpers}
+    return IRModule(functions, module.attrs, module.global_infos)
 
 
-def raw_function(function: PrimFunc) -> PrimFunc:
+def _raw_function(function: PrimFunc, calls: PackedCalls) -> PrimFunc:
     """`function` over pointers, scalars and sizes; without a result it returns a status."""
     params = []
     for param in function.params:
         buffer = function.buffer_map.get(param)
         params.append(param if buffer is None else buffer.data)
-    attrs = {k: v for k, v in function.attrs.items() if k != "global_symbol"}
+    body = calls(function.body)
+    forwarded = () if calls.args is None else (calls.args,)
+    if calls.found and function.ret_type is not None:
+        raise LoweringError(
+            f"{function.global_symbol or 'a private function'}: a function that returns a value "
+            "cannot call others by name, because it could not return their errors"
+        )
     return function.replace(
-        params=(*params, *symbolic_sizes(function)),
+        params=(*params, *symbolic_sizes(function), *forwarded),
+        body=body,
         buffer_map={},
         ret_type=PrimType(INT32) if function.ret_type is None else function.ret_type,
-        attrs=attrs,
+        attrs={k: v for k, v in function.attrs.items() if k != "global_symbol"},
     )
 
 
@@ -142,8 +160,14 @@ def _metadata_function(module: IRModule) -> PrimFunc:
     return PrimFunc(params, body, PrimType(INT32), attrs=attrs)
 
 
-def _packed_function(function: PrimFunc, raw: GlobalVar, device_type: int) -> PrimFunc:
-    name = function.global_symbol or raw.name_hint
+def _packed_function(
+    function: PrimFunc,
+    raw_name: GlobalVar,
+    raw: PrimFunc,
+    calls: PackedCalls,
+    device_type: int,
+) -> PrimFunc:
+    name = function.global_symbol or raw_name.name_hint
     self_handle = Var("self_handle", HANDLE)
     args, result = abi.pointer_var("args"), abi.pointer_var("result")
     num_args = Var("num_args", INT32)
@@ -159,8 +183,10 @@ def _packed_function(function: PrimFunc, raw: GlobalVar, device_type: int) -> Pr
         if buffer is not None:
             checks.array(position, param, buffer)
     checks.finish()
-    arguments = tuple(checks.values[param] for param in raw_function(function).params)
-    body = checks.build(_call_raw(function, raw, arguments, result))
+    if calls.args is not None:
+        checks.values[calls.args] = args
+    arguments = tuple(checks.values[param] for param in raw.params)
+    body = checks.build(_call_raw(function, raw_name, arguments, result))
     attrs = {"global_symbol": SYMBOL_PREFIX + name, "calling_conv": "packed"}
     params = (self_handle, args, num_args, result)
     return PrimFunc(params, body, PrimType(INT32), attrs=attrs)

@@ -1,0 +1,342 @@
+"""Calls of functions by name, as programs over one-dimensional memory.
+
+``tir.tvm_call_packed("name", ...)`` becomes: arguments in an array of ``TVMFFIAny`` on the stack,
+arrays as ``DLTensor`` structures beside it, a call of the helper that looks the function up and
+calls it, and a return if that failed. An array that is a whole parameter of the function is passed
+on as it came, so that the callee may keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tilewright.error import LoweringError
+from tilewright.ir.arithmetic import cast, const, logical_not
+from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
+from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var, is_const_int
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.types import PrimType
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    Allocate,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+    seq,
+)
+from tilewright.tir.transform import call_boundary as abi
+
+CALL_BY_NAME: Final = GlobalVar("tilewright_call_by_name")
+"""``(name, length, args, num_args, result) -> status``."""
+
+Step = Callable[[Stmt], Stmt]
+
+
+class PackedCalls(Rewriter):
+    """Lowers the calls of one function.
+
+    Attributes:
+        args: a new parameter, the arguments of the packed call of the function; None unless it is
+            needed.
+        found: whether the function calls functions by name.
+    """
+
+    def __init__(self, function: PrimFunc, symbol_prefix: str) -> None:
+        self.args: Var | None = None
+        self.found = False
+        self._prefix = symbol_prefix
+        self._prelude: list[Step] = []
+        self._params: dict[Var, tuple[int, Buffer]] = {}
+        if function.global_symbol is not None:
+            for position, param in enumerate(function.params):
+                buffer = function.buffer_map.get(param)
+                if buffer is not None:
+                    self._params[buffer.data] = (position, buffer)
+
+    # --- where calls may stand ----------------------------------------------------------------
+
+    def _statement(self, stmt: Any) -> Stmt:
+        """A statement without statements inside, with what its calls need before it."""
+        outer, self._prelude = self._prelude, []
+        result = stmt.map_children(self)
+        steps, self._prelude = self._prelude, outer
+        for step in reversed(steps):
+            result = step(result)
+        return result
+
+    def Evaluate(self, stmt: Evaluate) -> Stmt:
+        return self._statement(stmt)
+
+    def BufferStore(self, stmt: BufferStore) -> Stmt:
+        return self._statement(stmt)
+
+    def LetStmt(self, stmt: LetStmt) -> Stmt:
+        return self._with_head(stmt, "value")
+
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        return self._with_head(stmt, "condition")
+
+    def _with_head(self, stmt: Any, field: str) -> Stmt:
+        """A statement with others inside: the calls of its `field` come before all of it."""
+        outer, self._prelude = self._prelude, []
+        head = self(getattr(stmt, field))
+        steps, self._prelude = self._prelude, outer
+        result = stmt.map_children(
+            lambda child: head if child is getattr(stmt, field) else self(child)
+        )
+        for step in reversed(steps):
+            result = step(result)
+        return result
+
+    def While(self, stmt: While) -> Stmt:
+        self._refuse(stmt.condition, "the condition of a while loop")
+        return stmt.map_children(self)
+
+    def For(self, stmt: For) -> Stmt:
+        self._refuse(stmt.min, "the bounds of a loop")
+        self._refuse(stmt.extent, "the bounds of a loop")
+        return stmt.map_children(self)
+
+    def _refuse(self, expr: Expr, place: str) -> None:
+        before = len(self._prelude)
+        self(expr)
+        if len(self._prelude) != before:
+            raise LoweringError(f"call_packed cannot stand in {place}: bind its result before")
+
+    def Select(self, expr: Any) -> Expr:
+        return self._conditional(expr)
+
+    def And(self, expr: Any) -> Expr:
+        return self._conditional(expr)
+
+    def Or(self, expr: Any) -> Expr:
+        return self._conditional(expr)
+
+    def _conditional(self, expr: Any) -> Expr:
+        before = len(self._prelude)
+        result = expr.map_children(self)
+        if len(self._prelude) != before:
+            raise LoweringError(
+                "call_packed cannot stand in a conditional expression: bind its result before"
+            )
+        return result
+
+    # --- calls --------------------------------------------------------------------------------
+
+    def Call(self, call: Call) -> Expr:
+        name = call.op.name if isinstance(call.op, Op) else ""
+        if name == "tir.if_then_else":
+            return self._conditional(call)
+        if name not in ("tir.tvm_call_packed", "tir.tvm_call_cpacked"):
+            return call.map_children(self)
+        self.found = True
+        args = tuple(map(self._argument_expr, call.args[1:]))
+        stack = self._memory("stack", 2 * len(args) + 2)
+        for position, arg in enumerate(args):
+            self._argument(stack, position, arg)
+        result = abi.pointer_var("result")
+        last = IntImm(INT64, abi.ANY_SIZE * len(args))
+        self._bind(result, abi.as_pointer(abi.as_address(stack.pointer) + last))
+        returned = abi.View(result)
+        self._do(returned.store(abi.Field(INT64, 0), const(0, "int64")))
+        self._do(returned.store(abi.Field(INT64, 1), const(0, "int64")))
+        self._call(name, str(call.args[0]), stack.pointer, len(args), result)
+        return self._result(call, returned)
+
+    def _argument_expr(self, arg: Expr) -> Expr:
+        """An argument, with the calls inside it lowered; arrays are left for `_argument`."""
+        is_array = isinstance(arg, Call) and _op_name(arg) == "tir.tvm_stack_make_array"
+        return arg if is_array else self(arg)
+
+    def _call(self, kind: str, name: str, stack: Var, count: int, result: Var) -> None:
+        number = IntImm(INT32, count)
+        if kind == "tir.tvm_call_cpacked":
+            callee = GlobalVar(self._prefix + name)
+            null = abi.as_pointer(IntImm(INT64, 0))
+            call = Call(INT32, callee, (null, stack, number, result))
+        else:
+            length = IntImm(INT64, len(name.encode()))
+            call = Call(INT32, CALL_BY_NAME, (StringImm(name), length, stack, number, result))
+        status = Var("status", INT32)
+        self._bind(status, call)
+        good = status.equal(const(0, "int32"))
+        self._do(IfThenElse(logical_not(good), abi.return_value(const(-1, "int32"))))
+
+    def _result(self, call: Call, returned: abi.View) -> Expr:
+        dtype = call.dtype
+        if dtype.is_float:
+            loaded: Expr = returned.load(abi.Field(FLOAT64, 1))
+        else:
+            loaded = returned.load(abi.Field(INT64, 1))
+        value = Var("returned", dtype)
+        if dtype.is_handle:
+            self._bind(value, abi.as_pointer(loaded))
+        elif dtype == "void":
+            return const(0, "int32")
+        else:
+            self._bind(value, cast(dtype, loaded))
+        return value
+
+    def _argument(self, stack: abi.View, position: int, arg: Expr) -> None:
+        """Store an argument of a call in its place."""
+        value = abi.Field(INT64, 2 * position + 1)
+        if isinstance(arg, Call) and _op_name(arg) == "tir.tvm_stack_make_array":
+            return self._array(stack, position, arg)
+        dtype = arg.dtype
+        if isinstance(arg, StringImm):
+            kind, stored = abi.TYPE_RAW_STRING, abi.as_address(arg)
+        elif dtype.is_handle:
+            kind, stored = abi.TYPE_POINTER, abi.as_address(arg)
+        elif dtype.is_vector:
+            raise LoweringError(f"call_packed: {arg} is a vector, which cannot be passed")
+        elif dtype.is_float:
+            kind, stored = abi.TYPE_FLOAT, cast(FLOAT64, arg)
+            value = abi.Field(FLOAT64, 2 * position + 1)
+        else:
+            kind = abi.TYPE_BOOL if dtype.is_bool else abi.TYPE_INT
+            stored = cast(INT64, arg)
+        self._do(stack.store(abi.Field(INT64, 2 * position), const(kind, "int64")))
+        self._do(stack.store(value, stored))
+        return None
+
+    def _array(self, stack: abi.View, position: int, make: Call) -> None:
+        source = self._parameter(make)
+        slots = (abi.Field(INT64, 2 * position), abi.Field(INT64, 2 * position + 1))
+        if source is not None:
+            if self.args is None:
+                self.args = abi.pointer_var("args")
+            given = abi.View(self.args)
+            for offset, slot in enumerate(slots):
+                self._do(stack.store(slot, given.load(abi.Field(INT64, 2 * source + offset))))
+            return
+        data, shape, strides, ndim, element, offset = make.args
+        tensor = self._memory("array", abi.DLTENSOR_SIZE // 8)
+        word = abi.dtype_word(element.dtype)
+        rank = ndim.value if isinstance(ndim, IntImm) else 0
+        itemsize = const(element.dtype.itemsize, "int64")
+        fields = (
+            (abi.DATA, abi.as_address(self(data))),
+            (abi.Field(INT64, 1), const(1, "int64")),  # the CPU, number 0
+            (abi.Field(INT64, 2), const(rank | word << 32, "int64")),
+            (abi.SHAPE, abi.as_address(self._shape(shape))),
+            (abi.STRIDES, self._strides(strides)),
+            (abi.BYTE_OFFSET, cast(INT64, self(offset)) * itemsize),
+        )
+        for field, stored in fields:
+            self._do(tensor.store(field, stored))
+        self._do(stack.store(slots[0], const(abi.TYPE_DLTENSOR, "int64")))
+        self._do(stack.store(slots[1], abi.as_address(tensor.pointer)))
+
+    def _parameter(self, make: Call) -> int | None:
+        """The position of the parameter that an array is the whole of."""
+        data, shape, strides, _, element, offset = make.args
+        found = self._params.get(data) if isinstance(data, Var) else None
+        if found is None or not is_const_int(offset, 0) or not is_const_int(strides, 0):
+            return None
+        position, buffer = found
+        same = (
+            element.dtype is buffer.dtype
+            and not buffer.strides
+            and is_const_int(buffer.elem_offset, 0)
+            and isinstance(shape, Call)
+            and len(shape.args) == len(buffer.shape)
+            and all(map(_same_size, shape.args, buffer.shape))
+        )
+        return position if same else None
+
+    def _strides(self, strides: Expr) -> Expr:
+        return (
+            const(0, "int64") if is_const_int(strides, 0) else abi.as_address(self._shape(strides))
+        )
+
+    def _shape(self, shape: Expr) -> Expr:
+        if not isinstance(shape, Call) or _op_name(shape) != "tir.tvm_stack_make_shape":
+            return self(shape)
+        sizes = self._memory("shape", max(len(shape.args), 1))
+        for axis, extent in enumerate(shape.args):
+            self._do(sizes.store(abi.Field(INT64, axis), cast(INT64, self(extent))))
+        return sizes.pointer
+
+    # --- steps --------------------------------------------------------------------------------
+
+    def _memory(self, name: str, words: int) -> abi.View:
+        """Memory of `words` int64 on the stack."""
+        pointer = abi.pointer_var(name)
+        extents = (IntImm(INT32, words),)
+        self._prelude.append(lambda rest: Allocate(pointer, INT64, extents, const(True), rest))
+        return abi.View(pointer)
+
+    def _bind(self, var: Var, value: Expr) -> None:
+        self._prelude.append(lambda rest: LetStmt(var, value, rest))
+
+    def _do(self, stmt: Stmt) -> None:
+        self._prelude.append(lambda rest: seq(stmt, rest))
+
+
+def call_by_name_function() -> PrimFunc:
+    """The helper behind `CALL_BY_NAME`: look up, call, release."""
+    name, length = Var("name", HANDLE), Var("length", INT64)
+    args, count, result = abi.pointer_var("args"), Var("num_args", INT32), abi.pointer_var("result")
+    text, slot = abi.pointer_var("text"), abi.pointer_var("slot")
+    found, status = Var("function", INT64), Var("status", INT32)
+    looked_up = Var("looked_up", INT32)
+    returned = abi.View(result)
+    function = abi.as_pointer(found)
+    zero = const(0, "int32")
+    is_object = returned.load(abi.Field(INT32, 0)) >= 64
+    value = abi.as_pointer(returned.load(abi.Field(INT64, 1)))
+    drop = seq(
+        Evaluate(_extern("TVMFFIObjectDecRef", value)),
+        returned.store(abi.Field(INT64, 1), const(0, "int64")),
+    )
+    call = seq(
+        Evaluate(_extern("TVMFFIObjectDecRef", function)),
+        IfThenElse(is_object, drop),
+        abi.return_value(status),
+    )
+    missing = abi.raise_error("ValueError", "call_packed: no function is registered as %s", name)
+    body = seq(
+        abi.View(text).store(abi.Field(INT64, 0), abi.as_address(name)),
+        abi.View(text).store(abi.Field(INT64, 1), length),
+        abi.View(slot).store(abi.Field(INT64, 0), const(0, "int64")),
+        LetStmt(
+            looked_up,
+            _extern("TVMFFIFunctionGetGlobal", text, slot),
+            LetStmt(
+                found,
+                abi.View(slot).load(abi.Field(INT64, 0)),
+                seq(
+                    IfThenElse(looked_up != zero, abi.return_value(const(-1, "int32"))),
+                    IfThenElse(found.equal(const(0, "int64")), missing),
+                    LetStmt(
+                        status, _extern("TVMFFIFunctionCall", function, args, count, result), call
+                    ),
+                ),
+            ),
+        ),
+    )
+    for pointer, words in ((slot, 1), (text, 2)):
+        body = Allocate(pointer, INT64, (IntImm(INT32, words),), const(True), body)
+    return PrimFunc((name, length, args, count, result), body, PrimType(INT32))
+
+
+def _extern(name: str, *args: Expr) -> Expr:
+    return Call(INT32, Op.get("tir.call_extern"), (StringImm(name), *args))
+
+
+def _op_name(call: Call) -> str:
+    return call.op.name if isinstance(call.op, Op) else ""
+
+
+def _same_size(left: Expr, right: Expr) -> bool:
+    if isinstance(left, IntImm) and isinstance(right, IntImm):
+        return left.value == right.value
+    return left is right
