@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         testing,
         tir,
     )
+    from tilewright.driver.build import build
     from tilewright.driver.lower import lower
     from tilewright.error import TVMError
     from tilewright.ir import IRModule
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         vulkan,
         webgpu,
     )
+    from tilewright.runtime.module import Module
     from tilewright.runtime.ndarray import NDArray
     from tilewright.runtime.registry import (
         get_global_func,
@@ -67,8 +69,10 @@ _REGISTRY: Final = (
 
 _HOME: Final = {
     "IRModule": "tilewright.ir",
+    "Module": "tilewright.runtime.module",
     "NDArray": "tilewright.runtime.ndarray",
     "TVMError": "tilewright.error",
+    "build": "tilewright.driver.build",
     "lower": "tilewright.driver.lower",
     **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
     **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),

@@ -62,3 +62,8 @@ def run(command: Sequence[str]) -> None:
     if result.returncode:
         output = (result.stderr or result.stdout).strip()
         raise ExportError(f"`{' '.join(command)}` failed:\n{output}")
+
+
+def include_directory() -> str:
+    """The directory of ``tilewright.h``, for C programs that call exported functions."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

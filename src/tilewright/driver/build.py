@@ -1,0 +1,100 @@
+"""`tvm.build`: from a schedule, a function or a module to native code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.driver.lower import lower
+from tilewright.error import ArgumentError, TargetError
+from tilewright.ir.module import IRModule
+from tilewright.runtime.module import Module, compiled_module
+from tilewright.runtime.packed_func import Parameter
+from tilewright.target import Target
+from tilewright.te.schedule import Schedule
+from tilewright.te.tensor import Tensor
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.make_packed_api import make_packed_api, signatures_of
+from tilewright.tir.transform.pipeline import legalize_for
+
+Buildable = Schedule | PrimFunc | IRModule
+
+
+def build(
+    inputs: Buildable | Mapping[Any, IRModule],
+    args: Sequence[Any] | None = None,
+    target: str | Target | None = None,
+    target_host: str | Target | None = None,
+    runtime: object = None,
+    name: str = "default_function",
+    binds: Mapping[Tensor, Buffer] | None = None,
+) -> Module:
+    """Compile to native code.
+
+    Args:
+        inputs: a `te.Schedule`, a `PrimFunc`, a module of them, or ``{target: module}``.
+        args: for a schedule, the parameters: tensors and scalar variables. A tensor that is not
+            listed becomes memory inside the function.
+        target: what to compile for, such as ``"llvm -mcpu=skylake"``; by default the target of
+            the enclosing ``with Target(...)``, and without one ``"llvm"``, this machine.
+        target_host: where the calling side runs; it must be this kind of machine too.
+        runtime: kept for old programs; only the native runtime exists.
+        name: for a schedule, the name of the function.
+        binds: for a schedule, buffers to use for some of the tensors.
+
+    Returns:
+        Module: its functions are those with a ``global_symbol``.
+
+    Raises:
+        ArgumentError: for inputs that cannot be compiled or do not fit together.
+        TargetError: for an unknown or unsupported target.
+        LoweringError: for a program that cannot be lowered.
+        CodegenError: for a program that the target cannot express.
+    """
+    if runtime is not None and str(runtime) not in ("cpp", "c++"):
+        raise ArgumentError(f"tvm.build: `runtime` is for old programs, got {runtime!r}")
+    if isinstance(inputs, Mapping):
+        inputs, target = _single_target(inputs, target)
+    chosen = _as_target(target, target_host)
+    if isinstance(inputs, Schedule):
+        module = lower(inputs, args, name, binds)
+    else:
+        module = lower(inputs, args, "main", binds)
+    return build_lowered(module, chosen)
+
+
+def build_lowered(module: IRModule, target: Target) -> Module:
+    """Compile a module in the lowered form."""
+    signatures = {
+        symbol: tuple(Parameter(*parameter) for parameter in parameters)
+        for symbol, parameters in signatures_of(module).items()
+    }
+    if not signatures:
+        names = [var.name_hint for var in module.functions]
+        raise ArgumentError(
+            f"tvm.build: no function of the module is exported; it has {names}. Give one a name: "
+            'func.with_attr("global_symbol", "main")'
+        )
+    code = target.compile(make_packed_api(legalize_for(module, target)))
+    return compiled_module(code, signatures)
+
+
+def _single_target(
+    inputs: Mapping[Any, IRModule], target: str | Target | None
+) -> tuple[IRModule, str | Target]:
+    if target is not None:
+        raise ArgumentError("tvm.build: a dictionary of modules names their targets itself")
+    if len(inputs) != 1:
+        raise TargetError(f"tvm.build: one target at a time, got {list(inputs)}")
+    ((chosen, module),) = inputs.items()
+    return module, chosen
+
+
+def _as_target(target: str | Target | None, host: str | Target | None) -> Target:
+    if target is None:
+        target = Target.current() or "llvm"
+    chosen = target if isinstance(target, Target) else Target(target)
+    if host is not None and not isinstance(host, Target):
+        Target(host)
+    return chosen
