@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.driver.lower import lower
 from tilewright.error import ArgumentError, TargetError
 from tilewright.ir.module import IRModule
-from tilewright.runtime.module import Module, compiled_module
+from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.runtime.packed_func import Parameter
 from tilewright.target import Target
 from tilewright.te.schedule import Schedule
@@ -16,7 +16,7 @@ from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.make_packed_api import make_packed_api, signatures_of
-from tilewright.tir.transform.pipeline import legalize_for
+from tilewright.tir.transform.pipeline import DefaultRegisters, legalize_for
 
 Buildable = Schedule | PrimFunc | IRModule
 
@@ -76,8 +76,18 @@ def build_lowered(module: IRModule, target: Target) -> Module:
             f"tvm.build: no function of the module is exported; it has {names}. Give one a name: "
             'func.with_attr("global_symbol", "main")'
         )
-    code = target.compile(make_packed_api(legalize_for(module, target)))
+    registers = DefaultRegisters(target.vector_bits, target.vector_registers)
+    code = _compile(make_packed_api(legalize_for(module, registers)), target)
     return compiled_module(code, signatures)
+
+
+def _compile(module: IRModule, target: Target) -> CompiledCode:
+    """The backend of `target` at work."""
+    if target.kind.name == "llvm":
+        from tilewright.target.codegen.llvm import compile_module
+
+        return compile_module(module, target)
+    raise TargetError(f"tvm.build: target kind {target.kind.name!r} has no backend in this build")
 
 
 def _single_target(
@@ -95,6 +105,6 @@ def _as_target(target: str | Target | None, host: str | Target | None) -> Target
     if target is None:
         target = Target.current() or "llvm"
     chosen = target if isinstance(target, Target) else Target(target)
-    if host is not None and not isinstance(host, Target):
+    if host is not None:
         Target(host)
     return chosen

@@ -64,8 +64,9 @@ typedef int (*TilewrightFunction)(void *self, const TilewrightValue *args, int32
                                   TilewrightValue *result);
 
 /* Optional, for you to define: called with the class ("ValueError", ...) and the text of an error
- * before the function that failed returns. An executable that loads libraries at run time must
- * export it (link with -rdynamic). Programs that use libtvm_ffi must not define it. */
+ * before the function that failed returns; without it the text goes to stderr. An executable that
+ * loads libraries at run time must export it (link with -rdynamic). Programs that use libtvm_ffi
+ * must not define it. */
 void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message);
 
 /* An array argument. */

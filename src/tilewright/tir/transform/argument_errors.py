@@ -10,7 +10,7 @@ from typing import Final
 
 from tilewright.ir.arithmetic import cast
 from tilewright.ir.dtype import HANDLE, INT32, INT64
-from tilewright.ir.expr import Expr, StringImm, Var
+from tilewright.ir.expr import Expr, Select, StringImm, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.types import PrimType
 from tilewright.tir.function import PrimFunc
@@ -30,7 +30,7 @@ def kind_error_function() -> PrimFunc:
     index = Var("type_index", INT32)
     name: Expr = StringImm("an object")
     for kind, text in abi.TYPE_NAMES.items():
-        name = abi.choose(index.equal(kind), StringImm(text), name)
+        name = Select(index.equal(kind), StringImm(text), name)
     body = abi.raise_error("TypeError", "%s expected %s, got %s", where, expected, name)
     return PrimFunc((where, expected, index), body, PrimType(INT32))
 
@@ -45,7 +45,7 @@ def dtype_error_function() -> PrimFunc:
     code, bits, lanes = word & 0xFF, (word >> 8) & 0xFF, (word >> 16) & 0xFFFF
     chosen: Expr = StringImm("float8 or smaller of")
     for text, number in abi.DTYPE_CODES.items():
-        chosen = abi.choose(code.equal(number), StringImm(text), chosen)
+        chosen = Select(code.equal(number), StringImm(text), chosen)
     name = Var("name", HANDLE)
     head = "%s expected an array of dtype %s, got %s"
     values = (where, expected, name)

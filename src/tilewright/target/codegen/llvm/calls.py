@@ -352,7 +352,7 @@ class Calls(Memory):
     call_call_llvm_pure_intrin = call_call_llvm_intrin
 
     def call_ret(self, call: Call) -> str:
-        self.leave(self.operand(call.args[0]) if call.args else "0")
+        self.leave(self.operand(call.args[0]) if call.args else "zeroinitializer")
         return ""
 
     def leave(self, value: str) -> None:

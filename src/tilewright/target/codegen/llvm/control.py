@@ -43,6 +43,7 @@ class Control(Calls):
     def __init__(self, module: ModuleText) -> None:
         super().__init__(module)
         self._workspaces: list[str] = []
+        self._name = ""
         self._result = "i32"
         self._statements: dict[type[Stmt], Callable[[Any], None]] = {
             SeqStmt: self._sequence,
@@ -71,8 +72,9 @@ class Control(Calls):
             self._result = "void"
         elif isinstance(func.ret_type, PrimType):
             self._result = value_type(func.ret_type.dtype)
+        self._name = name
         self.statement(func.body)
-        self.leave("0")
+        self.leave("zeroinitializer")
         # `leave` starts a block for what may follow; nothing does.
         self.effect("unreachable")
         linkage = "" if "calling_conv" in func.attrs else "internal "
@@ -248,7 +250,8 @@ class Control(Calls):
         self.branch(failed, wrong, right)
         self.start_block(wrong)
         with self.conditional():
-            self.raise_error("MemoryError", f"not enough memory for the workspace {name}")
+            text = f"{self._name}: not enough memory for the workspace {name}"
+            self.raise_error("MemoryError", text.replace("%", "%%"))
         self.effect("unreachable")
         self.start_block(right)
         return memory
