@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tilewright.driver.lower import lower
 from tilewright.error import ArgumentError, TargetError
@@ -16,7 +16,7 @@ from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.make_packed_api import make_packed_api, signatures_of
-from tilewright.tir.transform.pipeline import DefaultRegisters, legalize_for
+from tilewright.tir.transform.pipeline import Machine, legalize_for
 
 Buildable = Schedule | PrimFunc | IRModule
 
@@ -76,8 +76,9 @@ def build_lowered(module: IRModule, target: Target) -> Module:
             f"tvm.build: no function of the module is exported; it has {names}. Give one a name: "
             'func.with_attr("global_symbol", "main")'
         )
-    registers = DefaultRegisters(target.vector_bits, target.vector_registers)
-    code = _compile(make_packed_api(legalize_for(module, registers)), target)
+    # Properties that are computed once do not count as properties for the type checker.
+    legal = legalize_for(module, cast("Machine", target))
+    code = _compile(make_packed_api(legal), target)
     return compiled_module(code, signatures)
 
 
