@@ -135,6 +135,16 @@ def test_allocated_buffers_get_memory_where_their_block_is():
     assert [int(extent) for extent in lowered.extents] == [8]
 
 
+def test_blocks_of_several_statements_give_one_flat_sequence():
+    A = decl_buffer((8,), name="A")
+    stores = [BufferStore(A, const(float(k)), (const(k),)) for k in range(4)]
+    blocks = [Block((), (), (), "b", seq(*stores[k : k + 2])) for k in (0, 2)]
+    body = seq(*(BlockRealize((), TRUE, block) for block in blocks))
+    lowered = lower_blocks(function((A,), body)).body
+    assert isinstance(lowered, SeqStmt)
+    assert lowered.seq == tuple(stores)
+
+
 def view_of_row(view_shape):
     """Writes row 3 of A through a view of it."""
     A = decl_buffer((8, 16), name="A")

@@ -24,6 +24,7 @@ from tilewright.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
+    SeqStmt,
     Stmt,
     While,
     nop,
@@ -103,6 +104,11 @@ class _BlockLowering(FoldingRewriter):
         if value is stmt.value and body is stmt.body:
             return stmt
         return stmt.replace(value=value, body=body)
+
+    def SeqStmt(self, stmt: SeqStmt) -> Stmt:
+        mapped = stmt.map_children(self)
+        # A block of several statements becomes a part of the sequence that it is in.
+        return stmt if mapped is stmt else seq(*mapped.seq)
 
     def While(self, stmt: While) -> Stmt:
         condition = self(stmt.condition)
