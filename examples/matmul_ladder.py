@@ -152,14 +152,14 @@ def script_tiled(
 
 @T.macro
 def product(X, Y, Z, rows, depth, columns):
-    """Z = X @ Y with panels of Y packed side by side, and tiles of Z in registers."""
+    """Z = X @ Y: panels of Y are packed side by side, and tiles of Z stay in registers."""
     for jo in T.serial(columns // 256):
         panel = T.alloc_buffer((4, depth, 64))
         for p, k in T.grid(4, depth):
             for j in T.vectorized(64):
                 with T.block("pack"):
-                    vp, vk, vj = T.axis.remap("SSS", [p, k, j])
-                    panel[vp, vk, vj] = Y[vk, jo * 256 + vp * 64 + vj]
+                    vo, vp, vk, vj = T.axis.remap("SSSS", [jo, p, k, j])
+                    panel[vp, vk, vj] = Y[vk, vo * 256 + vp * 64 + vj]
         for io, p in T.grid(rows // 4, 4):
             for k in T.serial(depth):
                 for i in T.unroll(4):
@@ -167,11 +167,31 @@ def product(X, Y, Z, rows, depth, columns):
                         for lane in T.vectorized(16):
                             with T.block("tile"):
                                 vi = T.axis.spatial(rows, io * 4 + i)
-                                vj = T.axis.spatial(columns, jo * 256 + p * 64 + v * 16 + lane)
+                                vo, vp = T.axis.remap("SS", [jo, p])
+                                vj = T.axis.spatial(64, v * 16 + lane)
                                 vk = T.axis.reduce(depth, k)
                                 with T.init():
-                                    Z[vi, vj] = T.float32(0)
-                                Z[vi, vj] += X[vi, vk] * panel[p, vk, v * 16 + lane]
+                                    Z[vi, vo * 256 + vp * 64 + vj] = T.float32(0)
+                                Z[vi, vo * 256 + vp * 64 + vj] += X[vi, vk] * panel[vp, vk, vj]
+
+
+@T.prim_func
+def script_packed(
+    A: T.Buffer((M, K), "float32"),
+    B: T.Buffer((K, L), "float32"),
+    E: T.Buffer((L, N), "float32"),
+    F: T.Buffer((M, N), "float32"),
+):
+    """Both products with packed panels and register tiles."""
+    T.func_attr({"tir.noalias": True})
+    C = T.alloc_buffer((M, L))
+    D = T.alloc_buffer((M, L))
+    product(A, B, C, M, K, L)
+    for i, j in T.grid(M, L):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = T.exp(C[vi, vj])
+    product(D, E, F, M, L, N)
 
 
 def steps() -> list[Step]:
@@ -183,6 +203,7 @@ def steps() -> list[Step]:
         Step("TE: tiled three ways", lambda: build_te(tiled)),
         Step("script: tiled, exp fused", lambda: tvm.build(script_tiled, target=TARGET)),
         Step("TE: register tiles", lambda: build_te(register_tiled)),
+        Step("script: packed panels", lambda: tvm.build(script_packed, target=TARGET)),
     ]
 
 
