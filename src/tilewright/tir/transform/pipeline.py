@@ -18,6 +18,7 @@ from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
 from tilewright.tir.transform.unroll import unroll
+from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
 from tilewright.tir.transform.vectorize import vectorize
 from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
 
@@ -108,6 +109,9 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
     def promoted(func: PrimFunc) -> PrimFunc:
         return promote_registers(func, vector_bits=bits, vector_registers=registers)
 
+    def jammed(func: PrimFunc) -> PrimFunc:
+        return unroll_and_jam(func, vector_bits=bits, vector_registers=registers)
+
     def math_lowered(func: PrimFunc) -> PrimFunc:
         return lower_math(func, scale_natively=target.scales_natively)
 
@@ -117,6 +121,7 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
+        named("unroll_and_jam", jammed),  # before promote_registers: chains that overlap
         named("promote_registers", promoted),  # tiles are straight vector code now
         named("lower_math", math_lowered),  # after the vectors, which count calls
     )

@@ -1,0 +1,145 @@
+"""Several rows of a small reduction run side by side.
+
+A reduction into one register is a chain: each step waits for the one before it. Rows that do not
+depend on each other can share the loop instead (unroll and jam, Callahan, Cocke, Kennedy 1988), so
+that their chains overlap and what they have in common is loaded once::
+
+    for i in range(16):                          for k in range(8):
+        for k in range(8):                  ->       C[0] += A[0, k] * B[k]
+            C[i] += A[i, k] * B[k]                   ...
+                                                     C[15] += A[15, k] * B[k]
+
+It is done for a loop that consists of such a reduction, whose iterations are independent, as far as
+the accumulators of all rows fit into the registers.
+"""
+
+from __future__ import annotations
+
+from tilewright.ir.arithmetic import const
+from tilewright.ir.expr import Expr, IntImm, Ramp, Var
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
+from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.affine import affine, occurs, split
+from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.locations import Touch, Touches, summarize
+from tilewright.tir.transform.promote_registers import RESERVED_REGISTERS
+
+MOST_ROWS = 16
+"""More rows hide no more latency, and only make the code longer."""
+
+MOST_STATEMENTS = 64
+
+
+def unroll_and_jam(
+    func: PrimFunc, *, vector_bits: int = 512, vector_registers: int = 32
+) -> PrimFunc:
+    """`func` with independent rows of innermost reductions side by side.
+
+    Args:
+        func: a function over flat buffers, without vectorised or unrolled loops.
+        vector_bits: width of a vector register; wider vectors take several.
+        vector_registers: how many there are.
+    """
+    body = _Jam(Aliases(func), vector_bits, vector_registers)(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Jam(Rewriter):
+    def __init__(self, aliases: Aliases, vector_bits: int, vector_registers: int) -> None:
+        self._aliases = aliases
+        self._vector_bits = vector_bits
+        self._free = vector_registers - RESERVED_REGISTERS
+        self._touches = Touches()
+
+    def For(self, loop: For) -> Stmt:
+        inner = loop.body
+        if not isinstance(inner, For):
+            return loop.map_children(self)
+        stores = _reduction(inner)
+        if stores is None or not self._may_jam(loop, inner, stores):
+            return loop.map_children(self)
+        rows = self._rows(loop, stores)
+        return loop if rows < 2 else _jammed(loop, inner, rows)
+
+    def _may_jam(self, loop: For, inner: For, stores: list[BufferStore]) -> bool:
+        if loop.kind is not ForKind.SERIAL or loop.annotations or inner.annotations:
+            return False
+        if any(occurs(loop.loop_var, bound) for bound in (inner.min, inner.extent)):
+            return False
+        summary = summarize(inner.body, self._touches)
+        if summary.opaque or summary.allocated:
+            return False
+        touches = [touch for touch, _ in summary.touches]
+        written = {store.buffer.data for store in stores}
+        return not self._may_alias(touches, written) and all(
+            _rows_are_apart([t for t in touches if t.node.buffer.data is data], loop.loop_var)
+            for data in written
+        )
+
+    def _may_alias(self, touches: list[Touch], written: set[Var]) -> bool:
+        """Whether two different pointers of the loop may reach one element that is written."""
+        touched = {touch.node.buffer.data for touch in touches}
+        return any(self._aliases.may_overlap(a, b) for a in written for b in touched if a is not b)
+
+    def _rows(self, loop: For, stores: list[BufferStore]) -> int:
+        """How many rows run side by side: a divisor of the extent."""
+        if not isinstance(loop.extent, IntImm):
+            return 1
+        cost = sum(-(-store.value.dtype.lanes * store.buffer.dtype.bits // self._vector_bits)
+                   for store in stores)  # fmt: skip
+        limit = min(self._free // cost, MOST_ROWS, MOST_STATEMENTS // len(stores))
+        extent = loop.extent.value
+        return max((rows for rows in range(1, limit + 1) if extent % rows == 0), default=1)
+
+
+def _rows_are_apart(touches: list[Touch], row: Var) -> bool:
+    """Whether different values of `row` lead all accesses of a memory to different elements."""
+    locations = [touch.location for touch in touches]
+    first = locations[0]
+    if first is None or any(place is None or place.terms != first.terms for place in locations):
+        return False
+    if len({touch.node.buffer.dtype for touch in touches}) > 1:
+        return False
+    index = touches[0].node.indices[0]
+    parts = split(affine(index.base if isinstance(index, Ramp) else index), row)
+    if parts is None or not parts[0].is_constant():
+        return False
+    begin = min(place.offset for place in locations if place is not None)
+    end = max(place.offset + place.lanes for place in locations if place is not None)
+    return end - begin <= abs(parts[0].constant)
+
+
+def _reduction(loop: For) -> list[BufferStore] | None:
+    """The stores of an innermost loop, if each goes to one place while the loop runs."""
+    if loop.kind is not ForKind.SERIAL:
+        return None
+    statements = loop.body.seq if isinstance(loop.body, SeqStmt) else (loop.body,)
+    stores: list[BufferStore] = []
+    for stmt in statements:
+        if not isinstance(stmt, BufferStore) or stmt.predicate is not None:
+            return None
+        if len(stmt.indices) != 1 or occurs(loop.loop_var, stmt.indices[0]):
+            return None
+        stores.append(stmt)
+    return stores
+
+
+def _jammed(loop: For, inner: For, rows: int) -> Stmt:
+    extent = loop.extent
+    assert isinstance(extent, IntImm)
+    var = loop.loop_var
+    outer = Var(var.name, var.dtype)
+    whole = extent.value == rows
+    first: Expr = loop.min if whole else loop.min + outer * rows
+    copies = [substitute(inner.body, {var: first + row}) for row in range(rows)]
+    body = inner.replace(body=seq(*copies))
+    if whole:
+        return body
+    return loop.replace(
+        loop_var=outer,
+        min=const(0, var.dtype),
+        extent=const(extent.value // rows, var.dtype),
+        body=body,
+    )
