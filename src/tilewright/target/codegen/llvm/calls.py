@@ -342,6 +342,8 @@ class Calls(Memory):
         name, args = call.args[0].value, call.args[1:]  # type: ignore[attr-defined]
         types = tuple(value_type(arg.dtype) for arg in args)
         self.module.declare(name, value_type(call.dtype), types)
+        if not name.startswith("llvm."):
+            self.module.externals[name] = None
         return self._call_function(name, call, args)
 
     call_call_pure_extern = call_call_extern

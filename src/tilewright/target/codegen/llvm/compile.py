@@ -1,4 +1,4 @@
-"""From LLVM IR text to code in this process, object files, and assembly.
+"""From the functions of a module to LLVM IR text, object files and assembly.
 
 The pipeline is short on purpose: the code is written in the form that it should have, so all that
 remains for LLVM is to put local arrays into registers (SROA) and to select instructions. Loop
@@ -10,31 +10,32 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import CodegenError, InternalError, TargetError
 from tilewright.ir.module import IRModule
 from tilewright.target.codegen.llvm.control import Control
 from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.threads import pool_text
+from tilewright.target.codegen.llvm.workspace import workspace_text
 from tilewright.target.target import Target
 from tilewright.tir.function import PrimFunc
 
-_lock = threading.RLock()
+LOCK: Final = threading.RLock()
+"""LLVM's context is one for the process."""
 
 
-def generate_llvm(module: IRModule, target: Target) -> str:
-    """The LLVM IR of the functions of `module`, which are in the form that backends take.
+def generate_llvm(module: IRModule, target: Target) -> ModuleText:
+    """The functions of `module`, which are in the form that backends take, in LLVM IR.
 
     Raises:
         CodegenError: for what LLVM cannot express, such as GPU threads.
     """
     text = ModuleText(target)
-    functions = [
-        Control(text).function(name.name_hint, function)
-        for name, function in module.functions.items()
-        if isinstance(function, PrimFunc)
-    ]
-    return text.text(functions)
+    for name, function in module.functions.items():
+        if isinstance(function, PrimFunc):
+            text.functions.append(Control(text).function(name.name_hint, function))
+    return text
 
 
 class CompiledModule:
@@ -43,20 +44,25 @@ class CompiledModule:
     Attributes:
         target: what it is compiled for.
         llvm_ir: the LLVM IR before any LLVM pass.
-        function_names: the symbols of the functions.
+        function_names: the symbols of the exported functions: those with the attribute
+            ``calling_conv`` or ``tir.is_exported``.
     """
 
     def __init__(self, module: IRModule, target: Target) -> None:
         self.target = target
-        self.llvm_ir = generate_llvm(module, target)
-        self.function_names = [name.name_hint for name in module.functions]
-        self._engine: Any = None
+        written = generate_llvm(module, target)
+        self.llvm_ir = written.text()
+        self.function_names = tuple(written.exported)
+        self._support = _support_text(written)
+        self._externals = tuple(written.externals)
+        self._loaded: Any = None
 
     def function_address(self, symbol: str) -> int:
         """The address of a function in this process; 0 if there is none.
 
         Raises:
             TargetError: if the code is for another architecture.
+            CodegenError: if the code calls a C function that this process does not have.
         """
         if symbol not in self.function_names:
             return 0
@@ -64,23 +70,35 @@ class CompiledModule:
             raise TargetError(
                 f"code for {self.target.triple} does not run on this machine; export it instead"
             )
-        with _lock:
-            if self._engine is None:
-                self._engine = _engine(self.llvm_ir, self.target)
-            return self._engine.get_function_address(symbol)
+        from tilewright.target.codegen.llvm.jit import load
+
+        with LOCK:
+            if self._loaded is None:
+                names = self.function_names
+                self._loaded = load(self._object, names, self._support, self._externals)
+            return self._loaded[symbol]
+
+    @functools.cached_property
+    def _object(self) -> bytes:
+        """The object file without what modules share in a process: threads and workspaces."""
+        with LOCK:
+            machine = machine_for(self.target)
+            return machine.emit_object(optimised(parse(self.llvm_ir, machine), machine))
 
     def object_code(self) -> bytes:
         """A relocatable object file with position-independent code."""
-        with _lock:
-            machine = _machine(self.target, jit=False)
-            return machine.emit_object(_optimised(self.llvm_ir, machine))
+        if not self._support:
+            return self._object
+        with LOCK:
+            machine = machine_for(self.target)
+            return machine.emit_object(self._whole(machine))
 
     @functools.cached_property
     def assembly(self) -> str:
         """Assembly in the target's usual syntax."""
-        with _lock:
-            machine = _machine(self.target, jit=False)
-            return machine.emit_assembly(_optimised(self.llvm_ir, machine))
+        with LOCK:
+            machine = machine_for(self.target)
+            return machine.emit_assembly(optimised(parse(self.llvm_ir, machine), machine))
 
     def source(self, fmt: str) -> str:
         """Text in the format ``"ll"`` (the default) or ``"asm"``.
@@ -94,6 +112,22 @@ class CompiledModule:
             return self.assembly
         raise CodegenError(f"target llvm has no source in format {fmt!r}; use 'll' or 'asm'")
 
+    def _whole(self, machine: Any) -> Any:
+        module = parse(self.llvm_ir, machine)
+        for text in self._support:
+            module.link_in(parse(text, machine))
+        return optimised(module, machine)
+
+
+def _support_text(written: ModuleText) -> tuple[str, ...]:
+    """The modules that define what the functions need at run time."""
+    found = []
+    if written.needs_thread_pool:
+        found.append(pool_text(written.target.architecture))
+    if written.needs_workspaces:
+        found.append(workspace_text())
+    return tuple(found)
+
 
 def compile_module(module: IRModule, target: Target | None = None) -> CompiledModule:
     """Compile functions in codegen form for `target`, by default this machine."""
@@ -101,7 +135,7 @@ def compile_module(module: IRModule, target: Target | None = None) -> CompiledMo
 
 
 @functools.cache
-def _binding() -> Any:
+def binding() -> Any:
     """llvmlite, set up once for the process."""
     import llvmlite.binding as llvm
 
@@ -112,37 +146,40 @@ def _binding() -> Any:
     return llvm
 
 
+def machine_for(target: Target) -> Any:
+    """LLVM's description of the machine."""
+    mabi = target.attrs.get("mabi", "")
+    return _machine(target.triple, target.cpu, target.feature_string, mabi)
+
+
 @functools.cache
-def _load_host_library() -> None:
-    """Make the functions of tvm-ffi known to compiled code."""
-    from tvm_ffi import libinfo
-
-    _binding().load_library_permanently(libinfo.find_libtvm_ffi())
-
-
-def _machine(target: Target, *, jit: bool) -> Any:
-    llvm = _binding()
+def _machine(triple: str, cpu: str, features: str, mabi: str) -> Any:
+    llvm = binding()
     try:
-        kind = llvm.Target.from_triple(target.triple)
+        kind = llvm.Target.from_triple(triple)
     except RuntimeError as error:
-        raise TargetError(f"target {target}: {error}") from None
-    options: dict[str, Any] = {"cpu": target.cpu, "features": target.feature_string, "opt": 2}
-    if "mabi" in target.attrs:
-        options["abiname"] = target.attrs["mabi"]
-    if jit:
-        return kind.create_target_machine(jit=True, codemodel="jitdefault", **options)
-    return kind.create_target_machine(reloc="pic", codemodel="default", **options)
+        raise TargetError(f"target triple {triple!r}: {error}") from None
+    options: dict[str, Any] = {"abiname": mabi} if mabi else {}
+    return kind.create_target_machine(
+        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default", **options
+    )
 
 
-def _optimised(text: str, machine: Any) -> Any:
-    """The parsed module with local arrays in registers."""
-    llvm = _binding()
+def parse(text: str, machine: Any) -> Any:
+    """The LLVM module of generated text."""
+    llvm = binding()
     try:
         module = llvm.parse_assembly(text)
     except RuntimeError as error:
         raise InternalError(f"the generated LLVM IR is malformed: {error}\n{text}") from None
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
+    return module
+
+
+def optimised(module: Any, machine: Any) -> Any:
+    """`module` with local arrays in registers."""
+    llvm = binding()
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
@@ -150,12 +187,3 @@ def _optimised(text: str, machine: Any) -> Any:
         if not function.is_declaration:
             passes.run(function, builder)
     return module
-
-
-def _engine(text: str, target: Target) -> Any:
-    llvm = _binding()
-    _load_host_library()
-    machine = _machine(target, jit=True)
-    engine = llvm.create_mcjit_compiler(_optimised(text, machine), machine)
-    engine.finalize_object()
-    return engine

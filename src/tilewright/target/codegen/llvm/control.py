@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import CodegenError, LoweringError
-from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.types import PointerType, PrimType
-from tilewright.target.codegen.llvm.calls import Calls
 from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.parallel import Parallel
 from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
+from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
@@ -37,11 +37,11 @@ ALIGNMENT = 64
 """Bytes to which workspaces are aligned."""
 
 
-class Control(Calls):
+class Control(Parallel):
     """Writes statements and functions."""
 
-    def __init__(self, module: ModuleText) -> None:
-        super().__init__(module)
+    def __init__(self, module: ModuleText, parent: Parallel | None = None) -> None:
+        super().__init__(module, parent)
         self._workspaces: list[str] = []
         self._name = ""
         self._result = "i32"
@@ -77,9 +77,10 @@ class Control(Calls):
         self.leave("zeroinitializer")
         # `leave` starts a block for what may follow; nothing does.
         self.effect("unreachable")
-        linkage = "" if "calling_conv" in func.attrs else "internal "
-        if func.attrs.get("tir.is_exported"):
-            linkage = ""
+        exported = "calling_conv" in func.attrs or bool(func.attrs.get("tir.is_exported", False))
+        if exported:
+            self.module.exported.append(name)
+        linkage = "" if exported else "internal "
         head = f'define {linkage}{self._result} @"{name}"({parameters}) nounwind {{'
         return "\n".join([head, "entry:", *self.entry, *self.region.lines, "}"])
 
@@ -93,8 +94,7 @@ class Control(Calls):
 
     def leave(self, value: str) -> None:
         for workspace in reversed(self._workspaces):
-            self.module.declare("free", "void", ("ptr",))
-            self.effect(f"call void @free(ptr {workspace})")
+            self._free(workspace)
         self.effect("ret void" if self._result == "void" else f"ret {self._result} {value}")
         self.start_block(self.label("dead"))
 
@@ -112,7 +112,7 @@ class Control(Calls):
             self.statement(item)
 
     def _loop(self, stmt: For) -> None:
-        if stmt.kind is ForKind.PARALLEL and self._parallel_loop(stmt):
+        if stmt.kind is ForKind.PARALLEL and self.parallel_loop(stmt):
             return
         if stmt.kind in (ForKind.THREAD_BINDING, ForKind.VECTORIZED):
             raise LoweringError(
@@ -134,23 +134,8 @@ class Control(Calls):
             end = self.pure(f"add i64 {start}, {extent}", start, extent)
         positive = self.analyzer.can_prove_greater_equal(stmt.extent, 1)
         with self.counted_loop(start, end, runs_at_least_once=positive) as counter:
-            self.variables[stmt.loop_var] = self._narrow(counter, stmt.loop_var.dtype)
+            self.variables[stmt.loop_var] = self.loop_variable(counter, stmt.loop_var.dtype)
             self.statement(stmt.body)
-
-    def _narrow(self, counter: str, dtype: DType) -> str:
-        """A loop counter in the dtype of its variable; i64 where it is used as an index."""
-        if dtype.bits == 64:
-            return counter
-        narrow = self.pure(f"trunc i64 {counter} to {value_type(dtype)}", counter)
-        # Extending it again gives the counter itself.
-        self.region.known[
-            f"{'sext' if dtype.is_int else 'zext'} {value_type(dtype)} {narrow} to i64"
-        ] = counter
-        return narrow
-
-    def _parallel_loop(self, stmt: For) -> bool:
-        """Write a loop that runs on the thread pool; False where it must run here."""
-        return False
 
     def _while(self, stmt: While) -> None:
         head, body, done = self.label("while"), self.label("do"), self.label("done")
@@ -222,8 +207,12 @@ class Control(Calls):
         self._workspaces.append(workspace)
         self.statement(stmt.body)
         self._workspaces.pop()
-        self.module.declare("free", "void", ("ptr",))
-        self.effect(f"call void @free(ptr {workspace})")
+        self._free(workspace)
+
+    def _free(self, workspace: str) -> None:
+        self.module.needs_workspaces = True
+        function = self.module.declare(FREE, "void", ("ptr",))
+        self.effect(f"call void {function}(ptr {workspace})")
 
     def _workspace(self, extents: tuple[Expr, ...], itemsize: int, name: str) -> str:
         """Memory from the heap, for a number of elements that may be symbolic."""
@@ -239,12 +228,10 @@ class Control(Calls):
             total = self.value(f"extractvalue {{ i64, i1 }} {pair}, 0")
             lost = self.value(f"extractvalue {{ i64, i1 }} {pair}, 1")
             overflow = self.value(f"or i1 {overflow}, {lost}")
-        padded = self.value(f"add i64 {total}, {2 * ALIGNMENT - 1}")
-        rounded = self.value(f"and i64 {padded}, {-ALIGNMENT}")
-        # A size above the address space overflows when it is rounded up.
-        request = self.value(f"select i1 {overflow}, i64 {-ALIGNMENT}, i64 {rounded}")
-        allocate = self.module.declare("aligned_alloc", "ptr", ("i64", "i64"))
-        memory = self.value(f"call ptr {allocate}(i64 {ALIGNMENT}, i64 {request})")
+        # More than there is, so that the allocation fails.
+        request = self.value(f"select i1 {overflow}, i64 -1, i64 {total}")
+        allocate = self.module.declare(ALLOCATE, "ptr", ("i64",))
+        memory = self.value(f"call ptr {allocate}(i64 {request})")
         failed = self.value(f"icmp eq ptr {memory}, null")
         wrong, right = self.label("wrong"), self.label("right")
         self.branch(failed, wrong, right)

@@ -72,8 +72,8 @@ class Expressions(Integers, Halves, Builder):
         self.analyzer = Analyzer()
         self.variables: dict[Var, str] = {}
         self._emitters: dict[type[Expr], Callable[[Any], str]] = {
-            Var: self._variable,
-            SizeVar: self._variable,
+            Var: self.variable,
+            SizeVar: self.variable,
             IntImm: lambda e: self.constant(e.value, e.dtype),
             FloatImm: lambda e: self.constant(e.value, e.dtype),
             StringImm: lambda e: self.module.string(e.value),
@@ -113,7 +113,8 @@ class Expressions(Integers, Halves, Builder):
 
     # --- leaves -----------------------------------------------------------------------------
 
-    def _variable(self, var: Var) -> str:
+    def variable(self, var: Var) -> str:
+        """The register with the value of a variable."""
         register = self.variables.get(var)
         if register is None:
             raise CodegenError(f"variable {var.name} is used outside of its scope")

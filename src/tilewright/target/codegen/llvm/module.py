@@ -83,7 +83,15 @@ class ModuleText:
         self._declarations: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
         self.definitions: list[str] = []
+        self.functions: list[str] = []
+        self.exported: list[str] = []
+        """Symbols of the functions that can be called from outside."""
+        self.externals: dict[str, None] = {}
+        """Names of C functions that the program calls."""
+        self.parts: list[str] = []
+        """Functions that others were taken apart into."""
         self.needs_thread_pool = False
+        self.needs_workspaces = False
         self.needs_raise = False
         self.needs_packed_calls = False
 
@@ -97,6 +105,17 @@ class ModuleText:
         """The name of a function of the tvm-ffi host."""
         self._declarations.setdefault(name, f"declare extern_weak {FFI_FUNCTIONS[name]}")
         return f"@{name}"
+
+    def add_part(self, function: tuple[str, str]) -> str:
+        """The name of a new function of this module that returns an int32 status.
+
+        Args:
+            function: its parameters, and the text of its blocks.
+        """
+        name = f"@tilewright.part{len(self.parts)}"
+        parameters, body = function
+        self.parts.append(f"define internal i32 {name}({parameters}) nounwind {{\n{body}\n}}")
+        return name
 
     def string(self, value: str) -> str:
         """A constant C string."""
@@ -116,14 +135,21 @@ class ModuleText:
         )
         return name
 
-    def text(self, functions: list[str]) -> str:
+    def text(self) -> str:
         """The whole module."""
         support = list(self._support())
         strings = [
             f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{_escaped(data)}"'
             for data, name in self._strings.items()
         ]
-        parts = (strings, self.definitions, self._declarations.values(), support, functions)
+        parts = (
+            strings,
+            self.definitions,
+            self._declarations.values(),
+            support,
+            self.parts,
+            self.functions,
+        )
         return "\n".join([*(line for part in parts for line in part), ""])
 
     def _support(self) -> Iterator[str]:

@@ -1,0 +1,91 @@
+"""Loading object code into this process.
+
+There is one LLVM ORC JIT for the process, and every compiled module is a library in it. Modules
+share the thread pool and the workspaces, which are libraries of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tilewright.error import CodegenError
+from tilewright.target.codegen.llvm.compile import binding, machine_for, optimised, parse
+from tilewright.target.codegen.llvm.threads import POOL
+from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE
+from tilewright.target.target import Target
+
+_numbers: Final = itertools.count()
+
+
+def load(
+    code: bytes, names: Sequence[str], support: Sequence[str], externals: Sequence[str]
+) -> dict[str, int]:
+    """Load an object file; gives the addresses of its functions.
+
+    Args:
+        code: the object file.
+        names: symbols of the functions; those that are not exported are left out.
+        support: texts of the modules that define what it needs at run time.
+        externals: C functions that it calls.
+
+    Raises:
+        CodegenError: if this process lacks one of them.
+    """
+    llvm = binding()
+    _load_host_library()
+    for name in externals:
+        if llvm.address_of_symbol(name) is None:
+            raise CodegenError(
+                f"call_extern: there is no C function {name!r} in this process; load its library "
+                "with ctypes.CDLL(path, ctypes.RTLD_GLOBAL) first"
+            )
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for text in support:
+        for symbol, address in _support(text).items():
+            builder.import_symbol(symbol, address)
+    return _link(builder, names)
+
+
+class Library(dict[str, int]):
+    """Addresses of functions, which are valid as long as this lives."""
+
+    tracker: Any
+
+
+def _link(builder: Any, names: Sequence[str]) -> Library:
+    for name in names:
+        builder.export_symbol(name)
+    tracker = builder.link(_jit(), f"tilewright{next(_numbers)}")
+    library = Library({name: tracker[name] for name in names})
+    library.tracker = tracker
+    return library
+
+
+@functools.cache
+def _jit() -> Any:
+    machine = (
+        binding()
+        .Target.from_default_triple()
+        .create_target_machine(reloc="pic", codemodel="default")
+    )
+    return binding().create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
+
+
+@functools.cache
+def _support(text: str) -> Library:
+    """The library that a support module becomes, once for the process."""
+    machine = machine_for(Target("llvm"))
+    code = machine.emit_object(optimised(parse(text.replace(" hidden ", " "), machine), machine))
+    names = [name for name in (POOL, ALLOCATE, FREE) if f"@{name}(" in text]
+    return _link(binding().JITLibraryBuilder().add_object_img(code).add_current_process(), names)
+
+
+@functools.cache
+def _load_host_library() -> None:
+    """Make the functions of tvm-ffi known to compiled code."""
+    from tvm_ffi import libinfo
+
+    binding().load_library_permanently(libinfo.find_libtvm_ffi())
