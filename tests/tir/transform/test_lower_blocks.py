@@ -200,3 +200,17 @@ def test_symbolic_bounds_decide_conditions():
     A = decl_buffer((n,), name="A")
     body = loop_nest([(i, n)], IfThenElse(i < n, BufferStore(A, const(1.0), (i,))))
     assert not of_kind(lower_blocks(function((A,), body)).body, IfThenElse)
+
+
+@pytest.mark.parametrize(("private", "index"), [(True, lambda p, i: i), (False, lambda p, i: p)])
+def test_memory_that_parallel_iterations_would_share_is_allocated_in_each(private, index):
+    A, T = decl_buffer((8, 8), name="A"), decl_buffer((8,), name="T")
+    p, i, j = int_var("p"), int_var("i"), int_var("j")
+    body = seq(
+        loop_nest([(i, 8)], BufferStore(T, A[p, i], (index(p, i),))),
+        loop_nest([(j, 8)], BufferStore(A, T[index(p, j)] + 1.0, (p, j))),
+    )
+    nest = loop_nest([(p, 8)], body, {"p": ForKind.PARALLEL})
+    lowered = lower_blocks(function((A,), nest, allocated=[T])).body
+    assert isinstance(lowered, For) is private
+    assert isinstance(lowered.body, Allocate) is private

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from tilewright.ir.arithmetic import as_expr, const
 from tilewright.ir.dtype import BOOL, INT32, INT64
-from tilewright.ir.expr import Expr, IntImm
-from tilewright.tir.buffer import ONE, Buffer
-from tilewright.tir.stmt import Allocate, Stmt
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.buffer import ONE, Buffer, BufferLoad
+from tilewright.tir.stmt import Allocate, BufferStore, Evaluate, For, ForKind, Stmt
+from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.statements import statements
 
 
 def compact_strides(shape: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -53,10 +56,73 @@ def span(buffer: Buffer) -> Expr:
 
 
 def allocate(body: Stmt, buffers: Sequence[Buffer]) -> Stmt:
-    """`body` with memory for `buffers`."""
+    """`body` with memory for `buffers`.
+
+    Memory is allocated around the whole of `body`, so that loops use the same again and again. The
+    iterations of a parallel loop cannot share it: a buffer that only they use, with the same
+    elements in each of them, is allocated inside of the loop.
+    """
+    if not buffers:
+        return body
+    parallel = any(
+        isinstance(stmt, For) and stmt.kind is ForKind.PARALLEL for stmt in statements(body)
+    )
     for buffer in reversed(buffers):
-        extents = buffer.shape or (ONE,)
-        if buffer.strides:
-            extents = (span(buffer),)
-        body = Allocate(buffer.data, buffer.dtype, extents, const(True, BOOL), body)
+        body = _allocate_privately(body, buffer) if parallel else allocation(body, buffer)
     return body
+
+
+def allocation(body: Stmt, buffer: Buffer) -> Stmt:
+    """`body` with memory for `buffer`."""
+    extents = buffer.shape or (ONE,)
+    if buffer.strides:
+        extents = (span(buffer),)
+    return Allocate(buffer.data, buffer.dtype, extents, const(True, BOOL), body)
+
+
+def _allocate_privately(body: Stmt, buffer: Buffer) -> Stmt:
+    """`body` with memory for `buffer`, in the innermost parallel loop that must have its own."""
+    owner: For | None = None
+    stmt: Stmt | None = body
+    while stmt is not None:
+        if isinstance(stmt, For) and stmt.kind is ForKind.PARALLEL:
+            if _depends_on(stmt.body, buffer.data, stmt.loop_var):
+                break
+            owner = stmt
+        users = [
+            child
+            for child in stmt.children()
+            if isinstance(child, Stmt) and _uses(child, buffer.data)
+        ]
+        in_statement = isinstance(stmt, (BufferStore, Evaluate)) or len(users) != 1
+        stmt = None if in_statement else users[0]
+    if owner is None:
+        return allocation(body, buffer)
+    inside = owner.replace(body=allocation(owner.body, buffer))
+    return _Replace(owner, inside)(body)
+
+
+class _Replace(Rewriter):
+    def __init__(self, old: For, new: For) -> None:
+        self._old, self._new = old, new
+
+    def For(self, loop: For) -> Stmt:
+        return self._new if loop is self._old else loop.map_children(self)
+
+
+def _uses(stmt: Stmt, data: Var) -> bool:
+    return any(
+        node is data or (isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data is data)
+        for node in walk(stmt)
+    )
+
+
+def _depends_on(stmt: Stmt, data: Var, var: Var) -> bool:
+    """Whether the elements that `stmt` accesses depend on `var`."""
+    return any(
+        found is var
+        for node in walk(stmt)
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data is data
+        for index in node.indices
+        for found in variables_of(index)
+    )
