@@ -16,27 +16,18 @@ The accumulators of a reduction are combined in a tree, after the loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tilewright.ir.arithmetic import as_expr, const
-from tilewright.ir.dtype import BOOL, HANDLE, INT32
 from tilewright.ir.expr import (
-    Add,
-    BinaryExpr,
-    Broadcast,
     Call,
     Expr,
     IntImm,
     Max,
     Min,
-    Mul,
-    Ramp,
     Var,
 )
 from tilewright.ir.rewrite import Rewriter, walk
-from tilewright.ir.structural import structural_equal
-from tilewright.ir.types import PointerType, PrimType
-from tilewright.tir.buffer import ONE, Buffer, BufferLoad
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
@@ -49,6 +40,7 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
+from tilewright.tir.transform.accumulators import Accumulator, Reduction, as_reduction
 from tilewright.tir.transform.affine import affine, split
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.dependences import LoopBody, carried_dependence, loop_body
@@ -85,15 +77,6 @@ def vectorize_inner_loops(
         reassociate = attribute is not None and bool(int(attribute))
     body = _InnerLoops(Aliases(func), vector_bits, reassociate)(func.body)
     return func if body is func.body else func.with_body(body)
-
-
-class Reduction(NamedTuple):
-    """A store `element = element <kind> operand` to an element that is the same all along."""
-
-    store: BufferStore
-    kind: type[BinaryExpr]
-    load: BufferLoad
-    operand: Expr
 
 
 class _InnerLoops(Rewriter):
@@ -170,22 +153,6 @@ def _is_part_of(access: object, reductions: Sequence[Reduction]) -> bool:
     return any(access.data is r.store.buffer.data for r in reductions)  # type: ignore[attr-defined]
 
 
-def as_reduction(store: BufferStore) -> Reduction | None:
-    """`store` as a reduction, if it is one."""
-    value = store.value
-    if not isinstance(value, (Add, Mul, Min, Max)) or store.predicate is not None:
-        return None
-    for load, operand in ((value.a, value.b), (value.b, value.a)):
-        if (
-            isinstance(load, BufferLoad)
-            and load.buffer.data is store.buffer.data
-            and load.predicate is None
-            and structural_equal(load.indices[0], store.indices[0])
-        ):
-            return Reduction(store, type(value), load, operand)
-    return None
-
-
 def _stride(index: Expr, var: Var) -> int | None:
     """By how much the index grows per iteration, if that is a constant."""
     parts = split(affine(index), var) if index.dtype.lanes == 1 else None
@@ -222,7 +189,7 @@ class Strips:
 
     def __init__(self, loop: For, reductions: Sequence[Reduction], width: int, group: int) -> None:
         self._loop, self._width, self._group = loop, width, group
-        self._accumulators = [_Accumulator(r, width, group) for r in reductions]
+        self._accumulators = [Accumulator(r, width, group) for r in reductions]
 
     def statement(self) -> Stmt:
         """The whole loop."""
@@ -285,72 +252,11 @@ class Strips:
         return statements.statement(self._loop.body)
 
 
-class _Accumulator:
-    """The lanes in which a reduction is kept while its loop runs."""
-
-    def __init__(self, reduction: Reduction, width: int, group: int) -> None:
-        self.reduction = reduction
-        self._width, self._lanes = width, width * group
-        element = reduction.store.buffer.dtype
-        name = f"{reduction.store.buffer.name}_lanes"
-        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
-        self._buffer = Buffer(pointer, element, (const(self._lanes, INT32),), name)
-
-    def allocate(self, body: Stmt) -> Stmt:
-        """`body` with the memory of the accumulator."""
-        buffer = self._buffer
-        return Allocate(buffer.data, buffer.dtype, buffer.shape, const(True, BOOL), body)
-
-    def _load(self, start: int, lanes: int) -> BufferLoad:
-        return BufferLoad(self._buffer, (_lane_index(start, lanes),))
-
-    def _store(self, start: int, value: Expr, lanes: int) -> Stmt:
-        return BufferStore(self._buffer, value, (_lane_index(start, lanes),))
-
-    def start(self) -> Stmt:
-        """Set all lanes to a value that changes nothing."""
-        kind, element = self.reduction.kind, self._buffer.dtype
-        value: Expr = self.reduction.load
-        if kind in (Add, Mul):
-            value = const(0 if kind is Add else 1, element)
-        lanes = Broadcast(value, self._width)
-        return seq(*(self._store(s, lanes, self._width) for s in self._starts(self._lanes)))
-
-    def update(self, number: int, value: Expr) -> Stmt:
-        """Combine vector `number` of the accumulator with `value`."""
-        start = number * self._width
-        combined = self.reduction.kind(self._load(start, self._width), value)  # type: ignore[call-arg]
-        return self._store(start, combined, self._width)
-
-    def finish(self) -> Stmt:
-        """Combine all lanes, and the element with them."""
-        kind = self.reduction.kind
-        parts: list[Stmt] = []
-        size = self._lanes
-        while size > 1:
-            half = size // 2
-            lanes = min(half, self._width)
-            for start in range(0, half, lanes):
-                pair = self._load(start, lanes), self._load(start + half, lanes)
-                parts.append(self._store(start, kind(*pair), lanes))  # type: ignore[call-arg]
-            size = half
-        total = kind(self.reduction.load, self._load(0, 1))  # type: ignore[call-arg]
-        return seq(*parts, self.reduction.store.replace(value=total))
-
-    def _starts(self, size: int) -> range:
-        return range(0, size, self._width)
-
-
-def _lane_index(start: int, lanes: int) -> Expr:
-    first = const(start, INT32)
-    return first if lanes == 1 else Ramp(first, ONE, lanes)
-
-
 class _Reducing(LaneStatements):
     """Statements of several iterations, in which reductions go to accumulators."""
 
     def __init__(
-        self, var: Var, pieces: tuple[Piece, ...], accumulators: Sequence[_Accumulator]
+        self, var: Var, pieces: tuple[Piece, ...], accumulators: Sequence[Accumulator]
     ) -> None:
         LaneStatements.__init__(self, var, pieces, frozenset())
         self._accumulators = accumulators
@@ -361,7 +267,7 @@ class _Reducing(LaneStatements):
                 return seq(*(self._reduce(accumulator, i) for i in range(len(self._pieces))))
         return LaneStatements._bufferstore(self, store)
 
-    def _reduce(self, accumulator: _Accumulator, number: int) -> Stmt:
+    def _reduce(self, accumulator: Accumulator, number: int) -> Stmt:
         lanes = self._lanes(number)
         if lanes.mask is not None:
             raise NotVectorizable("a reduction under a condition")

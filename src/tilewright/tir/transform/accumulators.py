@@ -1,0 +1,99 @@
+"""Reductions into one element, kept in the lanes of vectors while their loop runs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tilewright.ir.arithmetic import const
+from tilewright.ir.dtype import BOOL, HANDLE, INT32
+from tilewright.ir.expr import Add, BinaryExpr, Broadcast, Expr, Max, Min, Mul, Ramp, Var
+from tilewright.ir.structural import structural_equal
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.tir.buffer import ONE, Buffer, BufferLoad
+from tilewright.tir.stmt import Allocate, BufferStore, Stmt, seq
+
+
+class Reduction(NamedTuple):
+    """A store `element = element <kind> operand` to an element that is the same all along."""
+
+    store: BufferStore
+    kind: type[BinaryExpr]
+    load: BufferLoad
+    operand: Expr
+
+
+def as_reduction(store: BufferStore) -> Reduction | None:
+    """`store` as a reduction, if it is one."""
+    value = store.value
+    if not isinstance(value, (Add, Mul, Min, Max)) or store.predicate is not None:
+        return None
+    for load, operand in ((value.a, value.b), (value.b, value.a)):
+        if (
+            isinstance(load, BufferLoad)
+            and load.buffer.data is store.buffer.data
+            and load.predicate is None
+            and structural_equal(load.indices[0], store.indices[0])
+        ):
+            return Reduction(store, type(value), load, operand)
+    return None
+
+
+class Accumulator:
+    """The lanes in which a reduction is kept while its loop runs."""
+
+    def __init__(self, reduction: Reduction, width: int, group: int) -> None:
+        self.reduction = reduction
+        self._width, self._lanes = width, width * group
+        element = reduction.store.buffer.dtype
+        name = f"{reduction.store.buffer.name}_lanes"
+        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
+        self._buffer = Buffer(pointer, element, (const(self._lanes, INT32),), name)
+
+    def allocate(self, body: Stmt) -> Stmt:
+        """`body` with the memory of the accumulator."""
+        buffer = self._buffer
+        return Allocate(buffer.data, buffer.dtype, buffer.shape, const(True, BOOL), body)
+
+    def _load(self, start: int, lanes: int) -> BufferLoad:
+        return BufferLoad(self._buffer, (_lane_index(start, lanes),))
+
+    def _store(self, start: int, value: Expr, lanes: int) -> Stmt:
+        return BufferStore(self._buffer, value, (_lane_index(start, lanes),))
+
+    def start(self) -> Stmt:
+        """Set all lanes to a value that changes nothing."""
+        kind, element = self.reduction.kind, self._buffer.dtype
+        value: Expr = self.reduction.load
+        if kind in (Add, Mul):
+            value = const(0 if kind is Add else 1, element)
+        lanes = Broadcast(value, self._width)
+        return seq(*(self._store(s, lanes, self._width) for s in self._starts(self._lanes)))
+
+    def update(self, number: int, value: Expr) -> Stmt:
+        """Combine vector `number` of the accumulator with `value`."""
+        start = number * self._width
+        combined = self.reduction.kind(self._load(start, self._width), value)  # type: ignore[call-arg]
+        return self._store(start, combined, self._width)
+
+    def finish(self) -> Stmt:
+        """Combine all lanes, and the element with them."""
+        kind = self.reduction.kind
+        parts: list[Stmt] = []
+        size = self._lanes
+        while size > 1:
+            half = size // 2
+            lanes = min(half, self._width)
+            for start in range(0, half, lanes):
+                pair = self._load(start, lanes), self._load(start + half, lanes)
+                parts.append(self._store(start, kind(*pair), lanes))  # type: ignore[call-arg]
+            size = half
+        total = kind(self.reduction.load, self._load(0, 1))  # type: ignore[call-arg]
+        return seq(*parts, self.reduction.store.replace(value=total))
+
+    def _starts(self, size: int) -> range:
+        return range(0, size, self._width)
+
+
+def _lane_index(start: int, lanes: int) -> Expr:
+    first = const(start, INT32)
+    return first if lanes == 1 else Ramp(first, ONE, lanes)

@@ -1,0 +1,112 @@
+"""The registers that promoted elements live in, and the accesses that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tilewright.ir.arithmetic import const
+from tilewright.ir.dtype import BOOL, HANDLE, INT32
+from tilewright.ir.expr import Expr, Ramp, Var
+from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.tir.buffer import ONE, Buffer, BufferLoad
+from tilewright.tir.stmt import Allocate, BufferStore, LetStmt, Stmt, seq
+from tilewright.tir.transform.locations import Location, Touches
+
+
+class Candidate(NamedTuple):
+    """An element (or vector of elements) that can live in a register."""
+
+    location: Location
+    access: BufferLoad | BufferStore
+    """One of its accesses: how to load and store it."""
+    stored: bool
+
+
+class RegisterFile:
+    """The registers of the promoted elements: memory for what is stored, else variables."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self._candidates = candidates
+        self.memory: dict[Var, Buffer] = {}
+        self._values: dict[Location, Var] = {}
+        self._slots: dict[Location, tuple[Buffer, Expr]] = {}
+        sizes: dict[Var, int] = {}
+        for candidate in candidates:
+            if candidate.stored:
+                data, lanes = candidate.location.data, candidate.location.lanes
+                sizes[data] = sizes.get(data, 0) + lanes
+        buffers = {data: self._local(data, size) for data, size in sizes.items()}
+        used = dict.fromkeys(sizes, 0)
+        for candidate in candidates:
+            location = candidate.location
+            if candidate.stored:
+                start = const(used[location.data], INT32)
+                used[location.data] += location.lanes
+                index = start if location.lanes == 1 else Ramp(start, ONE, location.lanes)
+                self._slots[location] = (buffers[location.data], index)
+            else:
+                dtype = candidate.access.buffer.dtype.with_lanes(location.lanes)
+                self._values[location] = Var(f"{location.data.name}_local", dtype)
+
+    def _local(self, data: Var, size: int) -> Buffer:
+        element = next(c.access.buffer.dtype for c in self._candidates if c.location.data is data)
+        name = f"{data.name}_local"
+        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
+        buffer = self.memory[pointer] = Buffer(pointer, element, (const(size, INT32),), name)
+        return buffer
+
+    def read(self, location: Location) -> Expr | None:
+        """The promoted value, or None if the location is not promoted."""
+        slot = self._slots.get(location)
+        return self._values.get(location) if slot is None else BufferLoad(slot[0], (slot[1],))
+
+    def write(self, location: Location, value: Expr) -> Stmt | None:
+        """The store to the register, or None if the location is not promoted."""
+        slot = self._slots.get(location)
+        return None if slot is None else BufferStore(slot[0], value, (slot[1],))
+
+    def around(self, loop: Stmt, first: Mapping[Location, BufferStore]) -> Stmt:
+        """Loads, the loop, stores, inside of the registers' declarations."""
+        before: list[Stmt | None] = []
+        after: list[Stmt] = []
+        for candidate in self._candidates:
+            if not candidate.stored:
+                continue
+            location, access = candidate.location, candidate.access
+            start = first.get(location)
+            value = BufferLoad(access.buffer, access.indices, access.predicate)
+            before.append(self.write(location, value if start is None else start.value))
+            current = self.read(location)
+            assert current is not None
+            after.append(BufferStore(access.buffer, current, access.indices, access.predicate))
+        body = seq(*before, loop, *after)
+        for candidate in reversed(self._candidates):
+            if not candidate.stored:
+                access = candidate.access
+                value = BufferLoad(access.buffer, access.indices)
+                body = LetStmt(self._values[candidate.location], value, body)
+        for pointer, buffer in reversed(self.memory.items()):
+            body = Allocate(pointer, buffer.dtype, buffer.shape, const(True, BOOL), body)
+        return body
+
+
+class RegisterAccesses(Rewriter):
+    """Puts registers in the place of the promoted elements."""
+
+    def __init__(self, registers: RegisterFile, touches: Touches) -> None:
+        self._registers, self._touches = registers, touches
+
+    def BufferLoad(self, load: BufferLoad) -> Expr:
+        location = self._touches(load).location
+        value = None if location is None else self._registers.read(location)
+        return load.map_children(self) if value is None else value
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        location = self._touches(store).location
+        if location is not None:
+            promoted = self._registers.write(location, self(store.value))
+            if promoted is not None:
+                return promoted
+        return store.map_children(self)
