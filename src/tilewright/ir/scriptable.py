@@ -31,7 +31,8 @@ class Scriptable:
             **options: `name`, `show_meta`, `ir_prefix`, `tir_prefix`, `relax_prefix`,
                 `module_alias`, `buffer_dtype`, `int_dtype`, `float_dtype`, `verbose_expr`,
                 `indent_spaces`, `print_line_numbers`, `num_context_lines`, `syntax_sugar`,
-                `show_object_address`.
+                `show_object_address`, `obj_to_underline` (nodes), `path_to_underline` (paths to
+                them); `tilewright.script.printer.options` says what each means.
         """
         if _Printer.script is None:
             import tilewright.script.printer  # noqa: F401, the import installs the printer

@@ -17,6 +17,7 @@ from tilewright.tir.buffer import (
     Range,
     extent_between,
 )
+from tilewright.tir.substitute import variables_of
 
 
 def same(a: Any, b: Any) -> bool:
@@ -169,8 +170,6 @@ def declare_undeclared(p: Printer, buffer: Buffer) -> None:
 
 def declare_symbolic(p: Printer, buffer: Buffer) -> None:
     """Append lines for the variables that the declaration of `buffer` defines."""
-    from tilewright.tir.substitute import variables_of
-
     for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
         for var in variables_of(part):
             if p.names.find(var) is None:

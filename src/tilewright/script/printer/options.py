@@ -16,7 +16,8 @@ class PrinterOptions:
 
     Attributes:
         name: name of the printed function (without a `global_symbol`) or module.
-        show_meta: print constants that are otherwise left out as a table at the end.
+        show_meta: for graphs, print constants that are otherwise left out; a tensor program leaves
+            none out.
         ir_prefix: the name under which ``tilewright.script.ir`` is imported.
         tir_prefix: the name under which ``tilewright.script.tir`` is imported.
         relax_prefix: the name under which ``tilewright.script.relax`` is imported.
@@ -57,18 +58,20 @@ class PrinterOptions:
     def __post_init__(self) -> None:
         for name in ("buffer_dtype", "int_dtype", "float_dtype"):
             object.__setattr__(self, name, DType(getattr(self, name)))
-        for name in ("obj_to_underline", "path_to_underline"):
-            value = getattr(self, name)
-            if value is None:
-                object.__setattr__(self, name, ())
-            elif isinstance(value, list):
-                object.__setattr__(self, name, tuple(value))
-            elif not isinstance(value, tuple) or (
-                value and name.startswith("path") and not isinstance(value[0], tuple)
-            ):
-                object.__setattr__(self, name, (value,))
+        paths: Any = self.path_to_underline
+        if isinstance(paths, tuple) and paths and not isinstance(paths[0], tuple):
+            paths = (paths,)  # one path, which is a tuple itself
+        object.__setattr__(self, "path_to_underline", _several(paths))
+        object.__setattr__(self, "obj_to_underline", _several(self.obj_to_underline))
         if self.indent_spaces < 1:
             raise ArgumentError(f"script: indent_spaces is at least 1, got {self.indent_spaces}")
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    """A list or tuple, a single item, or None, as a tuple."""
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
 OPTION_NAMES = frozenset(option.name for option in fields(PrinterOptions))
