@@ -6,9 +6,9 @@ import pytest
 
 from tilewright.arith import Analyzer
 from tilewright.error import DTypeError
-from tilewright.ir import DType, IntImm, SizeVar, Var
+from tilewright.ir import DType, IntImm, Let, SizeVar, Var
 from tilewright.ir.arithmetic import logical_and, minimum
-from tilewright.tir import Range
+from tilewright.tir import Range, decl_buffer
 
 
 def same(a, b):
@@ -88,6 +88,57 @@ def test_symbolic_sizes(at):
     assert prove(io * 16 + ii < (n + 15) // 16 * 16)
     assert not prove(io * 16 + ii < n)
     assert prove(minimum(n - io * 16, 16) >= 0)
+
+
+def test_indices_of_a_fused_loop_are_in_bounds(at):
+    n, m, k = at.size("n"), at.size("m"), at.size("k")
+    fused = at.var("fused", 0, n * m * k)
+    prove = at.analyzer.can_prove
+    assert prove(fused // (m * k) < n)
+    assert prove(fused % (m * k) < m * k)
+    assert prove(fused % k < k)
+    assert prove(fused % (m * k) // k < m)
+    assert not prove(fused // m < n)
+    at.becomes(fused // (m * k) * (m * k) + fused % (m * k), fused)
+
+
+def test_tiles_of_symbolic_extents(at):
+    n = at.size("n")
+    outer, inner = at.var("outer", 0, (n + 31) // 32), at.var("inner", 0, 32)
+    index = outer * 32 + inner
+    prove = at.analyzer.can_prove
+    assert prove(index < (n + 31) // 32 * 32)
+    assert prove(index < n + 31)
+    assert not prove(index < n)
+    at.becomes(index // 32, outer)
+    at.becomes(index % 32, inner)
+    with at.analyzer.constraint(index < n):
+        assert prove(index < n)
+        assert prove(outer * 32 < n)
+    with at.analyzer.constraint((n % 32).equal(0)):
+        assert prove(n // 32 * 32 >= n)
+    assert prove(minimum(n - outer * 32, 32) <= 32)
+    assert prove(outer * 32 < n)
+
+
+def test_values_from_memory_wrap_around(at):
+    data = decl_buffer((8,), at.dtype)
+    i, loaded = at.var("i", 0, 8), at.var("loaded")
+    big = 1 << at.dtype.bits // 2
+    at.analyzer.bind(loaded, data[i])
+    for value in (data[i], loaded):
+        at.becomes(value * big // big, value * big // big)
+        at.becomes(value + 1 > value, value + 1 > value)
+    index = at.var("index")
+    at.becomes(index * big // big, index)
+
+
+def test_let_expressions(at):
+    x, i, data = at.var("x"), at.var("i", 0, 8), decl_buffer((8,), at.dtype)
+    at.becomes(Let(x, i * 2 - i, x + 1), i + 1)
+    found = at.analyzer.simplify(Let(x, data[i], x * 2 - x))
+    assert isinstance(found, Let)
+    assert found.body is x
 
 
 def test_division_by_what_may_be_zero_stays():

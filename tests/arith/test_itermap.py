@@ -75,6 +75,13 @@ def test_symbolic_extents():
     assert found.extents == (n,)
 
 
+def test_a_fused_loop_of_symbolic_extent():
+    n, m = SizeVar("n", INT64), SizeVar("m", INT64)
+    f, domain = iters(f=n * m)
+    found = detect_iter_map([f // m, f % m], domain, require_bijective=True)
+    assert found.extents == (n, m)
+
+
 def test_conversions_are_looked_through():
     io, ii, domain = iters(io=4, ii=8)
     found = detect_iter_map([cast("int64", io * 8 + ii)], domain, require_bijective=True)

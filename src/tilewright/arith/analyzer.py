@@ -11,12 +11,13 @@ from tilewright.arith.bounds import DATA, IMPURE, PARTIAL, bounds_of, effects_of
 from tilewright.arith.facts import SymbolicRange
 from tilewright.arith.modular import modular_of
 from tilewright.arith.simplify import Simplifier
-from tilewright.arith.simplify.compare import known_at_least
+from tilewright.arith.simplify.compare import decide, difference, known_at_least
 from tilewright.arith.simplify.scope import assuming
+from tilewright.arith.simplify.symbolic import exact_quotient
 from tilewright.error import DTypeError
 from tilewright.ir.arithmetic import as_expr
 from tilewright.ir.dtype import INT32, INT64
-from tilewright.ir.expr import And, Call, Expr, IntImm, Let, Or, Var
+from tilewright.ir.expr import And, Call, CompareExpr, Expr, IntImm, Let, Or, Var
 from tilewright.ir.node import Node
 
 
@@ -77,6 +78,7 @@ class Analyzer:
             )
         facts = simplifier.facts
         if effects_of(facts, expr) & (DATA | PARTIAL | IMPURE):
+            facts.data.add(var)
             if expr.dtype.is_integral:
                 facts.ranges[var] = bounds_of(facts, expr)
         else:
@@ -101,7 +103,7 @@ class Analyzer:
         facts.symbolic.pop(var, None)
         if known is not None:
             facts.symbolic[var] = known
-        if facts.values.pop(var, None) is not None or stale or known is not None:
+        if facts.values.pop(var, None) is not None or stale:
             facts.forget()
 
     @contextmanager
@@ -136,7 +138,13 @@ class Analyzer:
         if isinstance(expr, Call) and getattr(expr.op, "name", None) == "tir.likely":
             return self.can_prove(expr.args[0])
         found = self._simplifier(expr)
-        return found.__class__ is IntImm and found.value != 0  # type: ignore[attr-defined]
+        if isinstance(found, CompareExpr) and found.a.dtype.code in ("int", "uint"):
+            if found.a.dtype.lanes != 1:
+                return False
+            # Not decided so far perhaps only because evaluating it may fail.
+            form = difference(self._simplifier, found.a, found.b)
+            return form is not None and decide(self._simplifier, type(found), *form) is True
+        return isinstance(found, IntImm) and found.value != 0
 
     def can_prove_equal(self, a: Expr | int, b: Expr | int) -> bool:
         """Whether ``a == b`` is known."""
@@ -154,6 +162,14 @@ class Analyzer:
         """Whether ``expr < bound`` is known."""
         found = self._simplifier(as_expr(expr))
         return known_at_least(self._simplifier, IntImm(found.dtype, bound - 1), found)
+
+    def exact_quotient(self, value: Expr | int, by: Expr | int) -> Expr | None:
+        """``value / by`` if `by` is a factor of every term of `value`, else None.
+
+        `by` is taken not to be 0, as the extent of a loop that runs.
+        """
+        simplifier = self._simplifier
+        return exact_quotient(simplifier, simplifier(as_expr(value)), simplifier(as_expr(by)))
 
     def const_int_bound(self, expr: Expr | int) -> ConstIntBound:
         """Constants between which `expr` (integer) lies."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.arith.facts import EVERYTHING, UNBOUNDED, Facts, Interval
-from tilewright.arith.linear import Terms
+from tilewright.arith.linear import Terms, variables_of
 from tilewright.ir.dtype import INT32, INT64, DType
 from tilewright.ir.expr import (
     Add,
@@ -62,7 +62,7 @@ def effects_of(facts: Facts, expr: Expr) -> int:
     """A combination of `DATA`, `PARTIAL` and `IMPURE`."""
     kind = expr.__class__
     if kind in _LEAVES:
-        return 0
+        return DATA if expr in facts.data else 0
     found = facts.effects_memo.get(expr)
     if found is None:
         found = _own_effects(facts, expr)
@@ -81,13 +81,41 @@ def _own_effects(facts: Facts, expr: Expr) -> int:
     if expr.__class__ in _DIVISIONS:
         if not expr.dtype.is_integral:
             return 0
-        low, high = bounds_of(facts, expr.b)  # type: ignore[attr-defined]
-        return 0 if low > 0 or high < 0 else PARTIAL
+        return 0 if is_nonzero(facts, expr.b, expr.a) else PARTIAL  # type: ignore[attr-defined]
     if isinstance(expr, Call):
         if not isinstance(expr.op, Op) or expr.op.effect > CallEffectKind.READ_STATE:
             return DATA | PARTIAL | IMPURE
         return DATA | PARTIAL if expr.op.effect is CallEffectKind.READ_STATE else DATA
     return DATA | PARTIAL
+
+
+def is_nonzero(facts: Facts, divisor: Expr, dividend: Expr) -> bool:
+    """Whether `divisor` is known not to be 0 wherever `dividend` is evaluated.
+
+    Besides its bounds that is so if the dividend mentions a variable whose range has a multiple of
+    the divisor as its extent: the variable has a value only if that is not 0.
+    """
+    low, high = bounds_of(facts, divisor)
+    if low > 0 or high < 0:
+        return True
+    if low < 0:
+        return False
+    wanted = _factors(divisor)
+    for var in variables_of(dividend):
+        known = facts.symbolic.get(var)
+        if known is None:
+            # Learning the range of the variable later may change the answer.
+            facts.unknown.add(var)
+        elif wanted <= _factors(known.extent):
+            return True
+    return False
+
+
+def _factors(expr: Expr) -> set[Expr]:
+    """The factors of a product."""
+    if isinstance(expr, Mul):
+        return _factors(expr.a) | _factors(expr.b)
+    return {expr}
 
 
 def type_bounds(dtype: DType) -> Interval:

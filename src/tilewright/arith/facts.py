@@ -37,6 +37,7 @@ class Facts:
         ranges: constant bounds of variables.
         symbolic: ranges of variables whose ends are not constant.
         values: expressions that variables stand for.
+        data: variables that hold what was read from memory, so that arithmetic on them may wrap.
         forms: bounds of linear forms, from constraints.
         remainders: ``(divisor, remainder)`` of expressions, from constraints.
         bounds_memo: bounds of nodes, as far as computed under the present constraints.
@@ -48,7 +49,7 @@ class Facts:
     """
 
     __slots__ = (
-        "bounds_memo", "effects_memo", "forms", "modular_memo", "ranges", "remainders",
+        "bounds_memo", "data", "effects_memo", "forms", "modular_memo", "ranges", "remainders",
         "simplified", "symbolic", "unknown", "values",
     )  # fmt: skip
 
@@ -56,6 +57,7 @@ class Facts:
         self.ranges: dict[Expr, Interval] = {}
         self.symbolic: dict[Expr, SymbolicRange] = {}
         self.values: dict[Expr, Expr] = {}
+        self.data: set[Expr] = set()
         self.forms: dict[FormKey, Interval] = {}
         self.remainders: dict[Expr, Interval] = {}
         self.forget()
@@ -74,6 +76,7 @@ class Facts:
         copy.ranges = dict(self.ranges)
         copy.symbolic = dict(self.symbolic)
         copy.values = dict(self.values)
+        copy.data = set(self.data)
         copy.forms = dict(self.forms)
         copy.remainders = dict(self.remainders)
         return copy

@@ -247,10 +247,8 @@ class _Detector:
     def _exact_quotient(self, value: Size, by: Size) -> Size | None:
         if isinstance(value, int) and isinstance(by, int):
             return value // by if by > 0 and value % by == 0 else None
-        quotient = self.analyzer.simplify(as_expr(value) // by)
-        if self.analyzer.can_prove_equal(quotient * by, value):
-            return as_size(quotient)
-        return None
+        quotient = self.analyzer.exact_quotient(value, by)
+        return None if quotient is None else as_size(quotient)
 
     # --- checks -----------------------------------------------------------------------------
 

@@ -76,6 +76,18 @@ def mentions(expr: Node, variables: Iterable[Expr]) -> bool:
     return False
 
 
+def variables_of(expr: Node) -> set[Expr]:
+    """The variables that `expr` mentions."""
+    found: set[Expr] = set()
+    stack: list[Node] = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Var):
+            found.add(node)
+        stack.extend(node.children())
+    return found
+
+
 def detect_linear_equation(expr: object, variables: Iterable[Var]) -> list[Expr] | None:
     """The coefficients of `expr` as a linear function of `variables`.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.arith.bounds import fits, linear_bounds
+from tilewright.arith.bounds import fits, is_nonzero, linear_bounds
 from tilewright.arith.linear import Terms, collect
 from tilewright.arith.simplify.expand import cancel_products
 from tilewright.arith.simplify.rules import SumRule, SumRuleTable
@@ -179,7 +179,7 @@ def _recombine_products(s: Simplifier, terms: Terms) -> int:
             continue
         quotient = s.make(FloorDiv, x, y)
         first = s.product((quotient, *s.factors.get(y, (y,))))
-        if terms.get(first) == terms[second] != 0 and s.nonzero(y, x):
+        if terms.get(first) == terms[second] != 0 and is_nonzero(s.facts, y, x):
             constant += replace_terms(terms, (first, second), x, terms[second])
     return constant
 

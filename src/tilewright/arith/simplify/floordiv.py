@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.arith.bounds import linear_bounds
+from tilewright.arith.bounds import is_nonzero, linear_bounds
 from tilewright.arith.linear import Terms
 from tilewright.arith.modular import multiple_of
 from tilewright.arith.simplify.simplifier import Simplifier
@@ -146,7 +146,7 @@ def _nested(s: Simplifier, terms: Terms, constant: int, divisor: int, dtype: Any
 def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
     """Division by what is not constant: multiples of it leave, and a smaller rest vanishes."""
     unchanged = s.make(FloorDiv, a, b)
-    if not s.nonzero(b, a) or not s.total(b):
+    if not is_nonzero(s.facts, b, a) or not s.total(b):
         return unchanged
     terms, constant = s.terms_of(a)
     split = split_by_divisor(s, terms, constant, b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.arith.bounds import linear_bounds
+from tilewright.arith.bounds import is_nonzero, linear_bounds
 from tilewright.arith.linear import Terms, collect
 from tilewright.arith.modular import modular_of
 from tilewright.arith.simplify.floordiv import low_part
@@ -133,7 +133,7 @@ def _split_at(
 def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
     """Modulo what is not constant: multiples of it leave, and a smaller rest is the result."""
     unchanged = s.make(FloorMod, a, b)
-    if not s.nonzero(b, a) or not s.total(b):
+    if not is_nonzero(s.facts, b, a) or not s.total(b):
         return unchanged
     terms, constant = s.terms_of(a)
     split = split_by_divisor(s, terms, constant, b)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.arith.bounds import DATA, bounds_of, effects_of
+from tilewright.arith.linear import variables_of
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import simplify_vector
 from tilewright.ir.arithmetic import fold_constants
@@ -14,10 +16,35 @@ from tilewright.ir.expr import (
     FloorDiv,
     FloorMod,
     IntImm,
+    Let,
     Mod,
     SizeVar,
     Var,
 )
+
+
+def simplify_let(s: Simplifier, expr: Any) -> Expr:
+    """A `Let` node: a constant or a variable takes the place of the bound variable."""
+    value = s(expr.value)
+    outer = s.facts
+    s.facts = inner = outer.inner()
+    replaced = value.__class__ in (IntImm, FloatImm, Var, SizeVar)
+    if replaced:
+        inner.values[expr.var] = value
+    elif value.dtype.is_integral:
+        inner.ranges[expr.var] = bounds_of(outer, value)
+    if effects_of(outer, value) & DATA:
+        inner.data.add(expr.var)
+    try:
+        body = s(expr.body)
+    finally:
+        s.facts = outer
+    if replaced:
+        return body
+    if s.total(value) and expr.var not in variables_of(body):
+        return body
+    return s.intern(expr.replace(value=value, body=body))
+
 
 _FLOORED = {Div: FloorDiv, Mod: FloorMod}
 
@@ -53,6 +80,7 @@ Simplifier.handlers[IntImm] = lambda s, expr: s.intern(expr)
 Simplifier.handlers[FloatImm] = lambda s, expr: s.intern(expr)
 Simplifier.handlers[Var] = simplify_variable
 Simplifier.handlers[SizeVar] = simplify_variable
+Simplifier.handlers[Let] = simplify_let
 Simplifier.handlers[Div] = lambda s, expr: truncated(s, Div, s(expr.a), s(expr.b))
 Simplifier.handlers[Mod] = lambda s, expr: truncated(s, Mod, s(expr.a), s(expr.b))
 Simplifier.constructors[Div] = lambda s, a, b: truncated(s, Div, a, b)

@@ -25,7 +25,7 @@ from tilewright.arith.bounds import (
     product,
 )
 from tilewright.arith.facts import Facts, Interval
-from tilewright.arith.linear import Terms, collect, mentions
+from tilewright.arith.linear import Terms, collect
 from tilewright.ir.arithmetic import wrap_int
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
@@ -237,24 +237,6 @@ class Simplifier:
         for factor in factors:
             value = product(value, self.bounds(factor))
         return factors if is_exact(self.facts, {term: 1}, value, term.dtype) else (term,)
-
-    def nonzero(self, divisor: Expr, dividend: Expr) -> bool:
-        """Whether `divisor` is known not to be 0 wherever `dividend` is evaluated.
-
-        Besides its bounds that is so if the dividend mentions a variable whose range has a multiple
-        of the divisor as its extent: the variable has a value only if that is not 0.
-        """
-        low, high = self.bounds(divisor)
-        if low > 0 or high < 0:
-            return True
-        if low < 0 or not self.facts.symbolic:
-            return False
-        factors = set(self.factors.get(divisor, (divisor,)))
-        return any(
-            factors.issubset(self.factors.get(known.extent, (known.extent,)))
-            for var, known in self.facts.symbolic.items()
-            if mentions(dividend, (var,))
-        )
 
 
 def _simplify_other(simplifier: Simplifier, expr: Expr) -> Expr:

@@ -87,6 +87,10 @@ def _stronger_claims(s: Simplifier, claim: Polynomial) -> list[list[Polynomial]]
             replaced = _without_division(s, claim, atom)
             if replaced is not None:
                 return [[replaced]]
+        if atom.__class__ is FloorMod and atom.b.__class__ is not IntImm:  # type: ignore[attr-defined]
+            replaced = _without_remainder(s, claim, atom)
+            if replaced is not None:
+                return [[replaced]]
         if atom.__class__ is Cast:
             replaced = _without_cast(s, claim, atom)
             if replaced is not None:
@@ -139,22 +143,32 @@ def _at_extreme(s: Simplifier, claim: Polynomial, var: Expr) -> Polynomial | Non
 
 
 def _without_division(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomial | None:
-    """``d * (x // d)`` is ``x - x % d``; a single ``x // d`` of constant `d` is scaled by it."""
+    """A claim that implies `claim`, with ``x`` in the place of the quotient ``x // d``.
+
+    ``x // d <= r`` if and only if ``x <= r * d + d - 1``, and ``x // d >= r`` if and only if
+    ``x >= r * d``. A multiple of the quotient is scaled: ``d * (x // d)`` is ``x - x % d``.
+    """
     x, d = atom.a, atom.b  # type: ignore[attr-defined]
     split = _split_on(claim, atom)
-    if split is None or not s.exact(x):
+    if split is None or not s.exact(x) or s.lower(d) < 0:
         return None
     slope, rest = split
+    sign = slope.get((), 0)
+    if len(slope) == 1 and abs(sign) == 1:
+        result = multiply(rest, expand(s, d))
+        accumulate(result, expand(s, x), sign)
+        if sign < 0:
+            accumulate(result, expand(s, d))
+            accumulate(result, {(): -1})
+        return result
     exact_quotient = expand(s, x)
     accumulate(exact_quotient, {(s.make(FloorMod, x, d),): -1})
     if d.__class__ is IntImm:
-        if d.value <= 0:
-            return None
         result = multiply(slope, exact_quotient)
         accumulate(result, rest, d.value)
         return result
     by = expand(s, d)
-    if len(by) != 1 or s.lower(d) < 0:
+    if len(by) != 1:
         return None
     ((factors, scale),) = by.items()
     quotient = _divide(slope, factors, scale)
@@ -163,6 +177,38 @@ def _without_division(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomia
     result = multiply(quotient, exact_quotient)
     accumulate(result, rest)
     return result
+
+
+def _without_remainder(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomial | None:
+    """`claim` with the remainder ``x % d`` at 0 or at ``d - 1``, where it is smallest."""
+    d = atom.b  # type: ignore[attr-defined]
+    split = _split_on(claim, atom)
+    if split is None or s.lower(d) < 0 or not s.exact(d):
+        return None
+    slope, rest = split
+    low, high = polynomial_bounds(s, slope)
+    if low >= 0:
+        return rest
+    if high > 0:
+        return None
+    most = expand(s, d)
+    accumulate(most, {(): -1})
+    result = multiply(slope, most)
+    accumulate(result, rest)
+    return result
+
+
+def exact_quotient(s: Simplifier, value: Expr, by: Expr) -> Expr | None:
+    """``value / by`` where `by` is a factor of every term of `value`, for simplified sizes."""
+    divisor = expand(s, by)
+    if len(divisor) != 1 or not s.exact(value):
+        return None
+    ((factors, scale),) = divisor.items()
+    quotient = _divide(expand(s, value), factors, scale)
+    if quotient is None:
+        return None
+    terms = {s.product(product_): f for product_, f in quotient.items() if product_}
+    return s.sum(terms, quotient.get((), 0), value.dtype)
 
 
 def _divide(polynomial: Polynomial, factors: tuple[Expr, ...], scale: int) -> Polynomial | None:
