@@ -6,7 +6,7 @@ from tests.runtime.programs import prim_func
 
 import tilewright as tvm
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError, LoweringError
+from tilewright.error import LoweringError, UnknownNameError
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_missing_function():
     module = tvm.build(
         prim_func([], tir.Evaluate(tir.call_packed("test.no_such", 1))), target="llvm"
     )
-    with pytest.raises(ArgumentValueError, match=r"no function is registered as test\.no_such"):
+    with pytest.raises(UnknownNameError, match=r"no registered function named 'test\.no_such'"):
         module()
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvm_ffi
-from tests.runtime.programs import add_one, transposed_sum
+from tests.runtime.programs import add_one, prim_func, transposed_sum
 
 import tilewright as tvm
+from tilewright import te, tir
 from tilewright.error import ArgumentError, ArgumentValueError, ExportError
 from tilewright.runtime import linking
 
@@ -129,6 +130,30 @@ def test_an_object_file_in_a_c_program(tmp_path, hook):
     message = "ValueError: main: argument 1 (A): shape[0] is 3, expected 4"
     assert result.stdout.splitlines() == ["0 1 4", f"-1 [{message if hook else ''}]"]
     assert result.stderr == ("" if hook else f"{message}\n")
+
+
+HOSTLESS_PROGRAM = """
+#include <stdio.h>
+#include "tilewright.h"
+int __tvm_ffi_main(void *, const TilewrightValue *, int32_t, TilewrightValue *);
+int main(void) {
+  TilewrightValue args[1] = {{TILEWRIGHT_ARG_INT, 0, {7}}}, result = {0};
+  printf("%d\\n", __tvm_ffi_main(0, args, 1, &result));
+  return 0;
+}
+"""
+
+
+@needs_compiler
+def test_a_call_by_name_where_nobody_registers_names(tmp_path):
+    n = te.var("n")
+    function = prim_func([n], tir.Evaluate(tir.call_packed("test.absent", n)))
+    tvm.build(function, target="llvm").export_library(tmp_path / "kernel.o")
+    (tmp_path / "main.c").write_text(HOSTLESS_PROGRAM)
+    compile_c(tmp_path / "main.c", str(tmp_path / "kernel.o"), "-lm", "-lpthread")
+    result = run_c(tmp_path)
+    assert result.stdout == "-1\n"
+    assert "test.absent" in result.stderr
 
 
 def compile_c(source, *options):

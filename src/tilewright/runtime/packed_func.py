@@ -22,6 +22,7 @@ from tilewright.error import (
     DTypeError,
     ProgramAssertionError,
     TVMError,
+    UnknownNameError,
 )
 from tilewright.ir.dtype import DType
 from tilewright.runtime.device import as_device
@@ -33,6 +34,7 @@ NATIVE_ERRORS: dict[type[BaseException], type[TVMError]] = {
     TypeError: ArgumentError,
     MemoryError: AllocationError,
     AssertionError: ProgramAssertionError,
+    KeyError: UnknownNameError,
 }
 """The class in which an error of compiled code arrives, by the kind that the code names."""
 
@@ -76,6 +78,7 @@ class PackedFunc(core.Function):
             ArgumentError: for a wrong number or kind of arguments, or a wrong dtype.
             ArgumentValueError: for a wrong shape, layout, alignment or device.
             AllocationError: if there is no memory for its workspace.
+            UnknownNameError: if it calls a function that is not registered.
             ProgramAssertionError: if an assertion of the program fails.
         """
         try:

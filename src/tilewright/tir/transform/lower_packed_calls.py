@@ -1,24 +1,23 @@
 """Calls of functions by name, as programs over one-dimensional memory.
 
 ``tir.tvm_call_packed("name", ...)`` becomes: arguments in an array of ``TVMFFIAny`` on the stack,
-arrays as ``DLTensor`` structures beside it, a call of the helper that looks the function up and
-calls it, and a return if that failed. An array that is a whole parameter of the function is passed
-on as it came, so that the callee may keep it.
+arrays as ``DLTensor`` structures beside it, ``tir.tvm_call_packed_lowered``, which looks the
+function up and calls it, and a return if that failed. An array that is a whole parameter of the
+function is passed on as it came, so that the callee may keep it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import cast, const, logical_not
-from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
+from tilewright.ir.dtype import FLOAT64, INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var, is_const_int
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
-from tilewright.ir.types import PrimType
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -33,9 +32,6 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform import call_boundary as abi
-
-CALL_BY_NAME: Final = GlobalVar("tilewright_call_by_name")
-"""``(name, length, args, num_args, result) -> status``."""
 
 Step = Callable[[Stmt], Stmt]
 
@@ -163,8 +159,8 @@ class PackedCalls(Rewriter):
             null = abi.as_pointer(IntImm(INT64, 0))
             call = Call(INT32, callee, (null, stack, number, result))
         else:
-            length = IntImm(INT64, len(name.encode()))
-            call = Call(INT32, CALL_BY_NAME, (StringImm(name), length, stack, number, result))
+            lowered = Op.get("tir.tvm_call_packed_lowered")
+            call = Call(INT32, lowered, (StringImm(name), stack, number, result))
         status = Var("status", INT32)
         self._bind(status, call)
         good = status.equal(const(0, "int32"))
@@ -279,57 +275,6 @@ class PackedCalls(Rewriter):
 
     def _do(self, stmt: Stmt) -> None:
         self._prelude.append(lambda rest: seq(stmt, rest))
-
-
-def call_by_name_function() -> PrimFunc:
-    """The helper behind `CALL_BY_NAME`: look up, call, release."""
-    name, length = Var("name", HANDLE), Var("length", INT64)
-    args, count, result = abi.pointer_var("args"), Var("num_args", INT32), abi.pointer_var("result")
-    text, slot = abi.pointer_var("text"), abi.pointer_var("slot")
-    found, status = Var("function", INT64), Var("status", INT32)
-    looked_up = Var("looked_up", INT32)
-    returned = abi.View(result)
-    function = abi.as_pointer(found)
-    zero = const(0, "int32")
-    is_object = returned.load(abi.Field(INT32, 0)) >= 64
-    value = abi.as_pointer(returned.load(abi.Field(INT64, 1)))
-    drop = seq(
-        Evaluate(_extern("TVMFFIObjectDecRef", value)),
-        returned.store(abi.Field(INT64, 1), const(0, "int64")),
-    )
-    call = seq(
-        Evaluate(_extern("TVMFFIObjectDecRef", function)),
-        IfThenElse(is_object, drop),
-        abi.return_value(status),
-    )
-    missing = abi.raise_error("ValueError", "call_packed: no function is registered as %s", name)
-    body = seq(
-        abi.View(text).store(abi.Field(INT64, 0), abi.as_address(name)),
-        abi.View(text).store(abi.Field(INT64, 1), length),
-        abi.View(slot).store(abi.Field(INT64, 0), const(0, "int64")),
-        LetStmt(
-            looked_up,
-            _extern("TVMFFIFunctionGetGlobal", text, slot),
-            LetStmt(
-                found,
-                abi.View(slot).load(abi.Field(INT64, 0)),
-                seq(
-                    IfThenElse(looked_up != zero, abi.return_value(const(-1, "int32"))),
-                    IfThenElse(found.equal(const(0, "int64")), missing),
-                    LetStmt(
-                        status, _extern("TVMFFIFunctionCall", function, args, count, result), call
-                    ),
-                ),
-            ),
-        ),
-    )
-    for pointer, words in ((slot, 1), (text, 2)):
-        body = Allocate(pointer, INT64, (IntImm(INT32, words),), const(True), body)
-    return PrimFunc((name, length, args, count, result), body, PrimType(INT32))
-
-
-def _extern(name: str, *args: Expr) -> Expr:
-    return Call(INT32, Op.get("tir.call_extern"), (StringImm(name), *args))
 
 
 def _op_name(call: Call) -> str:

@@ -31,11 +31,7 @@ from tilewright.tir.transform.argument_errors import (
     dtype_error_function,
     kind_error_function,
 )
-from tilewright.tir.transform.lower_packed_calls import (
-    CALL_BY_NAME,
-    PackedCalls,
-    call_by_name_function,
-)
+from tilewright.tir.transform.lower_packed_calls import PackedCalls
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
 """What the symbols of packed functions begin with in a library."""
@@ -70,13 +66,11 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
     """
     raw_functions: dict[GlobalVar, PrimFunc] = {}
     packed_functions: dict[GlobalVar, PrimFunc] = {}
-    calls_by_name = False
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
         calls = PackedCalls(function, SYMBOL_PREFIX)
         raw = raw_functions[name] = _raw_function(function, calls)
-        calls_by_name = calls_by_name or calls.found
         if function.global_symbol is not None:
             symbol = GlobalVar(SYMBOL_PREFIX + function.global_symbol)
             packed_functions[symbol] = _packed_function(function, name, raw, calls, device_type)
@@ -84,8 +78,6 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
     if packed_functions:
         helpers[GlobalVar(SYMBOL_PREFIX + METADATA_FUNCTION)] = _metadata_function(module)
         helpers[KIND_ERROR], helpers[DTYPE_ERROR] = kind_error_function(), dtype_error_function()
-    if calls_by_name:
-        helpers[CALL_BY_NAME] = call_by_name_function()
     functions = {**raw_functions, **packed_functions, **helpers}
     return IRModule(functions, module.attrs, module.global_infos)
 

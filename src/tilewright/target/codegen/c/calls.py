@@ -54,7 +54,6 @@ ARRAY_FIELDS: Final = {
 }
 ANY_MEMBER: Final = {"int": "v_int64", "uint": "v_int64", "float": "v_float64", "handle": "v_ptr"}
 STACK_TYPES: Final = {"shape": "int64_t", "arg_value": "TwAny", "arg_tcode": "int32_t"}
-NONE, INT, BOOL, FLOAT, POINTER, TENSOR, STRING = 0, 1, 2, 3, 4, 7, 8
 """Type indices of tvm-ffi values."""
 
 
@@ -204,44 +203,11 @@ class CallEmitter(ExpressionEmitter):
         """Leave the function with `value`."""
         raise NotImplementedError  # pragma: no cover, given by statements.FunctionEmitter
 
-    def call_tvm_call_packed(self, call: Call) -> Text:
+    def call_tvm_call_packed_lowered(self, call: Call) -> Text:
         self.helper("raise", prelude.RAISE)
         self.helper("packed", prelude.PACKED)
-        name, values = call.args[0], call.args[1:]
-        args, result = self.names.fresh("args"), self.names.fresh("result")
-        self.line(f"TwAny {args}[{max(len(values), 1)}], {result};")
-        self.line(f"memset({args}, 0, sizeof {args});")
-        self.line(f"memset(&{result}, 0, sizeof {result});")
-        for position, value in enumerate(values):
-            self._packed_argument(f"{args}[{position}]", value)
-        called = f"tw_call_packed({self.code(name)}, {args}, {len(values)}, &{result})"
-        self.line(f"if ({called} != 0) {{")
-        self.depth += 1
-        self.leave("-1")
-        self.depth -= 1
-        self.line("}")
-        member = ANY_MEMBER.get(call.dtype.code, "v_int64")
-        return Text(f"({value_type(call.dtype)}){result}.value.{member}", Precedence.UNARY)
-
-    def _packed_argument(self, slot: str, value: Expr) -> None:
-        index, member = INT, "v_int64"
-        is_array = isinstance(value, Call) and getattr(value.op, "name", "") == (
-            "tir.tvm_stack_make_array"
-        )
-        if isinstance(value, StringImm):
-            index, member = STRING, "v_ptr"
-        elif is_array:
-            index, member = TENSOR, "v_ptr"
-        elif value.dtype.is_handle:
-            index, member = POINTER, "v_ptr"
-        elif value.dtype.is_float:
-            index, member = FLOAT, "v_float64"
-        elif value.dtype.is_bool:
-            index = BOOL
-        code = self.code(value)
-        cast = "(void*)" if member == "v_ptr" else ""
-        self.line(f"{slot}.type_index = {index};")
-        self.line(f"{slot}.value.{member} = {cast}{code};")
+        name, args, count, result = map(self.code, call.args)
+        return Text(f"tw_call_packed({name}, (TwAny*){args}, {count}, (TwAny*){result})")
 
     # --- structures -------------------------------------------------------------------------
 

@@ -69,10 +69,14 @@ static int32_t tw_call_packed(const char* name, TwAny* args, int32_t count, TwAn
   if (function == NULL) {
     char message[256];
     snprintf(message, sizeof message, "there is no registered function named %s", name);
-    return tw_raise("RuntimeError", message);
+    return tw_raise("KeyError", message);
   }
   int32_t code = TVMFFIFunctionCall(function, args, count, result);
   TVMFFIObjectDecRef(function);
+  if (code == 0 && result->type_index >= 64) {
+    TVMFFIObjectDecRef(result->value.v_ptr);
+    result->value.v_ptr = NULL;
+  }
   return code;
 }
 """

@@ -226,7 +226,7 @@ def leaves_function(stmt: Stmt) -> bool:
     from tilewright.ir.expr import Call
     from tilewright.ir.rewrite import walk
 
-    jumps = ("tir.ret", "tir.raise_error", "tir.tvm_call_packed")
+    jumps = ("tir.ret", "tir.raise_error")
     for node in walk(stmt):
         if isinstance(node, (AssertStmt, Allocate)):
             return True

@@ -7,7 +7,7 @@ from typing import Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
-from tilewright.ir.expr import Call, Expr, StringImm
+from tilewright.ir.expr import Call, Expr
 from tilewright.ir.function import GlobalVar
 from tilewright.target.codegen.llvm.memory import Memory
 from tilewright.target.codegen.llvm.types import HALVES, mangled, splat, value_type
@@ -46,7 +46,6 @@ FIELD_OFFSETS: Final = {
 
 TENSOR_SIZE, ANY_SIZE = 48, 16
 STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": TENSOR_SIZE}
-ANY_INT, ANY_BOOL, ANY_FLOAT, ANY_POINTER, ANY_TENSOR, ANY_STRING = 1, 2, 3, 4, 7, 8
 MESSAGE_SIZE = 512
 
 
@@ -392,48 +391,11 @@ class Calls(Memory):
         code = f"call i32 @tilewright_raise(ptr {self.module.string(kind)}, ptr {text})"
         self.leave(self.value(code))
 
-    def call_tvm_call_packed(self, call: Call) -> str:
-        name, values = call.args[0], call.args[1:]
-        args, result = self.stack(ANY_SIZE * len(values)), self.stack(ANY_SIZE)
-        for position, value in enumerate(values):
-            self._packed_argument(args, position, value)
-        self.effect(f"store [{ANY_SIZE} x i8] zeroinitializer, ptr {result}")
+    def call_tvm_call_packed_lowered(self, call: Call) -> str:
+        name, args, count, result = call.args
         self.module.needs_packed_calls = self.module.needs_raise = True
         length = len(name.value.encode())  # type: ignore[attr-defined]
-        code = self.value(
+        return self.value(
             f"call i32 @tilewright_call_packed(ptr {self.operand(name)}, i64 {length}, "
-            f"ptr {args}, i32 {len(values)}, ptr {result})"
+            f"ptr {self.operand(args)}, i32 {self.operand(count)}, ptr {self.operand(result)})"
         )
-        failed = self.value(f"icmp ne i32 {code}, 0")
-        wrong, right = self.label("failed"), self.label("returned")
-        self.branch(failed, wrong, right)
-        self.start_block(wrong)
-        self.leave("-1")
-        self.start_block(right)
-        slot = self.pure(f"getelementptr i8, ptr {result}, i64 8", result)
-        wide = FLOAT64 if call.dtype.is_float else INT64
-        value = self.value(f"load {value_type(wide)}, ptr {slot}")
-        return self.cast(value, wide, call.dtype)
-
-    call_tvm_call_cpacked = call_tvm_call_packed
-
-    def _packed_argument(self, args: str, position: int, value: Expr) -> None:
-        is_array = isinstance(value, Call) and getattr(value.op, "name", "") == (
-            "tir.tvm_stack_make_array"
-        )
-        operand = self.operand(value)
-        ty, kind = "ptr", ANY_POINTER
-        if isinstance(value, StringImm):
-            kind = ANY_STRING
-        elif is_array:
-            kind = ANY_TENSOR
-        elif value.dtype.is_float:
-            ty, kind = "double", ANY_FLOAT
-            operand = self.cast(operand, value.dtype, FLOAT64)
-        elif not value.dtype.is_handle:
-            ty, kind = "i64", ANY_BOOL if value.dtype.is_bool else ANY_INT
-            operand = self.cast(operand, value.dtype, INT64)
-        start = self.pure(f"getelementptr i8, ptr {args}, i64 {position * ANY_SIZE}", args)
-        slot = self.pure(f"getelementptr i8, ptr {start}, i64 8", start)
-        self.effect(f"store i64 {kind}, ptr {start}")
-        self.effect(f"store {ty} {operand}, ptr {slot}")

@@ -31,7 +31,7 @@ plain:
 """Hands an error to the host, or prints it where there is none."""
 
 CALL_PACKED = """
-@tilewright.kind = private unnamed_addr constant [13 x i8] c"RuntimeError\\00"
+@tilewright.kind = private unnamed_addr constant [9 x i8] c"KeyError\\00"
 @tilewright.absent = private unnamed_addr constant [43 x i8] \
 c"there is no registered function named '%s'\\00"
 define internal i32 @tilewright_call_packed(ptr %name, i64 %length, ptr %args, i32 %count, \
@@ -63,6 +63,7 @@ release:
   %value = getelementptr i8, ptr %result, i64 8
   %object = load ptr, ptr %value
   %ignored = call i32 @TVMFFIObjectDecRef(ptr %object)
+  store ptr null, ptr %value
   br label %done
 done:
   ret i32 %status
