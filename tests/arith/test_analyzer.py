@@ -195,6 +195,13 @@ def test_a_variable_that_stands_for_an_expression(at):
     at.becomes(b + 1, a * 4 + 2)
 
 
+def test_a_loop_of_one_iteration_has_a_known_variable(at):
+    i, j, one = at.var("i", 0, 8), at.var("j", 3, 1), at.var("one")
+    at.becomes(i * 4 + j, i * 4 + 3)
+    at.analyzer.bind_range(one, i, 1)
+    at.becomes(one * 2 - i, i)
+
+
 def test_binding_a_value_of_another_type_is_refused():
     at = Setting()
     with pytest.raises(DTypeError, match=r"bind: b has dtype int32"):

@@ -86,7 +86,10 @@ class Analyzer:
         facts.forget()
 
     def bind_range(self, var: Var, minimum: Expr | int, extent: Expr | int) -> None:
-        """Make known that ``minimum <= var < minimum + extent``; the ends may be symbolic."""
+        """Make known that ``minimum <= var < minimum + extent``; the ends may be symbolic.
+
+        A variable that can have one value only is replaced by it in results.
+        """
         simplifier = self._simplifier
         facts = simplifier.facts
         low = simplifier(as_expr(minimum, var.dtype))
@@ -103,7 +106,11 @@ class Analyzer:
         facts.symbolic.pop(var, None)
         if known is not None:
             facts.symbolic[var] = known
-        if facts.values.pop(var, None) is not None or stale:
+        single = size.__class__ is IntImm and size.value == 1  # type: ignore[attr-defined]
+        if single and not effects_of(facts, low) & (DATA | PARTIAL | IMPURE):
+            facts.values[var] = low
+            facts.forget()
+        elif facts.values.pop(var, None) is not None or stale:
             facts.forget()
 
     @contextmanager
