@@ -255,10 +255,10 @@ class BufferRegion(Node):
     region: tuple[Range, ...] = child()
 
     def as_expr(self) -> BufferLoad:
-        """The elements as one vector; all but one range must have the extent 1.
+        """The elements as one vector; all but the last range must have the extent 1.
 
         Raises:
-            ShapeError: for a box, or a range whose extent is no constant.
+            ShapeError: for another box, or a range whose extent is no constant.
         """
         indices = []
         for item in self.region:
@@ -267,8 +267,8 @@ class BufferRegion(Node):
             lanes = item.extent.value
             step = IntImm(item.min.dtype, 1)
             indices.append(item.min if lanes == 1 else Ramp(item.min, step, lanes))
-        if sum(index.dtype.is_vector for index in indices) > 1:
-            raise ShapeError(f"{self!r} is a box, no vector: only one index may be a slice")
+        if any(index.dtype.is_vector for index in indices[:-1]):
+            raise ShapeError(f"as a value, {self!r} may have a slice as its last index only")
         return BufferLoad(self.buffer, tuple(indices))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from tilewright.error import DiagnosticError
-
 
 class ModuleUnderConstruction:
     """Attributes and global infos of a module that is being read."""
@@ -31,8 +29,9 @@ class _Thread(threading.local):
 _THREAD = _Thread()
 
 
-def current_module(what: str) -> ModuleUnderConstruction:
-    """The innermost module that this thread reads."""
-    if not _THREAD.modules:
-        raise DiagnosticError(f"{what} belongs in the body of a class with `@I.ir_module`")
-    return _THREAD.modules[-1]
+def current_module() -> ModuleUnderConstruction:
+    """The innermost module that this thread reads; one that is thrown away if there is none.
+
+    Python itself runs the body of a decorated class before the decorator reads it.
+    """
+    return _THREAD.modules[-1] if _THREAD.modules else ModuleUnderConstruction()

@@ -109,10 +109,13 @@ def load_indices(buffer: Buffer, items: tuple[Any, ...]) -> tuple[Expr, ...]:
     """Indices of one access; slices become vectors of indices."""
     if len(items) != buffer.ndim:
         raise wrong_rank(buffer, len(items))
-    return tuple(
+    indices = tuple(
         _slice_index(item, extent) if isinstance(item, slice) else as_index(item)
         for item, extent in zip(items, buffer.shape, strict=True)
     )
+    if any(index.dtype.is_vector for index in indices[:-1]):
+        raise ShapeError(f"only the last index of {buffer.name} may be a slice or vector here")
+    return indices
 
 
 def _slice_index(item: slice, extent: Expr) -> Expr:

@@ -98,6 +98,11 @@ def ptr(dtype: str, storage_scope: str = "global", is_size_var: bool = False) ->
     return DTYPE_FUNCTIONS["handle"](dtype, storage_scope, is_size_var=is_size_var)  # type: ignore[call-arg]
 
 
+def buffer_var(dtype: str, storage_scope: str = "global") -> Var:
+    """A new pointer variable to elements of `dtype`."""
+    return ptr(dtype, storage_scope)
+
+
 def type_of_annotation(annotation: object) -> Var | None:
     """A new variable of the type that an annotation such as ``T.int32`` stands for."""
     if isinstance(annotation, VoidFunction):

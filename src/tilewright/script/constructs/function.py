@@ -63,6 +63,13 @@ def env_thread(thread_tag: str, dtype: str = "int32") -> Var:
     return var
 
 
+def target(config: Any, host: Any = None) -> Any:
+    """A target, for the attribute ``"target"`` of a function."""
+    from tilewright.target import Target
+
+    return Target(config, host)
+
+
 class MetaVar:
     """A Python value that an assignment keeps as it is, instead of computing it at run time."""
 

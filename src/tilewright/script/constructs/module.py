@@ -18,7 +18,7 @@ def dummy_global_info() -> DummyGlobalInfo:
 
 def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
     """Set attributes of the module, in the body of its class."""
-    module = current_module("I.module_attrs")
+    module = current_module()
     if module.attrs and not allow_overwrite:
         raise DiagnosticError("the attributes of the module are set already")
     module.attrs = constant_attributes(attrs, "I.module_attrs")
@@ -26,7 +26,7 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
 
 def module_global_infos(global_infos: Mapping[str, Any]) -> None:
     """Set the global infos of the module: lists of nodes by name, in the body of its class."""
-    module = current_module("I.module_global_infos")
+    module = current_module()
     if not isinstance(global_infos, Mapping):
         raise ArgumentError(f"I.module_global_infos expects a dictionary, got {global_infos!r}")
     infos: dict[str, tuple[GlobalInfo, ...]] = {}

@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir import expr as nodes
 from tilewright.ir.arithmetic import as_expr, const, match_operands
+from tilewright.ir.arithmetic import cast as convert
 from tilewright.ir.dtype import HANDLE, DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.function import GlobalVar
@@ -67,6 +68,11 @@ def Cast(dtype: str, value: object) -> Expr:
     if target.lanes != operand.dtype.lanes:
         raise DTypeError(f"T.Cast: {operand.dtype!s} and {target!s} have different lanes")
     return nodes.Cast(target, operand)
+
+
+def cast(value: object, dtype: str) -> Expr:
+    """`value` converted to `dtype`; constants are converted at once."""
+    return convert(dtype, value)
 
 
 def Select(condition: object, true_value: object, false_value: object) -> Expr:
@@ -251,5 +257,5 @@ __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "Broadcast", "BufferLoad", "Call", "Cast",
     "Div", "FloatImm", "FloorDiv", "FloorMod", "IntImm", "IterVar", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "Ramp", "Range", "Reduce", "Select", "Shuffle", "SizeVar", "StringImm", "Sub",
-    "Var", "comm_reducer",
+    "Var", "cast", "comm_reducer",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
-from tilewright.error import DiagnosticError
+from tilewright.error import ArgumentError, ScriptError
 from tilewright.script.parser.source import Source, source_of_file
 
 Names = tuple[Mapping[str, Any], ...]
@@ -33,11 +33,11 @@ def definition_of(function: FunctionType, depth: int) -> Definition:
         depth: how many Python frames above the caller the decorator was applied.
 
     Raises:
-        DiagnosticError: if the source is not known.
+        ScriptError: if the source is not known.
     """
     code = getattr(function, "__code__", None)
     if code is None:
-        raise DiagnosticError(f"expected a Python function, got {function!r}")
+        raise ArgumentError(f"expected a Python function, got {function!r}")
     names = (*closure_of(function), *visible_names(depth + 1), function.__globals__)
     source = _source(code.co_filename, function.__globals__, function.__name__)
     node = source.find(ast.FunctionDef, function.__name__, code.co_firstlineno)
@@ -99,8 +99,8 @@ def _source(filename: str, module_globals: dict[str, Any], name: str) -> Source:
     return source
 
 
-def _no_source(name: str, filename: str) -> DiagnosticError:
-    return DiagnosticError(
+def _no_source(name: str, filename: str) -> ScriptError:
+    return ScriptError(
         f"the source of `{name}` in {filename!r} is not available: define it in a file or a "
         "notebook cell, or parse its text with tilewright.script.from_source"
     )

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, ScriptError
 from tilewright.ir.function import BaseFunc
 from tilewright.script.parser.capture import Definition, definition_of, is_class_body
+from tilewright.script.parser.diagnostics import without_internals
 from tilewright.script.parser.functions import parse_prim_func
 from tilewright.script.parser.source import Source
 
@@ -31,10 +32,14 @@ class FunctionDecorator:
             return func
         if not callable(func):
             raise ArgumentError(f"{self!r} decorates a function, got {func!r}")
-        definition = definition_of(func, depth)  # type: ignore[arg-type]
-        if is_class_body(sys._getframe(depth)):
-            return ModuleMember(self, func, definition)
-        return self.parse(definition.source, definition.node, definition.names)
+        is_member = is_class_body(sys._getframe(depth))
+        try:
+            definition = definition_of(func, depth)  # type: ignore[arg-type]
+            if is_member:
+                return ModuleMember(self, func, definition)
+            return self.parse(definition.source, definition.node, definition.names)
+        except ScriptError as error:
+            raise without_internals(error) from error.__cause__
 
     def parse(
         self,
@@ -56,7 +61,10 @@ class ModuleMember:
     def __get__(self, instance: object, owner: type) -> BaseFunc:
         """The function on its own, for a class that is no module."""
         source, node, names = self._definition
-        return self.decorator.parse(source, node, names)
+        try:
+            return self.decorator.parse(source, node, names)
+        except ScriptError as error:
+            raise without_internals(error) from error.__cause__
 
 
 class PrimFuncDecorator(FunctionDecorator):

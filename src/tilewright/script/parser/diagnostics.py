@@ -37,12 +37,23 @@ def render(lines: Sequence[str], span: Span, message: str) -> str:
     )
 
 
-def with_location(error: ScriptError, message: str, span: Span) -> ScriptError:
-    """`error` with what Python itself shows of syntax errors."""
+def located_error(lines: Sequence[str], span: Span, message: str) -> ScriptError:
+    """The error `message` about a place, with what Python itself shows of syntax errors."""
+    error = ScriptError(render(lines, span, message))
     error.msg = message
     error.filename = span.filename
     error.lineno, error.offset = span.line, span.column + 1
+    error.end_lineno, error.end_offset = span.end_line, span.end_column + 1
+    error.text = lines[span.line - 1] if 0 < span.line <= len(lines) else None
     return error
+
+
+def without_internals(error: ScriptError) -> ScriptError:
+    """`error` without the way through the parser, to be raised again."""
+    # A failure of the user's own function, called by the script, is worth its traceback.
+    if isinstance(error.__cause__, (TVMError, TypeError, AttributeError, RecursionError)):
+        error.__cause__ = None
+    return error.with_traceback(None)
 
 
 def describe(error: BaseException) -> str:

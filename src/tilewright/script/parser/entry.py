@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, ScriptError
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
 from tilewright.script.parser.capture import class_definition
 from tilewright.script.parser.decorators import PrimFuncDecorator
+from tilewright.script.parser.diagnostics import without_internals
 from tilewright.script.parser.macro import MacroDecorator
 from tilewright.script.parser.module import parse_module
 from tilewright.script.parser.text import parse_text
@@ -37,8 +38,11 @@ class ModuleDecorator:
             return mod
         if not isinstance(mod, type):
             raise ArgumentError(f"I.ir_module decorates a class, got {mod!r}")
-        source, node, names = class_definition(mod, 1)
-        return parse_module(source, node, names, check_well_formed=check)
+        try:
+            source, node, names = class_definition(mod, 1)
+            return parse_module(source, node, names, check_well_formed=check)
+        except ScriptError as error:
+            raise without_internals(error) from error.__cause__
 
     def __repr__(self) -> str:
         return "I.ir_module"
@@ -63,7 +67,10 @@ def from_source(
     """
     if not isinstance(src, str):
         raise ArgumentError(f"from_source expects text, got {src!r}")
-    return parse_text(src, dict(extra_vars or {}), check_well_formed)
+    try:
+        return parse_text(src, dict(extra_vars or {}), check_well_formed)
+    except ScriptError as error:
+        raise without_internals(error) from error.__cause__
 
 
 parse = from_source

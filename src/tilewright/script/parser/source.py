@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.error import ScriptError
 from tilewright.ir.span import Span
-from tilewright.script.parser.diagnostics import render, with_location
+from tilewright.script.parser.diagnostics import located_error
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -71,7 +71,7 @@ class Source:
 
     def error_at(self, span: Span, message: str) -> ScriptError:
         """The error `message` about a place."""
-        return with_location(ScriptError(render(self.lines, span, message)), message, span)
+        return located_error(self.lines, span, message)
 
     def text_of(self, node: ast.AST) -> str:
         """The text of a syntax node, shortened to one line."""

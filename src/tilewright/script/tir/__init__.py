@@ -30,7 +30,7 @@ from tilewright.script.constructs.buffers import (
     decl_buffer,
     match_buffer,
 )
-from tilewright.script.constructs.dtypes import DTYPE_FUNCTIONS, ptr
+from tilewright.script.constructs.dtypes import DTYPE_FUNCTIONS, buffer_var, ptr
 from tilewright.script.constructs.function import (
     arg,
     env_thread,
@@ -38,6 +38,7 @@ from tilewright.script.constructs.function import (
     func_name,
     func_ret,
     meta_var,
+    target,
 )
 from tilewright.script.constructs.loops import (
     grid,

@@ -68,6 +68,9 @@ def infer_block_regions(
         DiagnosticError: if the body uses the pointer of a buffer, so that nothing is known.
     """
     collector = _Collector()
+    for iter_var in block.iter_vars:
+        if iter_var.dom is not None:
+            collector.analyzer.bind(iter_var.var, iter_var.dom)
     collector.block(block)
     writes = collector.regions(collector.written)
     updated = {region.buffer for region in writes} if block.init is not None else set()
