@@ -99,7 +99,7 @@ class MacroDecorator:
             return MacroDecorator(self.hygienic if hygienic is None else hygienic)
         from tilewright.script.parser.capture import definition_of
 
-        definition = definition_of(function, depth=2)
+        definition = definition_of(function, depth=1)
         return Macro(definition.source, definition.node, definition.names, self.hygienic)
 
     def __repr__(self) -> str:
