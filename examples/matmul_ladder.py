@@ -217,6 +217,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     options = parser.parse_args()
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=110)
     rng = np.random.default_rng(0)
     # Scaled so that exp neither overflows nor hides errors.
     a, b, e = (
@@ -282,7 +284,7 @@ def report(
     console.print(Syntax(text, "python", theme="ansi_dark", background_color="default"))
     table = Table(title=f"exp(A @ B) @ E, M={M} K={K} L={L} N={N}, float32, one core")
     for name in ("program", "compiled in", "time", "GFLOP/s", "of numpy's speed", "error"):
-        table.add_column(name, justify="left" if name == "program" else "right")
+        table.add_column(name, justify="left" if name == "program" else "right", no_wrap=True)
     table.add_row("numpy", "", *speed(numpy_seconds), "100 %", "")
     slowest = rows[0][2]
     for title, compile_seconds, seconds, error in rows:
