@@ -57,13 +57,6 @@ def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr]
     return 0
 
 
-def linear_form(expr: Expr) -> tuple[Terms, int]:
-    """The terms of `expr` with their coefficients, and the constant; no coefficient is 0."""
-    terms: Terms = {}
-    constant = collect(expr, 1, terms)
-    return {term: factor for term, factor in terms.items() if factor}, constant
-
-
 def mentions(expr: Node, variables: Iterable[Expr]) -> bool:
     """Whether `expr` contains one of `variables`."""
     wanted = set(variables)
