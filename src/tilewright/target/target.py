@@ -184,7 +184,9 @@ class Target:
 
     @functools.cached_property
     def vector_bits(self) -> int:
-        """Width of a vector register."""
+        """Width of a vector register; 0 for a language that has no vectors."""
+        if self.kind.name == "c":
+            return 0
         if "vector-width" in self.attrs:
             return self.attrs["vector-width"]
         if self.architecture == "x86_64":

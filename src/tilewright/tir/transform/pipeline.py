@@ -15,6 +15,7 @@ from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_math import lower_math
 from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
 from tilewright.tir.transform.unroll import unroll
@@ -68,7 +69,7 @@ class Machine(Protocol):
 
     @property
     def vector_bits(self) -> int:
-        """Width of a vector register."""
+        """Width of a vector register; 0 if there are no vectors."""
         ...
 
     @property
@@ -96,9 +97,18 @@ class GenericMachine(NamedTuple):
     scales_natively: bool = True
 
 
+WITHOUT_VECTORS: tuple[Pass, ...] = (
+    inline_lets,  # an index reads best in one piece
+    scalarize_vectors,  # what a program itself says with vectors
+)
+"""From the lowered form to scalar loops, which a compiler of another language takes further."""
+
+
 def legalization(target: Machine) -> tuple[Pass, ...]:
     """From the lowered form to what a backend accepts: vectors and registers for `target`."""
     bits, registers = target.vector_bits, target.vector_registers
+    if bits == 0:
+        return WITHOUT_VECTORS
 
     def vectorized(func: PrimFunc) -> PrimFunc:
         return vectorize(func, vector_bits=bits)

@@ -6,6 +6,7 @@ from typing import Final
 
 HEADERS: Final = """\
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,10 +16,12 @@ HEADERS: Final = """\
 #if defined(__GNUC__) || defined(__clang__)
 #define TW_WEAK __attribute__((weak))
 #define TW_EXPORT __attribute__((visibility("default")))
+#define TW_FORMAT __attribute__((format(printf, 2, 3)))
 #define TW_PREFETCH(address, rw, locality) __builtin_prefetch(address, rw, locality)
 #else
 #define TW_WEAK
 #define TW_EXPORT
+#define TW_FORMAT
 #define TW_PREFETCH(address, rw, locality) ((void)(address))
 #endif
 """
@@ -49,7 +52,12 @@ extern TW_WEAK int TVMFFIObjectDecRef(void* object);
 """
 
 RAISE: Final = """\
-static int32_t tw_raise(const char* kind, const char* message) {
+TW_FORMAT static int32_t tw_raise(const char* kind, const char* format, ...) {
+  char message[512];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(message, sizeof message, format, values);
+  va_end(values);
   if (TVMFFIErrorSetRaisedFromCStr) {
     TVMFFIErrorSetRaisedFromCStr(kind, message);
   } else {
@@ -67,9 +75,7 @@ static int32_t tw_call_packed(const char* name, TwAny* args, int32_t count, TwAn
     return tw_raise("RuntimeError", "a packed function can be called in a tvm-ffi host only");
   }
   if (function == NULL) {
-    char message[256];
-    snprintf(message, sizeof message, "there is no registered function named %s", name);
-    return tw_raise("KeyError", message);
+    return tw_raise("RuntimeError", "there is no registered function named %s", name);
   }
   int32_t code = TVMFFIFunctionCall(function, args, count, result);
   TVMFFIObjectDecRef(function);
@@ -125,18 +131,23 @@ static inline float tw_round_bf16(float value) { return tw_load_bf16(tw_store_bf
 """
 
 
-def floor_division(name: str, c_type: str) -> str:
-    """Quotient and remainder rounded down."""
-    return (
-        f"static inline {c_type} tw_floordiv_{name}({c_type} a, {c_type} b) {{\n"
-        f"  {c_type} q = ({c_type})(a / b);\n"
-        "  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;\n"
-        "}\n"
-        f"static inline {c_type} tw_floormod_{name}({c_type} a, {c_type} b) {{\n"
-        f"  {c_type} r = ({c_type})(a % b);\n"
-        "  return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;\n"
-        "}\n"
-    )
+def division(operation: str, name: str, c_type: str, is_signed: bool) -> str:
+    """A quotient or remainder that is some number, and no trap, where the divisor is 0."""
+    head = f"static inline {c_type} tw_{operation}_{name}({c_type} a, {c_type} b) {{\n"
+    is_quotient = operation.endswith("div")
+    operator = "/" if is_quotient else "%"
+    lines = ["if (b == 0) return 0;"]
+    if is_signed:
+        # The smallest number has no opposite: it wraps around to itself.
+        opposite = f"({c_type})(0u - (u{c_type})a)" if is_quotient else "0"
+        lines.append(f"if (b == -1) return {opposite};")
+    if not operation.startswith("floor"):
+        lines.append(f"return ({c_type})(a {operator} b);")
+    elif is_quotient:
+        lines.append(f"return ({c_type})(a / b - (a % b != 0 && (a < 0) != (b < 0)));")
+    else:
+        lines.append(f"return ({c_type})(a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b);")
+    return head + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
 def float_extremes(name: str, c_type: str) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import CodegenError
-from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.arithmetic import const
+from tilewright.ir.expr import Call, IntImm, Var
+from tilewright.ir.rewrite import walk
 from tilewright.ir.types import PointerType
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.calls import CallEmitter
-from tilewright.target.codegen.c.expressions import Precedence, Text, c_string
+from tilewright.target.codegen.c.emitter import INDENT, Precedence, Text, c_string
 from tilewright.target.codegen.c.types import HALVES, memory_type, value_type
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -55,17 +57,18 @@ class FunctionEmitter(CallEmitter):
             DeclBuffer: self.skip_to_body,
         }
 
-    def function(self, name: str, func: PrimFunc) -> tuple[str, str]:
+    def function(self, name: str, func: PrimFunc, linkage: str) -> tuple[str, str]:
         """The prototype and the definition of `func` under the C name `name`."""
         noalias = bool(func.attrs.get("tir.noalias", False))
         parameters = ", ".join(self._parameter(p, noalias) for p in func.params) or "void"
         result = "void" if func.ret_type is None else value_type(func.ret_type.dtype)  # type: ignore[attr-defined]
-        exported = func.attrs.get("calling_conv") is not None
-        prototype = f"{'TW_EXPORT ' if exported else 'static '}{result} {name}({parameters})"
+        prototype = f"{linkage} {result} {name}({parameters})"
         self.statement(func.body)
-        if result != "void":
+        if result != "void" and not (self.lines and self.lines[-1].startswith(f"{INDENT}return ")):
             self.line("return 0;")
-        return prototype, "\n".join([prototype + " {", *self.lines, "}"])
+        unused = [self.names[p] for p in func.params if self.names[p] not in self.used]
+        mentions = [f"{INDENT}(void){parameter};" for parameter in unused]
+        return prototype, "\n".join([prototype + " {", *mentions, *self.lines, "}"])
 
     def _parameter(self, param: Var, noalias: bool) -> str:
         annotation = param.type_annotation
@@ -98,12 +101,15 @@ class FunctionEmitter(CallEmitter):
     def loop(self, stmt: For) -> None:
         if stmt.kind is ForKind.THREAD_BINDING:
             raise CodegenError("target c has no GPU threads; bind no loop to them")
-        start = self.code(stmt.min)
-        extent = self.temporary(stmt.extent)
+        starts_at_zero = isinstance(stmt.min, IntImm) and stmt.min.value == 0
+        start = self.plain(stmt.min) if starts_at_zero else self.temporary(stmt.min)
+        extent = self.plain(stmt.extent)
+        if not isinstance(stmt.extent, (IntImm, Var)):
+            # Evaluated once, whatever the body does.
+            extent = self.temporary(stmt.extent)
         self.analyzer.bind_range(stmt.loop_var, stmt.min, stmt.extent)
         c_type, name = value_type(stmt.loop_var.dtype), self.names.define(stmt.loop_var)
-        starts_at_zero = isinstance(stmt.min, IntImm) and stmt.min.value == 0
-        end = extent if starts_at_zero else f"{self.code(stmt.min, Precedence.SUM)} + {extent}"
+        end = extent if starts_at_zero else self._end(stmt, start, extent)
         if stmt.kind is ForKind.PARALLEL and not leaves_function(stmt.body):
             self.line("#ifdef _OPENMP")
             self.line("#pragma omp parallel for")
@@ -112,8 +118,14 @@ class FunctionEmitter(CallEmitter):
         self.block(stmt.body)
         self.line("}")
 
+    def _end(self, stmt: For, start: str, extent: str) -> str:
+        """The first number after the loop's."""
+        if isinstance(stmt.min, IntImm) and isinstance(stmt.extent, IntImm):
+            return self.plain(const(stmt.min.value + stmt.extent.value, stmt.min.dtype))
+        return f"{start} + {extent}"
+
     def while_loop(self, stmt: While) -> None:
-        lines, text = self._branch(stmt.condition)
+        lines, text = self.branch_of(stmt.condition)
         if not lines:
             self.line(f"while ({text.code}) {{")
         else:
@@ -125,10 +137,20 @@ class FunctionEmitter(CallEmitter):
 
     def branch(self, stmt: IfThenElse) -> None:
         self.line(f"if ({self.code(stmt.condition)}) {{")
+        self._cases(stmt)
+
+    def _cases(self, stmt: IfThenElse) -> None:
         self.block(stmt.then_case)
-        if stmt.else_case is not None:
+        other = stmt.else_case
+        if isinstance(other, IfThenElse):
+            lines, test = self.branch_of(other.condition)
+            if not lines:
+                self.line(f"}} else if ({test.code}) {{")
+                self._cases(other)
+                return
+        if other is not None:
             self.line("} else {")
-            self.block(stmt.else_case)
+            self.block(other)
         self.line("}")
 
     def store(self, stmt: BufferStore) -> None:
@@ -136,17 +158,22 @@ class FunctionEmitter(CallEmitter):
             raise CodegenError(f"target c cannot express the masked store `{stmt!r}`")
         if stmt.value.dtype.lanes != 1:
             raise CodegenError(f"target c cannot express the vector store `{stmt!r}`")
-        value, element = self.code(stmt.value), self.element(stmt)
+        value, element = self.plain(stmt.value), self.element(stmt)
         if stmt.buffer.dtype in HALVES:
-            name = HALVES[stmt.buffer.dtype]
-            self.helper(name, prelude.HALF if name == "f16" else prelude.BFLOAT)
-            value = f"tw_store_{name}({value})"
+            value = f"tw_store_{self.half_helper(stmt.buffer.dtype)}({value})"
         self.line(f"{element} = {value};")
 
     def let_statement(self, stmt: LetStmt) -> None:
-        value = self.code(stmt.value)
+        value = self.plain(stmt.value)
         self.line(f"{self._declared(stmt.var)} = {value};")
-        self.statement(stmt.body)
+        self._body_using(self.names[stmt.var], stmt.body, self.used)
+
+    def _body_using(self, name: str, body: Stmt, mentioned: set[str]) -> None:
+        """Write `body`; if it leaves `name` unmentioned, mention it, or compilers complain."""
+        position, indent = len(self.lines), INDENT * self.depth
+        self.statement(body)
+        if name not in mentioned:
+            self.lines.insert(position, f"{indent}(void){name};")
 
     def _declared(self, var: Var) -> str:
         annotation, name = var.type_annotation, self.names.define(var)
@@ -163,7 +190,7 @@ class FunctionEmitter(CallEmitter):
         if constant and size <= STACK_LIMIT:
             count = " * ".join(self.code(e, Precedence.PRODUCT) for e in stmt.extents) or "1"
             self.line(f"{c_type} {name}[{count if size else 1}];")
-            self.statement(stmt.body)
+            self._body_using(name, stmt.body, self.read)
             return
         count = " * ".join(f"(size_t){self.code(e, Precedence.UNARY)}" for e in stmt.extents)
         self.helper("raise", prelude.RAISE)
@@ -189,13 +216,14 @@ class FunctionEmitter(CallEmitter):
         elements = [self.text(immediate(stmt.dtype, value)).code for value in data.tolist()]
         self.line(f"static const {c_type} {name}_data[] = {{{', '.join(elements) or '0'}}};")
         self.line(f"{c_type}* {name} = ({c_type}*){name}_data;")
-        self.statement(stmt.body)
+        self._body_using(name, stmt.body, self.used)
 
     def assertion(self, stmt: AssertStmt) -> None:
         self.helper("raise", prelude.RAISE)
-        self.line(f"if (!({self.code(stmt.condition)})) {{")
+        self.line(f"if ({self.opposite(stmt.condition).code}) {{")
         self.depth += 1
-        self.leave(f'tw_raise("AssertionError", {c_string(stmt.message.value)})')
+        message = c_string(stmt.message.value.replace("%", "%%"))
+        self.leave(f'tw_raise("AssertionError", {message})')
         self.depth -= 1
         self.line("}")
         self.statement(stmt.body)
@@ -216,17 +244,12 @@ class FunctionEmitter(CallEmitter):
 
 def immediate(dtype: Any, value: Any) -> Any:
     """A constant as it stands in an initialiser: half types as their bits."""
-    from tilewright.ir.arithmetic import const
-
     return const(int(value), "uint16") if dtype in HALVES else const(value, dtype)
 
 
 def leaves_function(stmt: Stmt) -> bool:
     """Whether `stmt` may leave the function, which an OpenMP region must not."""
-    from tilewright.ir.expr import Call
-    from tilewright.ir.rewrite import walk
-
-    jumps = ("tir.ret", "tir.raise_error")
+    jumps = ("tir.ret", "tir.raise_error", "tir.tvm_call_packed")
     for node in walk(stmt):
         if isinstance(node, (AssertStmt, Allocate)):
             return True

@@ -1,0 +1,131 @@
+"""What all parts of the C emitter share: lines, helpers, names, precedence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from tilewright.arith import Analyzer
+from tilewright.error import CodegenError
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
+from tilewright.target.codegen.c import prelude
+from tilewright.target.codegen.c.names import Names
+from tilewright.target.codegen.c.types import HALVES, value_type
+
+
+class Precedence:
+    """How tightly C's operators bind."""
+
+    CONDITIONAL, OR, AND, BIT_OR, BIT_XOR, BIT_AND = 3, 4, 5, 6, 7, 8
+    EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, PRIMARY = 9, 10, 11, 12, 13, 15, 16
+
+
+class Text(NamedTuple):
+    """A C expression, and how tightly its outermost operator binds."""
+
+    code: str
+    precedence: int = Precedence.PRIMARY
+
+    def at(self, precedence: int) -> str:
+        """The code, in parentheses if it binds less tightly than `precedence`."""
+        return f"({self.code})" if self.precedence < precedence else self.code
+
+
+INDENT: Final = "  "
+
+
+class Emitter:
+    """Collects the lines of one function; what an expression needs goes before its line."""
+
+    def __init__(self, helpers: dict[str, str]) -> None:
+        self.helpers = helpers
+        self.names = Names()
+        self.analyzer = Analyzer()
+        self.lines: list[str] = []
+        self.depth = 1
+        self.used: set[str] = set()
+        """The names that the code mentions."""
+        self.read: set[str] = set()
+        """The names of buffers that the code reads, or passes on."""
+        self._emitters: dict[type[Expr], Callable[[Any], Text]] = {}
+
+    def line(self, code: str) -> None:
+        """Add a line of code at the present indentation."""
+        self.lines.append(INDENT * self.depth + code)
+
+    def helper(self, name: str, code: str) -> None:
+        """Make sure that the source contains the helper functions `code`."""
+        self.helpers.setdefault(name, code)
+
+    def text(self, expr: Expr) -> Text:
+        """`expr` in C."""
+        emit = self._emitters.get(expr.__class__)
+        if emit is None or expr.dtype.lanes != 1:
+            raise CodegenError(f"target c cannot express `{expr!r}` of dtype {expr.dtype!s}")
+        return emit(expr)
+
+    def code(self, expr: Expr, precedence: int = 0) -> str:
+        """`expr` in C, in parentheses if it binds less tightly than `precedence`."""
+        return self.text(expr).at(precedence)
+
+    def arguments(self, values: tuple[Expr, ...]) -> str:
+        """The arguments of a C function."""
+        return ", ".join(self.code(value) for value in values)
+
+    def branch_of(self, expr: Expr) -> tuple[list[str], Text]:
+        """The statements that `expr` needs, one level deeper, and its text."""
+        outer, self.lines = self.lines, []
+        self.depth += 1
+        text = self.text(expr)
+        self.depth -= 1
+        lines, self.lines = self.lines, outer
+        return lines, text
+
+    def temporary(self, expr: Expr) -> str:
+        """An identifier or constant with the value of `expr`."""
+        text = self.text(expr)
+        if isinstance(expr, (Var, IntImm, FloatImm)):
+            return text.at(Precedence.PRIMARY)
+        name = self.names.fresh("t")
+        self.line(f"const {value_type(expr.dtype)} {name} = {text.code};")
+        return name
+
+    def name_of(self, var: Var) -> str:
+        """The identifier of a variable in scope."""
+        if var not in self.names:
+            raise CodegenError(f"variable {var.name} is used outside of its scope")
+        name = self.names[var]
+        self.used.add(name)
+        return name
+
+    def round(self, dtype: DType, text: Text) -> Text:
+        """A result computed in float, rounded to a half type; integers cut to their width."""
+        if dtype in HALVES:
+            self.half_helper(dtype)
+            return Text(f"tw_round_{HALVES[dtype]}({text.code})")
+        if dtype.is_integral and dtype.bits < 32 and not dtype.is_bool:
+            return Text(f"({value_type(dtype)}){text.at(Precedence.UNARY)}", Precedence.UNARY)
+        return text
+
+    def half_helper(self, dtype: DType) -> str:
+        """The name of a half type in helper functions, which the source then contains."""
+        name = HALVES[dtype]
+        self.helper(name, prelude.HALF if name == "f16" else prelude.BFLOAT)
+        return name
+
+
+def c_string(value: str) -> str:
+    """A C string literal."""
+    out = []
+    for byte in value.encode():
+        char = chr(byte)
+        if char in '"\\':
+            out.append("\\" + char)
+        elif char == "\n":
+            out.append("\\n")
+        elif 32 <= byte < 127:
+            out.append(char)
+        else:
+            out.append(f"\\{byte:03o}")
+    return f'"{"".join(out)}"'

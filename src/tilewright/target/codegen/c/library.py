@@ -1,0 +1,90 @@
+"""C source, and what the C compiler of this machine makes of it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+
+from tilewright.error import ArgumentValueError, CodegenError
+from tilewright.ir.module import IRModule
+from tilewright.target.codegen.c.source import generate_c
+from tilewright.target.target import Target
+
+COMPILERS = ("cc", "gcc", "clang")
+OPTIONS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
+"""Contraction is off so that the arithmetic of mathematical functions stays what it is."""
+
+
+class CompiledSource:
+    """The C source of a module; compiled when its functions or its object code are asked for."""
+
+    def __init__(self, module: IRModule, target: Target) -> None:
+        self._text = generate_c(module)
+        self._target = target
+
+    def source(self, fmt: str) -> str:
+        """The C source."""
+        if fmt not in ("", "c"):
+            raise ArgumentValueError(f'target c has its source as "c" only, not {fmt!r}')
+        return self._text
+
+    def function_address(self, symbol: str) -> int:
+        """The address of an exported function in this process; 0 if there is none."""
+        try:
+            function = self._library[symbol]
+        except AttributeError:
+            return 0
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+    def object_code(self) -> bytes:
+        """An object file."""
+        return self._compile(("-c",))
+
+    @functools.cached_property
+    def _library(self) -> ctypes.CDLL:
+        import tvm_ffi  # its library, which the functions call, is then in this process
+
+        del tvm_ffi
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "module.so")
+            with open(path, "wb") as stream:
+                stream.write(self._compile(("-shared",)))
+            return ctypes.CDLL(path)
+
+    def _compile(self, mode: tuple[str, ...]) -> bytes:
+        options = [f"-O{self._target.attrs.get('opt-level', 3)}"]
+        if "mcpu" in self._target.attrs:
+            options.append(f"-march={self._target.attrs['mcpu']}")
+        with tempfile.TemporaryDirectory() as directory:
+            path, output = os.path.join(directory, "module.c"), os.path.join(directory, "out")
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(self._text)
+            command = [*_compiler(), *OPTIONS, *options, *mode, path, "-o", output, "-lm"]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            if result.returncode:
+                raise CodegenError(f"`{' '.join(command)}` failed:\n{result.stderr.strip()}")
+            with open(output, "rb") as stream:
+                return stream.read()
+
+
+def compile_module(module: IRModule, target: Target | None = None) -> CompiledSource:
+    """The code of `module`, whose functions are in the form that backends take."""
+    return CompiledSource(module, target or Target("c"))
+
+
+def _compiler() -> list[str]:
+    """The command of the C compiler: ``$CC``, or the first one there is."""
+    named = os.environ.get("CC", "").split()
+    if named and shutil.which(named[0]):
+        return named
+    for name in COMPILERS:
+        if shutil.which(name):
+            return [name]
+    raise CodegenError(
+        "target c needs a C compiler to run its code, and there is none: install one or set CC, "
+        'or use target="llvm"; module.get_source() works without'
+    )

@@ -1,0 +1,45 @@
+"""From a module to C source."""
+
+from __future__ import annotations
+
+from tilewright.ir.expr import Call
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.rewrite import walk
+from tilewright.target.codegen.c.names import c_name
+from tilewright.target.codegen.c.prelude import ABI, HEADERS
+from tilewright.target.codegen.c.statements import FunctionEmitter
+from tilewright.tir.function import PrimFunc
+
+
+def generate_c(module: IRModule) -> str:
+    """The C source of the functions of `module`, which are in the form that backends take.
+
+    Functions with a ``global_symbol`` are exported under it, the others are internal.
+
+    The source compiles with any C11 compiler (`cc -O2 -shared -fPIC`); with `-fopenmp` parallel
+    loops run on several threads.
+
+    Raises:
+        CodegenError: for what C cannot express, such as vectors or GPU threads.
+    """
+    helpers: dict[str, str] = {}
+    prototypes, definitions = [], []
+    functions = {v: f for v, f in module.functions.items() if isinstance(f, PrimFunc)}
+    called = {name for function in functions.values() for name in _called(function)}
+    for var, function in functions.items():
+        linkage = "static" if var.name_hint in called else "static inline"
+        if function.global_symbol is not None:
+            linkage = "TW_EXPORT"
+        name = c_name(function.global_symbol or var.name_hint)
+        prototype, definition = FunctionEmitter(helpers).function(name, function, linkage)
+        prototypes.append(f"{prototype};")
+        definitions.append(definition)
+    parts = [HEADERS, ABI, *helpers.values(), "\n".join(prototypes) + "\n"]
+    return "\n".join([*parts, "\n\n".join(definitions), ""])
+
+
+def _called(function: PrimFunc) -> set[str]:
+    """The names of the functions of the module that `function` calls."""
+    calls = (node for node in walk(function.body) if isinstance(node, Call))
+    return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}
