@@ -88,6 +88,10 @@ def _compile(module: IRModule, target: Target) -> CompiledCode:
         from tilewright.target.codegen.llvm import compile_module
 
         return compile_module(module, target)
+    if target.kind.name == "c":
+        from tilewright.target.codegen.c import compile_module
+
+        return compile_module(module, target)
     raise TargetError(f"tvm.build: target kind {target.kind.name!r} has no backend in this build")
 
 

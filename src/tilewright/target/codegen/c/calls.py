@@ -150,12 +150,17 @@ class CallEmitter(StructureEmitter):
 
     def call_call_extern(self, call: Call) -> Text:
         name = call.args[0].value  # type: ignore[attr-defined]
-        types = ", ".join(value_type(arg.dtype) for arg in call.args[1:]) or "void"
         if name not in STANDARD:
+            types = ", ".join(value_type(arg.dtype) for arg in call.args[1:]) or "void"
             self.helper(name, f"extern {value_type(call.dtype)} {name}({types});\n")
         return Text(f"{name}({self.arguments(call.args[1:])})")
 
     call_call_pure_extern = call_call_extern
+
+    def call_tvm_call_packed_lowered(self, call: Call) -> Text:
+        self.helper("raise", prelude.RAISE)
+        self.helper("packed", prelude.PACKED)
+        return Text(f"tw_call_packed({self.arguments(call.args)})")
 
     def call_ret(self, call: Call) -> Text:
         self.leave(self.code(call.args[0]) if call.args else "")

@@ -43,15 +43,12 @@ typedef struct {
   int64_t* strides;
   uint64_t byte_offset;
 } TwTensor;
-
-/* Present when the code is loaded by a tvm-ffi host; absent in a plain C program. */
-extern TW_WEAK void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message);
-extern TW_WEAK int TVMFFIFunctionGetGlobal(const void* name, void** out);
-extern TW_WEAK int TVMFFIFunctionCall(void* function, TwAny* args, int32_t count, TwAny* result);
-extern TW_WEAK int TVMFFIObjectDecRef(void* object);
 """
 
 RAISE: Final = """\
+/* Present when the code is loaded by a tvm-ffi host, absent in a plain C program. */
+extern TW_WEAK void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message);
+
 TW_FORMAT static int32_t tw_raise(const char* kind, const char* format, ...) {
   char message[512];
   va_list values;
@@ -68,20 +65,24 @@ TW_FORMAT static int32_t tw_raise(const char* kind, const char* format, ...) {
 """
 
 PACKED: Final = """\
-static int32_t tw_call_packed(const char* name, TwAny* args, int32_t count, TwAny* result) {
+extern TW_WEAK int TVMFFIFunctionGetGlobal(const void* name, void** out);
+extern TW_WEAK int TVMFFIFunctionCall(void* function, void* args, int32_t count, void* result);
+extern TW_WEAK int TVMFFIObjectDecRef(void* object);
+
+static int32_t tw_call_packed(const char* name, void* args, int32_t count, int64_t* result) {
   struct { const char* data; size_t size; } key = {name, strlen(name)};
   void* function = NULL;
   if (!TVMFFIFunctionGetGlobal || TVMFFIFunctionGetGlobal(&key, &function) != 0) {
-    return tw_raise("RuntimeError", "a packed function can be called in a tvm-ffi host only");
+    return tw_raise("RuntimeError", "a registered function can be called in a tvm-ffi host only");
   }
   if (function == NULL) {
-    return tw_raise("RuntimeError", "there is no registered function named %s", name);
+    return tw_raise("KeyError", "there is no registered function named %s", name);
   }
   int32_t code = TVMFFIFunctionCall(function, args, count, result);
   TVMFFIObjectDecRef(function);
-  if (code == 0 && result->type_index >= 64) {
-    TVMFFIObjectDecRef(result->value.v_ptr);
-    result->value.v_ptr = NULL;
+  if (code == 0 && *(int32_t*)result >= 64) { /* an object, which nobody here can use */
+    TVMFFIObjectDecRef((void*)(intptr_t)result[1]);
+    result[1] = 0;
   }
   return code;
 }

@@ -7,7 +7,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.c.names import c_name
-from tilewright.target.codegen.c.prelude import ABI, HEADERS
+from tilewright.target.codegen.c.prelude import HEADERS
 from tilewright.target.codegen.c.statements import FunctionEmitter
 from tilewright.tir.function import PrimFunc
 
@@ -35,7 +35,7 @@ def generate_c(module: IRModule) -> str:
         prototype, definition = FunctionEmitter(helpers).function(name, function, linkage)
         prototypes.append(f"{prototype};")
         definitions.append(definition)
-    parts = [HEADERS, ABI, *helpers.values(), "\n".join(prototypes) + "\n"]
+    parts = [HEADERS, *helpers.values(), "\n".join(prototypes) + "\n"]
     return "\n".join([*parts, "\n\n".join(definitions), ""])
 
 

@@ -230,8 +230,10 @@ class FunctionEmitter(CallEmitter):
 
     def evaluate(self, stmt: Evaluate) -> None:
         text: Text = self.text(stmt.value)
-        if text.code and not isinstance(stmt.value, (IntImm, Var)) and text.code != "0":
-            self.line(f"{text.code};" if text.code.endswith(")") else f"(void)({text.code});")
+        if not text.code or isinstance(stmt.value, IntImm) or text.code == "0":
+            return
+        is_call = text.code.endswith(")") and isinstance(stmt.value, Call)
+        self.line(f"{text.code};" if is_call else f"(void){text.at(Precedence.UNARY)};")
 
     def leave(self, value: str) -> None:
         result = self.names.fresh("result") if self._heap and value else ""
@@ -249,7 +251,7 @@ def immediate(dtype: Any, value: Any) -> Any:
 
 def leaves_function(stmt: Stmt) -> bool:
     """Whether `stmt` may leave the function, which an OpenMP region must not."""
-    jumps = ("tir.ret", "tir.raise_error", "tir.tvm_call_packed")
+    jumps = ("tir.ret", "tir.raise_error")
     for node in walk(stmt):
         if isinstance(node, (AssertStmt, Allocate)):
             return True

@@ -1,10 +1,10 @@
-"""Calls of registered functions, and the C structures that they pass."""
+"""Calls that read and write the C structures of tvm-ffi and DLPack."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from tilewright.ir.expr import Call, Expr, StringImm
+from tilewright.ir.expr import Call
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import Precedence, Text
 from tilewright.target.codegen.c.expressions import ExpressionEmitter
@@ -26,8 +26,6 @@ ARRAY_FIELDS: Final = {
 }
 ANY_MEMBER: Final = {"int": "v_int64", "uint": "v_int64", "float": "v_float64", "handle": "v_ptr"}
 STACK_TYPES: Final = {"shape": "int64_t", "arg_value": "TwAny", "arg_tcode": "int32_t"}
-NONE, INT, BOOL, FLOAT, POINTER, TENSOR, STRING = 0, 1, 2, 3, 4, 7, 8
-"""Type indices of tvm-ffi values."""
 
 
 class StructureEmitter(ExpressionEmitter):
@@ -37,50 +35,10 @@ class StructureEmitter(ExpressionEmitter):
         """Leave the function with `value`."""
         raise NotImplementedError  # pragma: no cover, given by statements.FunctionEmitter
 
-    def call_tvm_call_packed(self, call: Call) -> Text:
-        self.helper("raise", prelude.RAISE)
-        self.helper("packed", prelude.PACKED)
-        name, values = call.args[0], call.args[1:]
-        args, result = self.names.fresh("args"), self.names.fresh("result")
-        self.line(f"TwAny {args}[{max(len(values), 1)}], {result};")
-        self.line(f"memset({args}, 0, sizeof {args});")
-        self.line(f"memset(&{result}, 0, sizeof {result});")
-        for position, value in enumerate(values):
-            self._packed_argument(f"{args}[{position}]", value)
-        called = f"tw_call_packed({self.code(name)}, {args}, {len(values)}, &{result})"
-        self.line(f"if ({called} != 0) {{")
-        self.depth += 1
-        self.leave("-1")
-        self.depth -= 1
-        self.line("}")
-        member = ANY_MEMBER.get(call.dtype.code, "v_int64")
-        return Text(f"({value_type(call.dtype)}){result}.value.{member}", Precedence.UNARY)
-
-    def _packed_argument(self, slot: str, value: Expr) -> None:
-        index, member = INT, "v_int64"
-        is_array = isinstance(value, Call) and getattr(value.op, "name", "") == (
-            "tir.tvm_stack_make_array"
-        )
-        if isinstance(value, StringImm):
-            index, member = STRING, "v_ptr"
-        elif is_array:
-            index, member = TENSOR, "v_ptr"
-        elif value.dtype.is_handle:
-            index, member = POINTER, "v_ptr"
-        elif value.dtype.is_float:
-            index, member = FLOAT, "v_float64"
-        elif value.dtype.is_bool:
-            index = BOOL
-        code = self.code(value)
-        cast = "(void*)" if member == "v_ptr" else ""
-        self.line(f"{slot}.type_index = {index};")
-        self.line(f"{slot}.value.{member} = {cast}{code};")
-
-    # --- structures -------------------------------------------------------------------------
-
     def _field(self, call: Call) -> str:
         base, index, field = call.args[:3]
         kind = StructField(int(field))  # type: ignore[call-overload]
+        self.helper("abi", prelude.ABI)
         pointer, position = self.code(base, Precedence.UNARY), self.code(index)
         if kind is StructField.ANY_TYPE_INDEX:
             return f"((TwAny*){pointer})[{position}].type_index"
@@ -101,34 +59,10 @@ class StructureEmitter(ExpressionEmitter):
     def call_tvm_stack_alloca(self, call: Call) -> Text:
         kind, count = call.args
         c_type = STACK_TYPES.get(kind.value, "TwTensor")  # type: ignore[attr-defined]
+        self.helper("abi", prelude.ABI)
         name = self.names.fresh("stack")
         self.line(f"{c_type} {name}[{self.code(count)}];")
         return Text(f"(void*){name}", Precedence.UNARY)
-
-    def call_tvm_stack_make_shape(self, call: Call) -> Text:
-        name = self.names.fresh("shape")
-        values = ", ".join(self.code(arg) for arg in call.args) or "0"
-        self.line(f"int64_t {name}[] = {{{values}}};")
-        return Text(f"(void*){name}", Precedence.UNARY)
-
-    def call_tvm_stack_make_array(self, call: Call) -> Text:
-        data, shape, strides, ndim, element, offset = call.args
-        name = self.names.fresh("tensor")
-        dtype = element.dtype
-        code = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}[dtype.code]
-        bits = 8 if dtype.is_bool else dtype.bits
-        size = dtype.itemsize
-        pointer = "NULL" if not strides.dtype.is_handle else f"(int64_t*){self.code(strides)}"
-        self.line(f"TwTensor {name};")
-        self.line(f"memset(&{name}, 0, sizeof {name});")
-        for field, value in (
-            ("data", self.code(data)), ("device.device_type", "1"), ("ndim", self.code(ndim)),
-            ("dtype.code", str(code)), ("dtype.bits", str(bits)), ("dtype.lanes", "1"),
-            ("shape", f"(int64_t*){self.code(shape, Precedence.UNARY)}"), ("strides", pointer),
-            ("byte_offset", f"(uint64_t)({self.code(offset)}) * {size}"),
-        ):  # fmt: skip
-            self.line(f"{name}.{field} = {value};")
-        return Text(f"(void*)&{name}", Precedence.UNARY)
 
     def call_address_of(self, call: Call) -> Text:
         load: Any = call.args[0]
