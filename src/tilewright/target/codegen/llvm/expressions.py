@@ -362,9 +362,12 @@ class Expressions(Integers, Halves, Builder):
 
     def _cast_float(self, value: str, source: DType, target: DType) -> str:
         old, new = value_type(source), value_type(target)
-        if old == "double" or "double" in old:
-            value = self.pure(f"fptrunc {old} {value} to {new}", value) if old != new else value
-        elif "double" in new:
+        if source.bits == 64:
+            if target.element == "float16":
+                value = self.rounded_to_odd(value, source)
+            else:
+                value = self.pure(f"fptrunc {old} {value} to {new}", value)
+        elif target.bits == 64:
             value = self.pure(f"fpext {old} {value} to {new}", value)
         return self.rounded(value, target)
 

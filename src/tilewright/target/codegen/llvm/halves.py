@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.ir.dtype import DType
 from tilewright.target.codegen.llvm.builder import Builder
 from tilewright.target.codegen.llvm.module import ModuleText
-from tilewright.target.codegen.llvm.types import HALVES
+from tilewright.target.codegen.llvm.types import HALVES, float_constant, splat, value_type
 
 
 class Halves(Builder):
@@ -67,6 +67,29 @@ class Halves(Builder):
             return self.pure(f"trunc {word} {result} to {short}", result)
         return self._narrowed_float16(bits, is_nan, dtype)
 
+    def rounded_to_odd(self, value: str, dtype: DType) -> str:
+        """The float32 that a float64 becomes on its way to float16.
+
+        What is not exact gets an odd last bit (Boldo, Melquiond 2008): the second rounding then
+        sees on which side of a tie the value is, and the result is as if it was rounded once.
+        """
+        _, word, wide, _ = self._types(dtype)
+        double, test = value_type(dtype), value_type(DType("bool").with_lanes(dtype.lanes))
+        nearest = self.pure(f"fptrunc {double} {value} to {wide}", value)
+        back = self.pure(f"fpext {wide} {nearest} to {double}", nearest)
+        exact = self.pure(f"fcmp ueq {double} {back}, {value}", back, value)
+        above = self.pure(f"fcmp ogt {double} {back}, {value}", back, value)
+        negative = self.pure(f"fcmp olt {double} {value}, {self._zero(dtype)}", value)
+        away = self.pure(f"xor {test} {above}, {negative}", above, negative)
+        bits = self.pure(f"bitcast {wide} {nearest} to {word}", nearest)
+        down = self._op("sub", word, bits, 1, dtype)
+        odd = self._op("or", word, self._choose(away, down, bits, word, dtype), 1, dtype)
+        chosen = self._choose(exact, bits, odd, word, dtype)
+        return self.pure(f"bitcast {word} {chosen} to {wide}", chosen)
+
+    def _zero(self, dtype: DType) -> str:
+        return splat("double", float_constant(0.0, 64), dtype.lanes)
+
     def _narrowed_float16(self, bits: str, is_nan: str, dtype: DType) -> str:
         short, word, wide, _ = self._types(dtype)
         size = self._op("and", word, bits, 0x7FFFFFFF, dtype)
@@ -100,8 +123,6 @@ class Halves(Builder):
         return str(value) if dtype.lanes == 1 else f"splat (i32 {value})"
 
     def _splat_float(self, value: float, dtype: DType) -> str:
-        from tilewright.target.codegen.llvm.types import float_constant, splat
-
         return splat("float", float_constant(value, 32), dtype.lanes)
 
     def _op(self, op: str, word: str, value: str, constant: int, dtype: DType) -> str:

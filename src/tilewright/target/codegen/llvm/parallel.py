@@ -117,6 +117,11 @@ class Parallel(Calls):
         return register
 
     def call_ret(self, call: Call) -> str:
-        if self._parent is not None:
-            raise CodegenError("target llvm: `ret` cannot leave the function from a parallel loop")
+        if self._parent is not None and not _is_failure(call):
+            raise CodegenError("target llvm: only errors leave the function from a parallel loop")
         return super().call_ret(call)
+
+
+def _is_failure(call: Call) -> bool:
+    """Whether a `ret` returns the status of an error, which is registered already."""
+    return any(isinstance(arg, IntImm) and arg.value != 0 for arg in call.args)

@@ -1,0 +1,118 @@
+"""Arithmetic of all dtypes, as scalars and as vectors, against the interpreter."""
+
+import numpy as np
+import pytest
+from tests.target.llvm.programs import FLOATS, INTEGERS, check, elementwise, samples
+
+from tilewright import tir
+from tilewright.ir import DType, const
+from tilewright.tir import op
+from tilewright.tir.op.math import fma
+
+COUNT = 64
+
+
+def operands(*dtypes):
+    return [samples(dtype, COUNT, seed) for seed, dtype in enumerate(dtypes)]
+
+
+def check_elementwise(compute, *dtypes, result=None, tolerance=0.0, lanes=(1, 8)):
+    result = result or dtypes[-1]
+    for width in lanes:
+        func = elementwise(compute, COUNT, *dtypes, result=result, lanes=width)
+        output = np.zeros(COUNT, DType(result).numpy)
+        check(func, *operands(*dtypes), output, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("dtype", (*INTEGERS, *FLOATS))
+@pytest.mark.parametrize("kind", (tir.Add, tir.Sub, tir.Mul, tir.Min, tir.Max))
+def test_arithmetic(kind, dtype):
+    check_elementwise(kind, dtype, dtype)
+
+
+@pytest.mark.parametrize("dtype", (*INTEGERS, *FLOATS, "bool"))
+@pytest.mark.parametrize("kind", (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE))
+def test_comparisons(kind, dtype):
+    check_elementwise(kind, dtype, dtype, result="bool")
+
+
+@pytest.mark.parametrize("kind", (tir.And, tir.Or))
+def test_logic(kind):
+    check_elementwise(kind, "bool", "bool")
+    check_elementwise(tir.Not, "bool")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("limit", (0.0, 1.5))
+def test_extremes_with_a_constant_keep_nan(dtype, limit):
+    check_elementwise(lambda a: op.max(a, limit), dtype)
+    check_elementwise(lambda a: op.min(const(limit, a.dtype), a), dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_division_of_floats(dtype):
+    check_elementwise(tir.Div, dtype, dtype)
+
+
+@pytest.mark.parametrize("dtype", ("int32", "int64", "uint8", "float32"))
+def test_select_and_if_then_else(dtype):
+    check_elementwise(lambda a, b: tir.Select(a > b, a, b), dtype, dtype)
+    check_elementwise(lambda a, b: op.if_then_else(a > b, a, b), dtype, dtype, lanes=(1,))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_bits(dtype):
+    check_elementwise(lambda a, b: (a & b) ^ (a | ~b), dtype, dtype)
+    check_elementwise(lambda a: (a << 3) ^ (a >> 2), dtype)
+    check_elementwise(op.popcount, dtype)
+    check_elementwise(op.clz, dtype, result="int32")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    "compute", (op.sqrt, op.floor, op.ceil, op.trunc, op.nearbyint, op.round, op.fabs)
+)
+def test_functions_of_one_float(compute, dtype):
+    check_elementwise(compute, dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_copysign_and_classes(dtype):
+    check_elementwise(op.copysign, dtype, dtype)
+    for test in (op.isnan, op.isinf, op.isfinite):
+        check_elementwise(test, dtype, result="bool")
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+def test_fma_rounds_once(dtype):
+    check_elementwise(fma, dtype, dtype, dtype)
+    a = 1 + 2.0**-23 if dtype == "float32" else 1 + 2.0**-52
+    func = elementwise(lambda x: fma(x, x, -x), 8, dtype, lanes=8)
+    check(func, np.full(8, a, dtype), np.zeros(8, dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_ldexp_reaches_denormals_and_infinity(dtype):
+    exponents = np.resize(np.array([0, 1, -1, 20, -20, 130, -140, 300, -1080], "int32"), COUNT)
+    values = samples(dtype, COUNT)
+    for lanes in (1, 8):
+        func = elementwise(op.ldexp, COUNT, dtype, "int32", result=dtype, lanes=lanes)
+        check(func, values, exponents, np.zeros(COUNT, DType(dtype).numpy))
+
+
+def test_reinterpret():
+    check_elementwise(lambda a: op.reinterpret(f"int32x{a.dtype.lanes}".removesuffix("x1"), a),
+                      "float32", result="int32")  # fmt: skip
+    for half in ("float16", "bfloat16"):
+        func = elementwise(lambda a: op.reinterpret("uint16", a), COUNT, half, result="uint16")
+        values = samples(half, COUNT)
+        values = np.where(np.isnan(values), values.dtype.type(0), values)
+        check(func, values, np.zeros(COUNT, "uint16"))
+
+
+def test_every_bfloat16_and_float16_survives_a_round_trip():
+    for half in ("float16", "bfloat16"):
+        bits = np.arange(1 << 16, dtype="uint16")
+        values = bits.view(DType(half).numpy)
+        func = elementwise(lambda a: a + a, 1 << 16, half, lanes=16)
+        check(func, values, np.zeros(1 << 16, values.dtype))

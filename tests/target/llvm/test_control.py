@@ -1,0 +1,161 @@
+"""Loops, branches, variables, assertions, and calls between functions."""
+
+import numpy as np
+import pytest
+from tests.target.llvm.programs import check, function, loop, native
+
+from tilewright import te, tir
+from tilewright.error import CodegenError, InternalError, LoweringError
+from tilewright.ir import Call, DType, GlobalVar, Let, StringImm, const
+from tilewright.tir import op
+
+
+@pytest.mark.parametrize(("start", "extent"), ((0, 5), (3, 4), (-3, 6), (2, 1), (4, 0), (4, -2)))
+@pytest.mark.parametrize("symbolic", (False, True))
+@pytest.mark.parametrize("dtype", ("int32", "int64", "uint8"))
+def test_loops_run_from_their_start(start, extent, symbolic, dtype):
+    if dtype == "uint8" and (start < 0 or extent < 0):
+        pytest.skip("negative")
+    c = tir.decl_buffer((16,), "int64", "C")
+    i = te.var("i", dtype)
+    first, count = te.var("first", dtype), te.var("count", dtype)
+    bounds = (first, count) if symbolic else (const(start, dtype), const(extent, dtype))
+    index = tir.Cast(DType("int32"), i) + 3
+    store = c.vstore((index,), tir.Cast(DType("int64"), i) * 10 + c[index])
+    func = function([c, first, count], tir.For(i, *bounds, tir.ForKind.SERIAL, store))
+    check(func, np.arange(16, dtype="int64"), start, extent)
+
+
+def test_triangular_loops():
+    c = tir.decl_buffer((100,), "int32", "C")
+    n = te.var("n")
+    body = loop(n, lambda i: loop(n - i, lambda j: c.vstore((i * 10 + j,), i - j), name="j"))
+    check(function([c, n], body), np.zeros(100, "int32"), 9)
+
+
+def test_while_with_a_changing_condition():
+    c = tir.decl_buffer((2,), "int32", "C")
+    body = tir.seq(c.vstore((0,), c[0] * 2), c.vstore((1,), c[1] + 1))
+    func = function([c], tir.While(c[0] < 1000, body))
+    check(func, np.array([3, 0], "int32"))
+    check(func, np.array([3000, 0], "int32"))
+
+
+def test_nested_while_and_for():
+    c = tir.decl_buffer((8,), "int32", "C")
+
+    def body(i):
+        return tir.While(c[i] % 7 != const(0, "int32"), c.vstore((i,), c[i] + i + 1))
+
+    check(function([c], loop(6, body)), np.arange(8, dtype="int32") * 5 + 1)
+
+
+def test_branches():
+    c = tir.decl_buffer((32,), "int32", "C")
+
+    def body(i):
+        inner = tir.IfThenElse(i > 20, c.vstore((i,), i * 3), c.vstore((i,), i * 5))
+        return tir.IfThenElse(i % 3 == const(0, "int32"), inner, None)
+
+    check(function([c], loop(32, body)), np.zeros(32, "int32"))
+
+
+def test_values_of_a_branch_are_not_used_outside():
+    """The same expression in both branches and after them."""
+    a, c = tir.decl_buffer((16,), "float32", "A"), tir.decl_buffer((16,), "float32", "C")
+    n = te.var("n")
+
+    def body(i):
+        value = op.sqrt(tir.Cast(DType("float32"), n * i)) + a[i]
+        branch = tir.IfThenElse(a[i] > 0.0, c.vstore((i,), value), c.vstore((i,), value * 2.0))
+        return tir.seq(branch, c.vstore((i,), c[i] + value))
+
+    values = np.random.default_rng(0).normal(size=16).astype("float32")
+    check(function([a, c, n], loop(16, body)), values, np.zeros(16, "float32"), 5, tolerance=1e-6)
+
+
+def test_only_the_chosen_side_is_evaluated():
+    a, c = tir.decl_buffer((4,), "int32", "A"), tir.decl_buffer((8,), "int32", "C")
+    guarded = loop(8, lambda i: c.vstore((i,), op.if_then_else(i < 4, a[i], -1)))
+    check(function([a, c], guarded), np.arange(4, dtype="int32"), np.zeros(8, "int32"))
+    both = loop(8, lambda i: tir.IfThenElse(
+        tir.And(i < 4, a[i] > 1), c.vstore((i,), const(1, "int32")), None))  # fmt: skip
+    check(function([a, c], both), np.arange(4, dtype="int32"), np.zeros(8, "int32"))
+    either = loop(8, lambda i: tir.IfThenElse(
+        tir.Or(i >= 4, a[i] > 1), c.vstore((i,), const(1, "int32")), None))  # fmt: skip
+    check(function([a, c], either), np.arange(4, dtype="int32"), np.zeros(8, "int32"))
+
+
+def test_variables_keep_their_value():
+    c = tir.decl_buffer((8,), "int32", "C")
+    x, y = te.var("x"), te.var("y")
+
+    def body(i):
+        after = tir.seq(c.vstore((i,), const(-1, "int32")), c.vstore((i,), x + y))
+        value = Let(y, x + 1, y * y)
+        return tir.LetStmt(x, c[i] + value_of(i), tir.LetStmt(y, value, after))
+
+    def value_of(i):
+        return i * 2
+
+    check(function([c], loop(8, body)), np.arange(8, dtype="int32"))
+
+
+def test_assertions(capfd):
+    c = tir.decl_buffer((4,), "int32", "C")
+    message = StringImm("C[0] is 100% wrong")
+    func = function([c], tir.AssertStmt(c[0] > 0, message, c.vstore((1,), const(7, "int32"))))
+    run = native(func)
+    good, bad = np.array([1, 0, 0, 0], "int32"), np.zeros(4, "int32")
+    assert run(good) == 0
+    assert good[1] == 7
+    assert run(bad) == -1
+    assert bad[1] == 0
+
+
+def test_functions_call_each_other():
+    from tests.target.llvm.programs import compiled
+
+    a = tir.decl_buffer((4,), "int32", "A")
+    k = te.var("k")
+    add = function([a, k], loop(4, lambda i: a.vstore((i,), a[i] + k)), "add")
+    c = tir.decl_buffer((4,), "int32", "C")
+    call = Call(DType("int32"), GlobalVar("add"), (c.data, const(5, "int32")))
+    main = function([c], tir.seq(tir.Evaluate(call), tir.Evaluate(call)))
+    code = compiled(main, add=add)
+    import ctypes
+
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.function_address("f"))
+    target = np.arange(4, dtype="int32")
+    assert run(target.ctypes.data) == 0
+    np.testing.assert_array_equal(target, np.arange(4) + 10)
+
+
+def test_c_functions():
+    c = tir.decl_buffer((2,), "int32", "C")
+    call = op.call_extern("int32", "abs", c[0])
+    run, target = native(function([c], c.vstore((1,), call))), np.array([-5, 0], "int32")
+    assert run(target) == 0
+    assert target[1] == 5
+
+
+def test_a_missing_c_function_is_named():
+    c = tir.decl_buffer((2,), "int32", "C")
+    call = op.call_extern("int32", "there_is_no_such_function", c[0])
+    with pytest.raises(CodegenError, match="there_is_no_such_function"):
+        native(function([c], c.vstore((1,), call)))
+
+
+def test_gpu_threads_are_refused():
+    c = tir.decl_buffer((2,), "int32", "C")
+    store = c.vstore((0,), const(1, "int32"))
+    i = te.var("i")
+    bound = tir.For(i, const(0), const(2), tir.ForKind.THREAD_BINDING, store)
+    with pytest.raises((CodegenError, LoweringError), match="thread"):
+        native(function([c], bound))
+
+
+def test_variables_out_of_scope_are_refused():
+    c = tir.decl_buffer((2,), "int32", "C")
+    with pytest.raises((CodegenError, InternalError), match="stray"):
+        native(function([c], c.vstore((0,), te.var("stray"))))

@@ -1,0 +1,286 @@
+"""Parallel loops on the thread pool."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.target.llvm.programs import check, compiled, function, loop, native
+
+import tilewright as tvm
+from tilewright import te, tir
+from tilewright.ir import DType, const
+from tilewright.runtime.linking import link_shared
+from tilewright.target import Target
+from tilewright.tir import op
+
+PARALLEL = tir.ForKind.PARALLEL
+ROOT = Path(__file__).parents[3]
+
+
+def scaled_copy():
+    """C[i] = A[i] * k + i, in parallel, for n elements."""
+    n, k = te.var("n"), te.var("k", "float32")
+    a, c = (tir.decl_buffer((n,), "float32", name) for name in "AC")
+    body = loop(n, lambda i: c.vstore((i,), a[i] * k + tir.Cast(k.dtype, i)), PARALLEL)
+    return function([a, c, k], body)
+
+
+def expected(a, k):
+    return (a * np.float32(k) + np.arange(len(a), dtype="float32")).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def run():
+    return native(scaled_copy())
+
+
+@pytest.mark.parametrize("count", (0, 1, 2, 3, 7, 64, 1000, 100_003))
+def test_all_iterations_run_once(run, count):
+    a = np.random.default_rng(0).normal(size=count).astype("float32")
+    c = np.zeros(count, "float32")
+    for _ in range(20):
+        c[:] = 0
+        assert run(a, c, 1.5, count) == 0
+        np.testing.assert_allclose(c, expected(a, 1.5), rtol=1e-6)
+
+
+def test_starts_that_are_not_zero():
+    c = tir.decl_buffer((64,), "int32", "C")
+    i, first = te.var("i"), te.var("first")
+    body = tir.For(i, first, const(20), PARALLEL, c.vstore((i,), c[i] + i))
+    check(function([c, first], body), np.zeros(64, "int32"), 13)
+    body = tir.For(i, const(40), const(20), PARALLEL, c.vstore((i,), c[i] + i))
+    check(function([c], body), np.zeros(64, "int32"))
+
+
+def test_everything_outside_can_be_used_inside():
+    """Outer loop variables, lets of all kinds, vectors, allocations, pointers, bools."""
+    c, a = tir.decl_buffer((6, 32), "float32", "C"), tir.decl_buffer((32,), "float32", "A")
+    flat = tir.decl_buffer((192,), "float32", "C", data=c.data)
+    data = tir.Var("W", DType("handle"), tvm.ir.PointerType(tvm.ir.PrimType(DType("float32"))))
+    w = tir.decl_buffer((32,), "float32", "W", data=data)
+    wide, flag, half = te.var("wide", "float32x16"), te.var("flag", "bool"), te.var("h", "float16")
+    whole = tir.Ramp(const(0), const(1), 16)
+
+    def body(i):
+        def inner(j):
+            value = w[j] + tir.Select(flag, tir.Cast(w.dtype, half), tir.Cast(w.dtype, i))
+            first = tir.Shuffle((wide,), (const(3),))
+            return flat.vstore((i * 32 + j,), value + first)
+
+        prepare = loop(32, lambda j: w.vstore((j,), a[j] * 2.0), name="j")
+        parallel = loop(32, inner, PARALLEL, name="j")
+        lets = tir.LetStmt(flag, i > 2, tir.LetStmt(half, tir.Cast(half.dtype, i * 3), parallel))
+        return tir.seq(prepare, tir.LetStmt(wide, a.vload((whole,)), lets))
+
+    stmt = tir.Allocate(data, w.dtype, (const(32),), const(True), loop(6, body))
+    func = function([flat, a], stmt)
+    check(func, np.zeros(192, "float32"), np.arange(32, dtype="float32"))
+
+
+def test_nested_parallel_loops():
+    c = tir.decl_buffer((144,), "int32", "C")
+
+    def body(i):
+        return loop(12, lambda j: c.vstore((i * 12 + j,), i * j), PARALLEL, name="j")
+
+    check(function([c], loop(12, body, PARALLEL)), np.zeros(144, "int32"))
+
+
+def test_a_call_inside_a_parallel_loop_may_be_parallel_itself():
+    c, d = tir.decl_buffer((64,), "int32", "C"), tir.decl_buffer((64,), "int32", "D")
+    start = te.var("start")
+    fill = loop(16, lambda j: c.vstore((start + j,), start + j), PARALLEL, name="j")
+
+    def body(i):
+        arguments = (d.data, i * 16)
+        return tir.Evaluate(tir.Call(DType("int32"), tvm.ir.GlobalVar("fill"), arguments))
+
+    main = function([d], loop(4, body, PARALLEL))
+    code = compiled(main, fill=function([c, start], fill, "fill"))
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.function_address("f"))
+    target = np.zeros(64, "int32")
+    for _ in range(50):
+        target[:] = 0
+        assert run(target.ctypes.data) == 0
+        np.testing.assert_array_equal(target, np.arange(64))
+
+
+def test_workspaces_inside_of_parallel_loops():
+    n = te.var("n")
+    c = tir.decl_buffer((64,), "float32", "C")
+    data = tir.Var("W", DType("handle"), tvm.ir.PointerType(tvm.ir.PrimType(DType("float32"))))
+    w = tir.decl_buffer((n,), "float32", "W", data=data)
+
+    def body(i):
+        fill = loop(n, lambda j: w.vstore((j,), tir.Cast(w.dtype, i)), name="j")
+        total = loop(n, lambda j: c.vstore((i,), c[i] + w[j]), name="j")
+        return tir.Allocate(data, w.dtype, (n,), const(True), tir.seq(fill, total))
+
+    run = native(function([c, n], loop(64, body, PARALLEL)))
+    target = np.zeros(64, "float32")
+    assert run(target, 3000) == 0
+    np.testing.assert_array_equal(target, np.arange(64) * 3000)
+
+
+# --- errors -----------------------------------------------------------------------------------------
+
+
+def failing_module():
+    """A packed function that fails in iteration 700 of a parallel loop."""
+    n = te.size_var("n")
+    a = tir.decl_buffer((n,), "float32", "A")
+
+    def body(i):
+        error = op.raise_error("IndexError", "iteration %lld of %lld", i, n)
+        check = tir.IfThenElse(tir.EQ(i, const(700)), tir.Evaluate(error), None)
+        return tir.seq(check, a.vstore((i,), a[i] + 1.0))
+
+    handle = te.var("A", "handle")
+    attrs = {"global_symbol": "main"}
+    func = tir.PrimFunc((handle,), loop(n, body, PARALLEL), buffer_map={handle: a}, attrs=attrs)
+    return tvm.build(func, target="llvm")
+
+
+def test_an_error_in_a_worker_reaches_the_caller():
+    main = failing_module()["main"]
+    for _ in range(10):
+        with pytest.raises(IndexError, match="iteration 700 of 1000"):
+            main(np.zeros(1000, "float32"))
+        short = np.zeros(600, "float32")
+        main(short)
+        np.testing.assert_array_equal(short, 1)
+
+
+def test_a_python_exception_in_a_worker_reaches_the_caller():
+    def complain(i):
+        if i == 37:
+            raise KeyError("thirty-seven")
+
+    tvm.register_func("test.parallel.complain", complain, override=True)
+    a = tir.decl_buffer((64,), "float32", "A")
+    body = loop(64, lambda i: tir.Evaluate(op.call_packed("test.parallel.complain", i)), PARALLEL)
+    handle = te.var("A", "handle")
+    attrs = {"global_symbol": "main"}
+    func = tir.PrimFunc((handle,), body, buffer_map={handle: a}, attrs=attrs)
+    with pytest.raises(KeyError, match="thirty-seven"):
+        tvm.build(func, target="llvm")["main"](np.zeros(64, "float32"))
+
+
+# --- processes and threads ----------------------------------------------------------------------------
+
+
+def test_several_threads_at_once(run):
+    wrong = []
+
+    def work(seed):
+        a = np.random.default_rng(seed).normal(size=5000).astype("float32")
+        for _ in range(100):
+            c = np.zeros(5000, "float32")
+            if run(a, c, 2.0, 5000) or not np.allclose(c, expected(a, 2.0)):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+CHILD = """
+import os, sys, warnings
+import numpy as np
+from tests.target.llvm.test_parallel import expected, native, scaled_copy
+warnings.simplefilter("ignore")
+run = native(scaled_copy())
+a, c = np.arange(4096, dtype="float32"), np.zeros(4096, "float32")
+def works():
+    c[:] = 0
+    return run(a, c, 2.0, 4096) == 0 and np.allclose(c, expected(a, 2.0))
+def workers():
+    return len(os.listdir("/proc/self/task"))
+"""
+
+
+def in_python(code, **environment):
+    """Output of a fresh interpreter that has `CHILD` and then `code`."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    variables = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", **environment}
+    result = subprocess.run(
+        [sys.executable, "-c", CHILD + code],
+        env=variables, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout.split()
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    code = """
+assert works()
+for generation in range(3):
+    pid = os.fork()
+    if pid == 0:
+        ok = works() and works() and workers() == 3
+        os._exit(0 if ok else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert works()
+print("good")
+"""
+    assert in_python(code, TILEWRIGHT_NUM_THREADS="3") == ["good"]
+
+
+@pytest.mark.parametrize(("threads", "expected_workers"), (("1", 1), ("2", 2), ("5", 5)))
+def test_the_environment_limits_the_threads(threads, expected_workers):
+    code = "before = workers(); assert works(); print(workers() - before)"
+    assert in_python(code, TILEWRIGHT_NUM_THREADS=threads) == [str(expected_workers - 1)]
+
+
+def test_wrong_limits_are_ignored():
+    code = "assert works(); print('good')"
+    for text in ("", "many", "0", "-3", "99999999999"):
+        assert in_python(code, TILEWRIGHT_NUM_THREADS=text) == ["good"]
+
+
+def test_idle_workers_sleep():
+    code = """
+import time
+assert works()
+time.sleep(0.1)
+start = time.process_time()
+time.sleep(0.5)
+print(time.process_time() - start < 0.1, works())
+"""
+    assert in_python(code, TILEWRIGHT_NUM_THREADS="4") == ["True", "True"]
+
+
+# --- targets ------------------------------------------------------------------------------------------
+
+
+def test_num_cores_of_the_target():
+    func = scaled_copy()
+    assert "tilewright_parallel" not in compiled(func, Target("llvm -num-cores=1")).llvm_ir
+    assert "i32 3)" in compiled(func, Target("llvm -num-cores=3")).llvm_ir
+
+
+@pytest.mark.parametrize("triple", ("wasm32-unknown-unknown", "aarch64-apple-darwin"))
+def test_elsewhere_the_loop_is_serial(triple):
+    code = compiled(scaled_copy(), Target(f"llvm -mtriple={triple}"))
+    assert "tilewright_parallel" not in code.llvm_ir
+
+
+def test_an_exported_library_has_its_own_pool(tmp_path):
+    code, library = tmp_path / "f.o", tmp_path / "f.so"
+    code.write_bytes(compiled(scaled_copy()).object_code())
+    link_shared(str(library), [str(code)])
+    f = ctypes.CDLL(str(library)).f
+    a, c = np.arange(999, dtype="float32"), np.zeros(999, "float32")
+    arguments = (ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(c.ctypes.data))
+    for _ in range(5):
+        assert f(*arguments, ctypes.c_float(2.0), 999) == 0
+        np.testing.assert_allclose(c, expected(a, 2.0))
