@@ -24,26 +24,26 @@ def check_elementwise(compute, *dtypes, result=None, tolerance=0.0, lanes=(1, 8)
         check(func, *operands(*dtypes), output, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("dtype", (*INTEGERS, *FLOATS))
-@pytest.mark.parametrize("kind", (tir.Add, tir.Sub, tir.Mul, tir.Min, tir.Max))
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
+@pytest.mark.parametrize("kind", [tir.Add, tir.Sub, tir.Mul, tir.Min, tir.Max])
 def test_arithmetic(kind, dtype):
     check_elementwise(kind, dtype, dtype)
 
 
-@pytest.mark.parametrize("dtype", (*INTEGERS, *FLOATS, "bool"))
-@pytest.mark.parametrize("kind", (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE))
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, "bool"])
+@pytest.mark.parametrize("kind", [tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE])
 def test_comparisons(kind, dtype):
     check_elementwise(kind, dtype, dtype, result="bool")
 
 
-@pytest.mark.parametrize("kind", (tir.And, tir.Or))
+@pytest.mark.parametrize("kind", [tir.And, tir.Or])
 def test_logic(kind):
     check_elementwise(kind, "bool", "bool")
     check_elementwise(tir.Not, "bool")
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("limit", (0.0, 1.5))
+@pytest.mark.parametrize("limit", [0.0, 1.5])
 def test_extremes_with_a_constant_keep_nan(dtype, limit):
     check_elementwise(lambda a: op.max(a, limit), dtype)
     check_elementwise(lambda a: op.min(const(limit, a.dtype), a), dtype)
@@ -54,7 +54,7 @@ def test_division_of_floats(dtype):
     check_elementwise(tir.Div, dtype, dtype)
 
 
-@pytest.mark.parametrize("dtype", ("int32", "int64", "uint8", "float32"))
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float32"])
 def test_select_and_if_then_else(dtype):
     check_elementwise(lambda a, b: tir.Select(a > b, a, b), dtype, dtype)
     check_elementwise(lambda a, b: op.if_then_else(a > b, a, b), dtype, dtype, lanes=(1,))
@@ -70,7 +70,7 @@ def test_bits(dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(
-    "compute", (op.sqrt, op.floor, op.ceil, op.trunc, op.nearbyint, op.round, op.fabs)
+    "compute", [op.sqrt, op.floor, op.ceil, op.trunc, op.nearbyint, op.round, op.fabs]
 )
 def test_functions_of_one_float(compute, dtype):
     check_elementwise(compute, dtype)
@@ -83,7 +83,7 @@ def test_copysign_and_classes(dtype):
         check_elementwise(test, dtype, result="bool")
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_fma_rounds_once(dtype):
     check_elementwise(fma, dtype, dtype, dtype)
     a = 1 + 2.0**-23 if dtype == "float32" else 1 + 2.0**-52

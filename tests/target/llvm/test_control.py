@@ -10,9 +10,9 @@ from tilewright.ir import Call, DType, GlobalVar, Let, StringImm, const
 from tilewright.tir import op
 
 
-@pytest.mark.parametrize(("start", "extent"), ((0, 5), (3, 4), (-3, 6), (2, 1), (4, 0), (4, -2)))
-@pytest.mark.parametrize("symbolic", (False, True))
-@pytest.mark.parametrize("dtype", ("int32", "int64", "uint8"))
+@pytest.mark.parametrize(("start", "extent"), [(0, 5), (3, 4), (-3, 6), (2, 1), (4, 0), (4, -2)])
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
 def test_loops_run_from_their_start(start, extent, symbolic, dtype):
     if dtype == "uint8" and (start < 0 or extent < 0):
         pytest.skip("negative")

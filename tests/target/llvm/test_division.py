@@ -24,7 +24,7 @@ def test_by_variables(kind, dtype):
 
 @pytest.mark.parametrize("dtype", SIGNED)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("divisor", (1, -1, 2, -2, 3, -3, 7, 8, 64, -64, 100, 127, -128))
+@pytest.mark.parametrize("divisor", [1, -1, 2, -2, 3, -3, 7, 8, 64, -64, 100, 127, -128])
 def test_by_constants(kind, divisor, dtype):
     a = samples(dtype, 64)
     for lanes in (1, 8):

@@ -21,8 +21,8 @@ def ramp(base, stride, lanes):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("stride", (1, -1, 2, 3, -2))
-@pytest.mark.parametrize("masked", (False, True))
+@pytest.mark.parametrize("stride", [1, -1, 2, 3, -2])
+@pytest.mark.parametrize("masked", [False, True])
 def test_vectors_with_strides(dtype, stride, masked):
     lanes = 8
     a, c = tir.decl_buffer((64,), dtype, "A"), tir.decl_buffer((64,), dtype, "C")
@@ -120,7 +120,7 @@ def test_indices_beyond_32_bits():
     assert view[(1 << 31) + 5] == 7
 
 
-# --- memory of the program --------------------------------------------------------------------------
+# --- memory of the program ------------------------------------------------------------------------
 
 
 def allocated(extents, dtype, body, scope="global"):
@@ -145,7 +145,7 @@ def reversed_copy(n, a, c):
     return body
 
 
-@pytest.mark.parametrize("count", (1, 100, 5000, 100_000))
+@pytest.mark.parametrize("count", [1, 100, 5000, 100_000])
 def test_workspaces_of_constant_size(count):
     a, c = (tir.decl_buffer((count,), "float64", name) for name in "AC")
     func = function([a, c], allocated((count,), "float64", reversed_copy(count, a, c)))
@@ -186,7 +186,7 @@ def test_nested_workspaces_are_different_memory():
     np.testing.assert_array_equal(target, [1, 2, 3, 4])
 
 
-@pytest.mark.parametrize("extents", ((1 << 30, 1 << 30), (1 << 31 - 1, 1 << 30, 1 << 30)))
+@pytest.mark.parametrize("extents", [(1 << 30, 1 << 30), (1 << 31 - 1, 1 << 30, 1 << 30)])
 def test_too_much_memory_is_an_error(extents, capfd):
     n = te.var("n", "int64")
     c = tir.decl_buffer((1,), "int8", "C")

@@ -39,7 +39,7 @@ def run():
     return native(scaled_copy())
 
 
-@pytest.mark.parametrize("count", (0, 1, 2, 3, 7, 64, 1000, 100_003))
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 64, 1000, 100_003])
 def test_all_iterations_run_once(run, count):
     a = np.random.default_rng(0).normal(size=count).astype("float32")
     c = np.zeros(count, "float32")
@@ -128,7 +128,7 @@ def test_workspaces_inside_of_parallel_loops():
     np.testing.assert_array_equal(target, np.arange(64) * 3000)
 
 
-# --- errors -----------------------------------------------------------------------------------------
+# --- errors ------------------------------------------------------------------------
 
 
 def failing_module():
@@ -172,7 +172,7 @@ def test_a_python_exception_in_a_worker_reaches_the_caller():
         tvm.build(func, target="llvm")["main"](np.zeros(64, "float32"))
 
 
-# --- processes and threads ----------------------------------------------------------------------------
+# --- processes and threads ------------------------------------------------------------------------
 
 
 def test_several_threads_at_once(run):
@@ -235,7 +235,7 @@ print("good")
     assert in_python(code, TILEWRIGHT_NUM_THREADS="3") == ["good"]
 
 
-@pytest.mark.parametrize(("threads", "expected_workers"), (("1", 1), ("2", 2), ("5", 5)))
+@pytest.mark.parametrize(("threads", "expected_workers"), [("1", 1), ("2", 2), ("5", 5)])
 def test_the_environment_limits_the_threads(threads, expected_workers):
     code = "before = workers(); assert works(); print(workers() - before)"
     assert in_python(code, TILEWRIGHT_NUM_THREADS=threads) == [str(expected_workers - 1)]
@@ -259,7 +259,7 @@ print(time.process_time() - start < 0.1, works())
     assert in_python(code, TILEWRIGHT_NUM_THREADS="4") == ["True", "True"]
 
 
-# --- targets ------------------------------------------------------------------------------------------
+# --- targets ------------------------------------------------------------------------
 
 
 def test_num_cores_of_the_target():
@@ -268,7 +268,7 @@ def test_num_cores_of_the_target():
     assert "i32 3)" in compiled(func, Target("llvm -num-cores=3")).llvm_ir
 
 
-@pytest.mark.parametrize("triple", ("wasm32-unknown-unknown", "aarch64-apple-darwin"))
+@pytest.mark.parametrize("triple", ["wasm32-unknown-unknown", "aarch64-apple-darwin"])
 def test_elsewhere_the_loop_is_serial(triple):
     code = compiled(scaled_copy(), Target(f"llvm -mtriple={triple}"))
     assert "tilewright_parallel" not in code.llvm_ir
