@@ -244,3 +244,17 @@ def test_a_workspace_that_cannot_be_had():
         module(np.ones(1, "f4"), 2**50, result)
     with pytest.raises(MemoryError):
         module(np.ones(1, "f4"), 2**60, result)
+
+
+def test_sizes_whose_product_overflows():
+    n, m = te.var("n"), te.var("m")
+    big = te.compute((n, m), lambda i, j: (i + j).astype("float32"), name="big")
+    corner = te.compute((1,), lambda i: big[n - 1, m - 1], name="corner")
+    module = tvm.build(te.create_schedule(corner.op), [n, m, corner], "llvm", name="main")
+    result = np.zeros(1, "f4")
+    module(3, 4, result)
+    assert result[0] == 5
+    for sizes in ((2**31 - 1, 2**31 - 1), (2**16, 2**15), (2**16, 2**16)):
+        with pytest.raises(AllocationError, match=r"workspace big of .* int32 sizes can count"):
+            module(*sizes, result)
+    assert result[0] == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import as_expr, const
 from tilewright.ir.dtype import BOOL, INT32, INT64
 from tilewright.ir.expr import Expr, IntImm, Var
@@ -36,6 +37,10 @@ def _product(a: Expr, b: Expr) -> Expr:
     """`a * b`, as int64 where constants do not fit int32."""
     if isinstance(a, IntImm) and isinstance(b, IntImm):
         value = a.value * b.value
+        if value > INT64.max_int:
+            raise LoweringError(
+                f"a buffer cannot have {value} elements, which is more than any memory holds"
+            )
         dtype = INT64 if INT64 in (a.dtype, b.dtype) or value > INT32.max_int else INT32
         return IntImm(dtype, value)
     return as_expr(a * b)

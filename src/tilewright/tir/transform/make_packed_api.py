@@ -10,9 +10,10 @@ so a backend needs to know nothing about the convention.
 from __future__ import annotations
 
 import json
+import re
 from typing import Final, NamedTuple
 
-from tilewright.error import LoweringError
+from tilewright.error import LoweringError, UnknownNameError
 from tilewright.ir.arithmetic import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
 from tilewright.ir.expr import Call, Expr, StringImm, Var
@@ -31,6 +32,7 @@ from tilewright.tir.transform.argument_errors import (
     dtype_error_function,
     kind_error_function,
 )
+from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
@@ -61,18 +63,24 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         device_type: DLPack's number of the device on which the arrays must be.
 
     Raises:
-        LoweringError: for a parameter that cannot be passed, or a symbolic size of which no
-            argument gives the value.
+        LoweringError: for a parameter that cannot be passed, a symbolic size of which no argument
+            gives the value, or a name that cannot be exported.
+        UnknownNameError: for a call of a function that the module does not have.
     """
     raw_functions: dict[GlobalVar, PrimFunc] = {}
     packed_functions: dict[GlobalVar, PrimFunc] = {}
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
+        _check_calls(name, function, module)
         calls = PackedCalls(function, SYMBOL_PREFIX)
         raw = raw_functions[name] = _raw_function(function, calls)
         if function.global_symbol is not None:
-            symbol = GlobalVar(SYMBOL_PREFIX + function.global_symbol)
+            symbol = GlobalVar(SYMBOL_PREFIX + _symbol_of(function))
+            if symbol in packed_functions:
+                raise LoweringError(
+                    f"two functions have the global_symbol {function.global_symbol!r}"
+                )
             packed_functions[symbol] = _packed_function(function, name, raw, calls, device_type)
     helpers: dict[GlobalVar, PrimFunc] = {}
     if packed_functions:
@@ -82,13 +90,41 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
     return IRModule(functions, module.attrs, module.global_infos)
 
 
+def _symbol_of(function: PrimFunc) -> str:
+    """The exported name of a function, which linkers and loaders have to understand."""
+    symbol = function.global_symbol or ""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.$]*", symbol):
+        raise LoweringError(
+            f"global_symbol {symbol!r}: the name of an exported function consists of letters, "
+            "digits, and the characters _ . $"
+        )
+    return symbol
+
+
+def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
+    """Raise unless the functions of the module that `function` calls exist."""
+    for node in walk(function.body):
+        if not isinstance(node, Call) or not isinstance(node.op, GlobalVar):
+            continue
+        callee = module.functions.get(node.op)
+        if callee is None:
+            raise UnknownNameError(
+                f"{name.name_hint} calls {node.op.name_hint}, which the module does not have"
+            )
+        if isinstance(callee, PrimFunc) and len(callee.params) != len(node.args):
+            raise LoweringError(
+                f"{name.name_hint} calls {node.op.name_hint} with {len(node.args)} arguments, and "
+                f"it has {len(callee.params)} parameters"
+            )
+
+
 def _raw_function(function: PrimFunc, calls: PackedCalls) -> PrimFunc:
     """`function` over pointers, scalars and sizes; without a result it returns a status."""
     params = []
     for param in function.params:
         buffer = function.buffer_map.get(param)
         params.append(param if buffer is None else buffer.data)
-    body = calls(function.body)
+    body = check_workspaces(calls(function.body), function.global_symbol or "a private function")
     forwarded = () if calls.args is None else (calls.args,)
     if calls.found and function.ret_type is not None:
         raise LoweringError(

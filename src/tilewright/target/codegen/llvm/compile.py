@@ -9,7 +9,11 @@ arithmetic does not have.
 from __future__ import annotations
 
 import functools
+import os
+import re
+import tempfile
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.error import CodegenError, InternalError, TargetError
@@ -50,6 +54,7 @@ class CompiledModule:
 
     def __init__(self, module: IRModule, target: Target) -> None:
         self.target = target
+        machine_for(target)  # a target that LLVM does not know is refused here
         written = generate_llvm(module, target)
         self.llvm_ir = written.text()
         self.function_names = tuple(written.exported)
@@ -160,9 +165,39 @@ def _machine(triple: str, cpu: str, features: str, mabi: str) -> Any:
     except RuntimeError as error:
         raise TargetError(f"target triple {triple!r}: {error}") from None
     options: dict[str, Any] = {"abiname": mabi} if mabi else {}
-    return kind.create_target_machine(
-        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default", **options
+    if triple.startswith("x86_64"):
+        # LLVM ends the process when it meets 64-bit code for a CPU without these.
+        features = f"{features},+64bit,+sse2".lstrip(",")
+    machine, complaints = _with_standard_error(
+        lambda: kind.create_target_machine(
+            cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default", **options
+        )
     )
+    found = re.search(r"'(\S+)' is not a recognized (processor|feature)", complaints)
+    if found is not None:
+        option = "-mcpu" if found[2] == "processor" else "-mattr"
+        raise TargetError(f"target {triple}: LLVM knows no {found[2]} {found[1]!r} ({option})")
+    return machine
+
+
+def _with_standard_error(action: Callable[[], Any]) -> tuple[Any, str]:
+    """The result of `action`, and what native code in it writes to standard error.
+
+    LLVM reports unknown processors in no other way.
+    """
+    try:
+        saved = os.dup(2)
+    except OSError:  # there is no standard error
+        return action(), ""
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            result = action()
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+        file.seek(0)
+        return result, file.read().decode(errors="replace")
 
 
 def parse(text: str, machine: Any) -> Any:
