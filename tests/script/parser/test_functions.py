@@ -187,15 +187,43 @@ def test_source_that_is_not_available():
         exec("@T.prim_func\ndef f():\n    T.evaluate(0)\n", namespace)
 
 
-def test_block_without_iterators_as_the_body_is_the_root():
+def test_block_without_iterators_around_blocks_is_the_root():
+    @T.prim_func
+    def f(A: T.Buffer((4,), "float32")):
+        with T.block("whole"):
+            for i in range(4):
+                with T.block("inner"):
+                    vi = T.axis.spatial(4, i)
+                    A[vi] = A[vi] + 1.0
+
+    assert isinstance(f.body.block, Block)
+    assert f.body.block.name_hint == "whole"
+    assert f.body.block.reads == f.body.block.writes == ()
+
+
+def test_block_without_iterators_and_blocks_has_regions():
     @T.prim_func
     def f(A: T.Buffer((4,), "float32")):
         with T.block("whole"):
             A[0] = A[1]
 
-    assert isinstance(f.body.block, Block)
-    assert f.body.block.name_hint == "whole"
-    assert f.body.block.reads == ()
+    assert [repr(r) for r in f.body.block.reads] == ["A[1]"]
+
+
+def test_one_annotation_for_several_parameters():
+    vector = T.Buffer((4,), "float32")
+
+    @T.prim_func
+    def f(A: vector, B: vector):
+        A[0] = B[0]
+
+    @T.prim_func
+    def g(C: vector):
+        C[0] = 1.0
+
+    buffers = [*f.buffer_map.values(), *g.buffer_map.values()]
+    assert [b.name for b in buffers] == ["A", "B", "C"]
+    assert len({b.data for b in buffers}) == 3
 
 
 def test_errors_are_script_errors():

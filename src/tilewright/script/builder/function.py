@@ -45,6 +45,8 @@ class FunctionFrame(Frame):
     def add_param(self, name: str, value: Var | Buffer) -> Var | Buffer:
         """Append a parameter: a scalar, a pointer, or a buffer, which gets a handle."""
         if isinstance(value, Buffer):
+            if value.name:  # it is the parameter of another function, or of this one, already
+                value = value.replace(name="", data=value.data.replace(name=""))
             set_name(value, name)
             handle = Var(f"{name}_handle", value.data.dtype)
             self.params.append(handle)
@@ -70,8 +72,12 @@ class FunctionFrame(Frame):
         if self._needs_root(body):
             root = Block((), (), (), "root", body, None, tuple(self.alloc_buffers), span=self.span)
             body = BlockRealize((), const(True), root, self.span)
-        elif isinstance(body, BlockRealize) and body.block in self.inferred:
-            # The root block stands for the whole function and claims no regions.
+        elif (
+            isinstance(body, BlockRealize)
+            and body.block in self.inferred
+            and _has_blocks(body.block.body)
+        ):
+            # It is the root block, which stands for the function and claims no regions.
             body = body.replace(block=body.block.replace(reads=(), writes=()))
         attrs = dict(self.attrs)
         if not self.private:
@@ -85,7 +91,11 @@ class FunctionFrame(Frame):
             return True
         if isinstance(body, BlockRealize):
             return bool(body.block.iter_vars)
-        return any(isinstance(node, BlockRealize) for node in walk(body, skip=_is_block))
+        return _has_blocks(body)
+
+
+def _has_blocks(body: Stmt) -> bool:
+    return any(isinstance(node, BlockRealize) for node in walk(body, skip=_is_block))
 
 
 def _is_block(node: object) -> bool:

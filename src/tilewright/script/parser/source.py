@@ -7,7 +7,6 @@ import linecache
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 from tilewright.error import ScriptError
@@ -29,6 +28,7 @@ class Source:
         # Not splitlines(), which also splits where Python does not count a line.
         self.lines = re.split(r"\r\n|\r|\n", text)
         self.tree = self._parse(text)
+        self._definitions: dict[str, list[Definition]] | None = None
 
     def _parse(self, text: str) -> ast.Module:
         try:
@@ -81,17 +81,20 @@ class Source:
             return lines[0][span.column : span.end_column]
         return f"{lines[0][span.column :].strip()} ..." if lines else ""
 
-    def definitions(self) -> Iterator[Definition]:
-        """All functions and classes, at any depth."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                yield node
+    def definitions(self, name: str) -> list[Definition]:
+        """All functions and classes of that name, at any depth."""
+        if self._definitions is None:
+            self._definitions = {}
+            for node in ast.walk(self.tree):
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                    self._definitions.setdefault(node.name, []).append(node)
+        return self._definitions.get(name, [])
 
     def find(self, kind: type[Any], name: str, line: int) -> Any:
         """The definition of `name` that has `line` among its decorators or its header."""
         found = None
-        for node in self.definitions():
-            if isinstance(node, kind) and node.name == name:
+        for node in self.definitions(name):
+            if isinstance(node, kind):
                 first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
                 if first <= line <= node.lineno:
                     return node
