@@ -1,0 +1,45 @@
+"""Every example runs, and prints what it is there to show."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tilewright.runtime.linking import find_compiler
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+SHOWN = {
+    "te_matmul.py": ["T.vectorized(32)", "in tiles:", "GFLOP/s, correct"],
+    "tvmscript_softmax.py": ["@T.prim_func", "rows sum to", "shape[1] is 999, expected 1000"],
+    "call_python_from_compiled_code.py": ["step 4: energy", "nobody wants to hear about step 0"],
+    "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
+}
+"""Text that the output contains."""
+
+
+def run(name, *options):
+    """The output of an example, run in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / name), *options]
+    result = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN))
+def test_example(name):
+    if name == "export_to_c.py" and find_compiler() is None:
+        pytest.skip("there is no C compiler to link with")
+    output = run(name)
+    for text in SHOWN[name]:
+        assert text in output
+
+
+def test_every_example_is_tested():
+    # The ladder takes minutes; `make demo` runs it.
+    assert set(EXAMPLES) - {"matmul_ladder.py"} == set(SHOWN)
