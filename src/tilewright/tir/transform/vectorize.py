@@ -35,7 +35,7 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
-from tilewright.tir.substitute import variables_of
+from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.affine import difference, split
 from tilewright.tir.transform.allocations import element_count
 from tilewright.tir.transform.dependences import carried_dependence, loop_body
@@ -287,8 +287,13 @@ class LaneStatements:
         count = element_count(stmt.extents)
         if self._depends(count):
             raise NotVectorizable("the size of an allocation depends on the loop variable")
-        extent = as_expr(count * self._pieces[0].lanes)
-        return stmt.replace(extents=(extent,), body=self.statement(stmt.body))
+        lanes = self._pieces[0].lanes
+        body = self.statement(stmt.body)
+        accesses = (node for node in walk(body) if isinstance(node, (BufferLoad, BufferStore)))
+        buffers = {a.buffer for a in accesses if a.buffer.data is stmt.buffer_var}
+        grown = {b: b.replace(shape=(as_expr(b.shape[0] * lanes),)) for b in buffers}
+        extents = (as_expr(count * lanes),)
+        return stmt.replace(extents=extents, body=substitute(body, {}, grown))
 
     def _attrstmt(self, stmt: AttrStmt) -> Stmt:
         if self._depends(stmt.value):
