@@ -172,8 +172,7 @@ class _Builder:
         return make
 
     def _extents(self) -> list[_Extent]:
-        found = [_Extent(const(n), n) for n in (self.number(1, 9), self.number(2, 6), 4, 8)]
-        return found
+        return [_Extent(const(n), n) for n in (self.number(1, 9), self.number(2, 6), 4, 8)]
 
     def _define_size(self) -> None:
         """A symbolic extent: the first of the first argument, which may be used from here on."""
@@ -254,7 +253,9 @@ class _Builder:
         start = max(start, 0) if dtype.is_uint else start
         value = small(self._value(dtype, [*axes, *reduced], None), 4)
         stmt = BufferStore(target, combine(target[indices], value), indices)
-        return self._block([*axes, *reduced], stmt, BufferStore(target, const(start, dtype), indices))
+        return self._block(
+            [*axes, *reduced], stmt, BufferStore(target, const(start, dtype), indices)
+        )
 
     def _block(
         self,
@@ -420,4 +421,3 @@ def _finite(value: Expr) -> Expr:
     dtype = value.dtype
     limit, zero = const(100.0, dtype), const(0.0, dtype)
     return tir.Select(tir.And(value <= limit, value >= zero), value, zero)
-
