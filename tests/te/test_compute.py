@@ -217,3 +217,9 @@ def test_constants_of_a_compute_are_folded():
     c = te.compute((4,), lambda i: te.const(2) * 3)
     assert isinstance(c.op.body[0], IntImm)
     assert c.op.body[0].value == 6
+
+
+def test_parameters_with_a_default_are_no_indices():
+    a = te.placeholder((8,), name="A")
+    tensors = [te.compute((4,), lambda i, step=step: a[i + step], name="B") for step in (0, 2)]
+    assert [len(tensor.op.axis) for tensor in tensors] == [1, 1]

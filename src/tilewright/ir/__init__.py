@@ -44,6 +44,7 @@ from tilewright.ir.global_info import DummyGlobalInfo, GlobalInfo
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.range import Range
 from tilewright.ir.rewrite import Rewriter, rewrite, walk
 from tilewright.ir.span import Span
 from tilewright.ir.structural import (

@@ -116,7 +116,9 @@ def _axis_names(
     owner: str, fcompute: Callable[..., Any], ndim: int, varargs_names: Sequence[str] | None
 ) -> list[str]:
     parameters = inspect.signature(fcompute).parameters.values()
-    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    # Parameters with a default only carry a value of the surroundings: ``lambda i, step=step:``.
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    named = [p.name for p in parameters if p.kind in positional and p.default is p.empty]
     star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
     if star is None and len(named) != ndim:
         raise ArgumentError(

@@ -10,11 +10,12 @@ from tilewright.ir.arithmetic import as_expr, cast, const, logical_and
 from tilewright.ir.attributes import attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
+from tilewright.ir.range import extent_between
 from tilewright.script.builder import BlockFrame, ForFrame, InitFrame, require
 from tilewright.script.builder.stack import current_builder
 from tilewright.script.constructs.access import as_region
 from tilewright.script.constructs.dtypes import as_size
-from tilewright.tir.buffer import BufferRegion, Range, extent_between
+from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 
 _INSIDE = "`with T.block(...)`"

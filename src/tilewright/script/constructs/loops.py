@@ -10,9 +10,9 @@ from tilewright.ir.arithmetic import cast, const
 from tilewright.ir.attributes import attributes
 from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.range import extent_between
 from tilewright.script.builder import ForFrame
 from tilewright.script.constructs.dtypes import as_size
-from tilewright.tir.buffer import extent_between
 from tilewright.tir.stmt import ForKind
 
 

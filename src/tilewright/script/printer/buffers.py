@@ -6,17 +6,11 @@ from typing import Any
 
 from tilewright.ir.dtype import HANDLE
 from tilewright.ir.expr import IntImm, Ramp, Sub, is_const_int
+from tilewright.ir.range import extent_between
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
-from tilewright.tir.buffer import (
-    Buffer,
-    BufferLoad,
-    BufferRegion,
-    MatchBufferRegion,
-    Range,
-    extent_between,
-)
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.substitute import variables_of
 
 
