@@ -42,8 +42,12 @@ class Builder:
 
     def level(self, operands: Iterable[str]) -> int:
         """The depth of the outermost loop body in which all `operands` are known."""
-        levels = self._levels
-        return max((levels.get(operand, 0) for operand in operands), default=0)
+        found, levels = 0, self._levels
+        for operand in operands:
+            level = levels.get(operand, 0)
+            if level > found:
+                found = level
+        return found
 
     def define(self, register: str, level: int) -> str:
         """Note that `register` gets its value in a loop body at depth `level`."""
@@ -58,10 +62,10 @@ class Builder:
             code: the instruction, without the result.
             operands: the operands that it mentions; constants may be left out.
         """
-        level = self.level(operands)
-        region = self.regions[level]
-        hoisted = level < self.region.level
-        found = region.find(code)
+        level, regions = self.level(operands), self.regions
+        region = regions[level]
+        hoisted = level < regions[-1].level
+        found = region.find(code) if region.branches else region.known.get(code)
         if found is None and hoisted:
             found = self.regions[level + 1].known.get(code)
         if found is not None:

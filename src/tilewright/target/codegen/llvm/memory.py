@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import CodegenError
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Sub
 from tilewright.target.codegen.llvm.expressions import Expressions
 from tilewright.target.codegen.llvm.types import HALVES, mangled, memory_type, splat, value_type
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore
+
+
+_WIDE_OPS: Final[dict[type, str]] = {Add: "add", Sub: "sub", Mul: "mul"}
 
 
 class Memory(Expressions):
@@ -19,26 +22,36 @@ class Memory(Expressions):
     # --- addresses ----------------------------------------------------------------------------
 
     def index(self, expr: Expr) -> str:
-        """An integer expression as an i64 register or constant."""
+        """An integer expression as an i64 register or constant.
+
+        What is made of 32-bit sums and products is computed with 64 bits, so the positions in an
+        array of more than 2**31 elements are right.
+        """
         if isinstance(expr, IntImm):
             return str(expr.value)
+        op = _WIDE_OPS.get(expr.__class__)
+        if op is not None and expr.dtype is INT32:
+            a, b = self.index(expr.a), self.index(expr.b)  # type: ignore[attr-defined]
+            return self.pure(f"{op} i64 {a}, {b}", a, b)
         return self.cast(self.operand(expr), expr.dtype, DType("int64"))
 
-    def _linear(self, expr: Expr, factor: int, terms: dict[str, int]) -> int:
+    def _linear(self, expr: Any, factor: int, terms: dict[str, int]) -> int:
         """Add `factor * expr` to `terms`; returns the constant part."""
-        if isinstance(expr, IntImm):
+        kind = expr.__class__
+        if kind is IntImm:
             return factor * expr.value
-        if isinstance(expr, Add):
+        if kind is Add:
             return self._linear(expr.a, factor, terms) + self._linear(expr.b, factor, terms)
-        if isinstance(expr, Sub):
+        if kind is Sub:
             return self._linear(expr.a, factor, terms) + self._linear(expr.b, -factor, terms)
-        if isinstance(expr, Mul) and isinstance(expr.b, IntImm):
-            return self._linear(expr.a, factor * expr.b.value, terms)
-        if isinstance(expr, Mul) and isinstance(expr.a, IntImm):
-            return self._linear(expr.b, factor * expr.a.value, terms)
-        if _widens(expr):
+        if kind is Mul:
+            if expr.b.__class__ is IntImm:
+                return self._linear(expr.a, factor * expr.b.value, terms)
+            if expr.a.__class__ is IntImm:
+                return self._linear(expr.b, factor * expr.a.value, terms)
+        elif kind is Cast and _widens(expr):
             # Index arithmetic does not overflow, so it may be done in the wider type.
-            return self._linear(expr.value, factor, terms)  # type: ignore[attr-defined]
+            return self._linear(expr.value, factor, terms)
         register = self.index(expr)
         terms[register] = terms.get(register, 0) + factor
         return 0
@@ -53,7 +66,10 @@ class Memory(Expressions):
         pointer = self.operand(buffer.data)
         terms: dict[str, int] = {}
         constant = self._linear(index, 1, terms)
-        for register, factor in sorted(terms.items(), key=lambda item: self.level((item[0],))):
+        ordered = terms.items()
+        if len(terms) > 1:
+            ordered = sorted(ordered, key=lambda item: self.level((item[0],)))
+        for register, factor in ordered:
             if not factor:
                 continue
             offset = register
@@ -235,11 +251,10 @@ def _single_index(access: Any) -> Expr:
     return access.indices[0]
 
 
-def _widens(expr: Expr) -> bool:
+def _widens(expr: Cast) -> bool:
     """Whether `expr` converts a signed integer to one that is at least as wide."""
-    if not isinstance(expr, Cast) or not (expr.dtype.is_int and expr.value.dtype.is_int):
-        return False
-    return expr.dtype.bits >= expr.value.dtype.bits
+    source, target = expr.value.dtype, expr.dtype
+    return source.is_int and target.is_int and target.bits >= source.bits
 
 
 def _is_contiguous(index: Expr) -> bool:

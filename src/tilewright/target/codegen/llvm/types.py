@@ -18,17 +18,27 @@ _VALUE: Final = {"float": {16: "float", 32: "float", 64: "double"}, "bfloat": {1
 
 def value_type(dtype: DType) -> str:
     """The type of a register that holds a value of `dtype`."""
-    return _with_lanes(_scalar(dtype), dtype.lanes)
+    found = _VALUE_TYPES.get(dtype)
+    if found is None:
+        found = _VALUE_TYPES[dtype] = _with_lanes(_scalar(dtype), dtype.lanes)
+    return found
 
 
 def memory_type(dtype: DType) -> str:
     """The type of such a value in memory."""
-    scalar = _scalar(dtype)
-    if dtype.element in HALVES:
-        scalar = "i16"
-    elif dtype.is_bool:
-        scalar = "i8"
-    return _with_lanes(scalar, dtype.lanes)
+    found = _MEMORY_TYPES.get(dtype)
+    if found is None:
+        scalar = _scalar(dtype)
+        if dtype.element in HALVES:
+            scalar = "i16"
+        elif dtype.is_bool:
+            scalar = "i8"
+        found = _MEMORY_TYPES[dtype] = _with_lanes(scalar, dtype.lanes)
+    return found
+
+
+_VALUE_TYPES: Final[dict[DType, str]] = {}
+_MEMORY_TYPES: Final[dict[DType, str]] = {}
 
 
 def _with_lanes(scalar: str, lanes: int) -> str:
