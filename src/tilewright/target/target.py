@@ -150,11 +150,12 @@ class Target:
 
     @functools.cached_property
     def _describes_host(self) -> bool:
-        return self.is_host and "mcpu" not in self.attrs
+        # Who names a triple wants code for all machines of that kind.
+        return self.is_host and not {"mcpu", "mtriple"} & self.attrs.keys()
 
     @functools.cached_property
     def cpu(self) -> str:
-        """LLVM's name of the CPU; the host's own unless another machine is described."""
+        """LLVM's name of the CPU; the host's own unless a CPU or a triple is given."""
         if "mcpu" in self.attrs:
             return self.attrs["mcpu"]
         return host().cpu if self._describes_host else ""

@@ -238,3 +238,23 @@ def test_prefetch_may_lie_outside():
     assert run(target) == 0
     assert target[0] == 1
     assert "llvm.prefetch" in run.code.llvm_ir
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 4])
+def test_buffers_of_vectors(lanes):
+    dtype = f"float32x{lanes}"
+    a, c = tir.decl_buffer((8,), dtype, "A"), tir.decl_buffer((8,), dtype, "C")
+    body = loop(8, lambda i: c.vstore((i,), a[7 - i] + c[i]))
+    source, target = array(8 * lanes, "float32"), array(8 * lanes, "float32", 1)
+    expected = target + source.reshape(8, lanes)[::-1].reshape(-1)
+    assert native(function([a, c], body))(source, target) == 0
+    np.testing.assert_array_equal(target, expected)
+
+
+def test_positions_are_computed_with_64_bits():
+    n = te.var("n")
+    a = tir.decl_buffer((n * n,), "int8", "A")
+    i, j = te.var("i"), te.var("j")
+    text = compiled(function([a, i, j, n], a.vstore((i * n + j,), const(1, "int8")))).llvm_ir
+    assert "mul i64" in text
+    assert "mul i32" not in text

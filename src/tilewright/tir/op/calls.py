@@ -21,8 +21,8 @@ register_op("tir.tvm_call_packed", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.tvm_call_cpacked", CallEffectKind.OPAQUE, vectorizable=False)
 # (name, address of the packed arguments, their number, address of the result) -> status
 register_op("tir.tvm_call_packed_lowered", CallEffectKind.OPAQUE, arity=4, vectorizable=False)
-register_op("tir.call_llvm_intrin", CallEffectKind.OPAQUE)
-register_op("tir.call_llvm_pure_intrin")
+register_op("tir.call_llvm_intrin", CallEffectKind.OPAQUE, vectorizable=False)
+register_op("tir.call_llvm_pure_intrin", vectorizable=False)
 register_op("tir.tvm_tuple", vectorizable=False)
 
 

@@ -32,6 +32,7 @@ from tilewright.tir.transform.argument_errors import (
     dtype_error_function,
     kind_error_function,
 )
+from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
 
@@ -74,7 +75,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
         _check_calls(name, function, module)
         calls = PackedCalls(function, SYMBOL_PREFIX)
-        raw = raw_functions[name] = _raw_function(function, calls)
+        raw = raw_functions[name] = _raw_function(function, calls, module)
         if function.global_symbol is not None:
             symbol = GlobalVar(SYMBOL_PREFIX + _symbol_of(function))
             if symbol in packed_functions:
@@ -118,18 +119,20 @@ def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
             )
 
 
-def _raw_function(function: PrimFunc, calls: PackedCalls) -> PrimFunc:
+def _raw_function(function: PrimFunc, calls: PackedCalls, module: IRModule) -> PrimFunc:
     """`function` over pointers, scalars and sizes; without a result it returns a status."""
     params = []
     for param in function.params:
         buffer = function.buffer_map.get(param)
         params.append(param if buffer is None else buffer.data)
-    body = check_workspaces(calls(function.body), function.global_symbol or "a private function")
+    statuses = CheckStatuses(module)
+    body = statuses(calls(function.body))
+    body = check_workspaces(body, function.global_symbol or "a private function")
     forwarded = () if calls.args is None else (calls.args,)
-    if calls.found and function.ret_type is not None:
+    if (calls.found or statuses.found) and function.ret_type is not None:
         raise LoweringError(
             f"{function.global_symbol or 'a private function'}: a function that returns a value "
-            "cannot call others by name, because it could not return their errors"
+            "cannot call functions that may fail, because it could not return their errors"
         )
     return function.replace(
         params=(*params, *symbolic_sizes(function), *forwarded),

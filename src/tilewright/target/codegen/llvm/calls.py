@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -51,6 +52,9 @@ MESSAGE_SIZE = 512
 
 class Calls(Memory):
     """Adds calls to the expressions."""
+
+    result_type = "i32"
+    """What the function returns: its status, or a value."""
 
     def call(self, call: Call) -> str:
         if isinstance(call.op, GlobalVar):
@@ -341,14 +345,22 @@ class Calls(Memory):
         name, args = call.args[0].value, call.args[1:]  # type: ignore[attr-defined]
         types = tuple(value_type(arg.dtype) for arg in args)
         self.module.declare(name, value_type(call.dtype), types)
-        if not name.startswith("llvm."):
-            self.module.externals[name] = None
+        self.module.externals[name] = None
         return self._call_function(name, call, args)
 
     call_call_pure_extern = call_call_extern
 
     def call_call_llvm_intrin(self, call: Call) -> str:
-        return self.call_call_extern(call)
+        """An LLVM intrinsic by its name, which may lack the types of overloaded ones."""
+        name, args = call.args[0].value, call.args[1:]  # type: ignore[attr-defined]
+        if not name.startswith("llvm."):
+            raise CodegenError(f"call_llvm_intrin: {name!r} is no LLVM intrinsic (llvm...)")
+        if not re.search(r"\.(?:v\d+)?[ifp]\d+$", name):
+            typed = call if call.dtype.code != "void" or not args else args[0]
+            name = f"{name}.{mangled(typed.dtype)}"
+        types = tuple(value_type(arg.dtype) for arg in args)
+        self.module.declare(name, value_type(call.dtype), types)
+        return self._call_function(name, call, args)
 
     call_call_llvm_pure_intrin = call_call_llvm_intrin
 
@@ -367,6 +379,11 @@ class Calls(Memory):
 
     def raise_error(self, kind: str, message: str, values: tuple[Expr, ...] = ()) -> None:
         """Leave the function with an error whose text is a printf format and its values."""
+        if self.result_type != "i32":
+            raise CodegenError(
+                "target llvm: a function that returns a value cannot fail (assert, raise_error, "
+                "allocate), because it could not return the error"
+            )
         operands = []
         for value in values:
             operand = self.operand(value)

@@ -44,7 +44,6 @@ class Control(Parallel):
         super().__init__(module, parent)
         self._workspaces: list[str] = []
         self._name = ""
-        self._result = "i32"
         self._statements: dict[type[Stmt], Callable[[Any], None]] = {
             SeqStmt: self._sequence,
             For: self._loop,
@@ -69,9 +68,9 @@ class Control(Parallel):
         noalias = bool(func.attrs.get("tir.noalias", False))
         parameters = ", ".join(self._parameter(param, noalias) for param in func.params)
         if func.ret_type is None:
-            self._result = "void"
+            self.result_type = "void"
         elif isinstance(func.ret_type, PrimType):
-            self._result = value_type(func.ret_type.dtype)
+            self.result_type = value_type(func.ret_type.dtype)
         self._name = name
         self.statement(func.body)
         self.leave("zeroinitializer")
@@ -81,7 +80,7 @@ class Control(Parallel):
         if exported:
             self.module.exported.append(name)
         linkage = "" if exported else "internal "
-        head = f'define {linkage}{self._result} @"{name}"({parameters}) nounwind {{'
+        head = f'define {linkage}{self.result_type} @"{name}"({parameters}) nounwind {{'
         return "\n".join([head, "entry:", *self.entry, *self.region.lines, "}"])
 
     def _parameter(self, param: Var, noalias: bool) -> str:
@@ -95,7 +94,7 @@ class Control(Parallel):
     def leave(self, value: str) -> None:
         for workspace in reversed(self._workspaces):
             self._free(workspace)
-        self.effect("ret void" if self._result == "void" else f"ret {self._result} {value}")
+        self.effect("ret void" if self.result_type == "void" else f"ret {self.result_type} {value}")
         self.start_block(self.label("dead"))
 
     # --- statements ---------------------------------------------------------------------------

@@ -176,6 +176,8 @@ class Expressions(Integers, Halves, Builder):
                 op = "or" if is_max else "and"
                 return self.pure(f"{op} {value_type(dtype)} {a}, {b}", a, b)
             return self.intrinsic(f"{sign}{'max' if is_max else 'min'}", dtype, a, b)
+        if self.module.target.architecture == "aarch64":  # has it as an instruction
+            return self.intrinsic("maximum" if is_max else "minimum", dtype, a, b)
         ty = value_type(dtype)
         if _is_number(expr.a):
             a, b = b, a

@@ -12,7 +12,6 @@ from tilewright.target.codegen.llvm.types import HALVES, mangled, memory_type, s
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore
 
-
 _WIDE_OPS: Final[dict[type, str]] = {Add: "add", Sub: "sub", Mul: "mul"}
 
 
@@ -62,10 +61,10 @@ class Memory(Expressions):
         The pointer moves step by step, one loop level at a time, so that each level computes its
         part once; the constant part comes last and is free.
         """
-        element = memory_type(buffer.dtype)
+        element = memory_type(buffer.dtype.element)
         pointer = self.operand(buffer.data)
         terms: dict[str, int] = {}
-        constant = self._linear(index, 1, terms)
+        constant = self._linear(index, buffer.dtype.lanes, terms)
         ordered = terms.items()
         if len(terms) > 1:
             ordered = sorted(ordered, key=lambda item: self.level((item[0],)))
@@ -86,6 +85,11 @@ class Memory(Expressions):
     def _addresses(self, buffer: Buffer, index: Expr) -> str:
         """A vector of addresses."""
         lanes, element = index.dtype.lanes, memory_type(buffer.dtype)
+        if buffer.dtype.lanes != 1:
+            raise CodegenError(
+                f"target llvm: buffer {buffer.name} has the dtype {buffer.dtype!s}, so vectors of "
+                "its elements have to be neighbours"
+            )
         wide = DType("int64").with_lanes(lanes)
         offsets = self.cast(self.operand(index), index.dtype, wide)
         pointer = self.operand(buffer.data)
@@ -123,7 +127,7 @@ class Memory(Expressions):
             if load.predicate is not None:
                 return self._guarded_load(load, pointer)
             return self.from_memory(self.value(f"load {ty}, ptr {pointer}, align {align}"), dtype)
-        if isinstance(index, Broadcast) and load.predicate is None:
+        if isinstance(index, Broadcast) and load.predicate is None and load.buffer.dtype.lanes == 1:
             scalar = load.buffer.dtype
             element_type = memory_type(scalar)
             pointer = self.address(load.buffer, index.value)
@@ -246,8 +250,6 @@ class Memory(Expressions):
 def _single_index(access: Any) -> Expr:
     if len(access.indices) != 1:
         raise CodegenError(f"target llvm: `{access!r}` is not one-dimensional; flatten it first")
-    if access.buffer.dtype.lanes != 1:
-        raise CodegenError(f"target llvm: buffer {access.buffer.name} has a vector dtype")
     return access.indices[0]
 
 

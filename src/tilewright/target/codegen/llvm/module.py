@@ -99,8 +99,9 @@ class ModuleText:
     def declare(self, name: str, result: str, parameters: tuple[str, ...]) -> str:
         """The name under which the external function `name` is called."""
         if name not in self._declarations:
-            self._declarations[name] = f"declare {result} @{name}({', '.join(parameters)})"
-        return f"@{name}"
+            types = ", ".join(parameters)
+            self._declarations[name] = f'declare {result} @"{name}"({types})'
+        return f'@"{name}"'
 
     def declare_ffi(self, name: str) -> str:
         """The name of a function of the tvm-ffi host."""

@@ -1,0 +1,182 @@
+"""Targets: how they are written, what is known about them, and what is refused."""
+
+import json
+import pickle
+import threading
+
+import pytest
+
+import tilewright as tvm
+from tilewright.error import TargetError
+from tilewright.target import Target, create
+
+
+def test_a_string():
+    target = Target("llvm -mcpu=skylake-avx512 -mattr=+avx512f,-fma -num-cores 4")
+    assert target.kind.name == "llvm"
+    assert target.attrs == {
+        "mcpu": "skylake-avx512", "mattr": ["+avx512f", "-fma"], "num-cores": 4
+    }  # fmt: skip
+    assert target.num_cores == 4
+    assert "cpu" in target.keys
+
+
+@pytest.mark.parametrize("text", ["llvm -num-cores=1", "llvm --num-cores=1", "llvm --num-cores 1"])
+def test_one_or_two_dashes(text):
+    assert Target(text) == Target("llvm -num-cores=1")
+    assert hash(Target(text)) == hash(Target("llvm -num-cores=1"))
+
+
+def test_dictionaries_and_json():
+    config = {"kind": "llvm", "mcpu": "znver4", "num-cores": 2}
+    assert Target(config) == Target("llvm -mcpu=znver4 -num-cores=2")
+    assert Target(json.dumps(config)) == Target(config)
+    assert config == {"kind": "llvm", "mcpu": "znver4", "num-cores": 2}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["llvm", "llvm -mcpu=haswell -mattr=+avx2,+fma", "cuda -arch=sm_80", "opencl", "c",
+     "nvidia/nvidia-a100", "raspberry-pi/4b-aarch64"],
+)  # fmt: skip
+def test_text_export_and_pickle_give_the_same_target(text):
+    target = Target(text)
+    assert Target(target.export()) == target
+    assert Target(json.dumps(target.export())) == target
+    assert pickle.loads(pickle.dumps(target)) == target
+    assert create(target) == target
+    if not target.tag:
+        assert Target(str(target)) == target
+    assert eval(repr(target), {"Target": Target}).attrs == target.attrs
+
+
+def test_different_targets_differ():
+    assert Target("llvm") != Target("llvm -num-cores=2")
+    assert Target("llvm") != Target("c")
+    assert Target("llvm") != "llvm"
+
+
+def test_tags():
+    target = Target("nvidia/geforce-rtx-3070")
+    assert (target.kind.name, target.attrs["arch"]) == ("cuda", "sm_86")
+    assert target.tag == "nvidia/geforce-rtx-3070"
+    assert Target("aws/cpu/c5.9xlarge").num_cores == 18
+
+
+def test_host():
+    target = Target("cuda", host="llvm -mcpu=znver4")
+    assert target.host == Target("llvm -mcpu=znver4")
+    assert Target({"kind": "cuda", "host": {"kind": "llvm"}}).host == Target("llvm")
+    assert Target("cuda").host is None
+    assert Target("cuda").with_host("llvm").host == Target("llvm")
+    assert Target(target.export()).host == target.host
+
+
+def test_scopes():
+    assert Target.current() is None
+    with pytest.raises(TargetError, match="with Target"):
+        Target.current(allow_none=False)
+    with Target("llvm -num-cores=2") as outer:
+        assert Target.current() is outer
+        with Target("c") as inner:
+            assert Target.current() is inner
+        assert Target.current() is outer
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(Target.current()))
+        thread.start()
+        thread.join()
+        assert seen == [None]
+    assert Target.current() is None
+
+
+def test_an_exception_leaves_the_scope():
+    with pytest.raises(RuntimeError), Target("llvm"):
+        raise RuntimeError
+    assert Target.current() is None
+
+
+def test_kinds():
+    assert Target.list_kinds() == ["c", "cuda", "llvm", "opencl"]
+    assert Target.from_device("cpu").kind.name == "llvm"
+    assert Target.from_device(tvm.cpu(0)).kind.name == "llvm"
+    assert Target.from_device("cuda").kind.name == "cuda"
+    with pytest.raises(TargetError, match="abacus"):
+        Target.from_device("abacus")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("llvmm", "did you mean 'llvm'"),
+        ("", "names its kind"),
+        ("llvm mcpu=x", "expected an option"),
+        ("llvm -mcpuu=haswell", "did you mean 'mcpu'"),
+        ("llvm -num-cores=many", "num-cores needs a value of type int"),
+        ("llvm -num-cores=0", "at least 1"),
+        ("llvm -num-cores=-3", "at least 1"),
+        ('llvm -mcpu="unfinished', "quot"),
+        ("{not json", "JSON"),
+        ({"mcpu": "haswell"}, "kind"),
+        ({"kind": "cuda", "colour": 1}, "colour"),
+        (17, "string or a dictionary"),
+        (None, "string or a dictionary"),
+    ],
+)
+def test_mistakes(target, message):
+    with pytest.raises(TargetError, match=message):
+        Target(target)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "registers"),
+    [
+        ("llvm -mtriple=x86_64-linux-gnu", 128, 16),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 256, 16),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512", 512, 32),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -mattr=-avx512f", 256, 16),
+        ("llvm -mtriple=x86_64-linux-gnu -mattr=+avx512f", 512, 32),
+        ("llvm -mtriple=aarch64-linux-gnu", 128, 32),
+        ("riscv/rv64gcv", 128, 32),
+        ("llvm -vector-width=128", 128, None),
+    ],
+)
+def test_vector_registers(text, bits, registers):
+    target = Target(text)
+    assert target.vector_bits == bits
+    assert registers is None or target.vector_registers == registers
+
+
+def test_this_machine():
+    target = Target("llvm")
+    assert target.is_host
+    assert target.num_cores >= 1
+    level1, level2, level3 = target.cache_sizes
+    assert 0 < level1 <= level2
+    assert level3 > 0
+    assert target.vector_bits in (64, 128, 256, 512)
+
+
+def test_other_machines_are_not_this_one():
+    assert not Target("llvm -mtriple=armv7-linux-gnueabihf").is_host
+    assert not Target("cuda").is_host
+
+
+@pytest.mark.parametrize("kind", ["cuda", "opencl"])
+def test_gpus_cannot_be_built_for(kind):
+    from tilewright import te
+
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
+    with pytest.raises(TargetError, match=kind):
+        tvm.build(te.create_schedule(b.op), [a, b], kind)
+
+
+def test_import_of_targets_needs_no_llvm():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from tilewright.target import Target; Target('llvm -num-cores=2').keys; "
+        "assert not any(name.startswith('llvmlite') for name in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
