@@ -63,7 +63,7 @@ MISTAKES = [
     ("C = T.Buffer((4,), data=n)", "data= is a pointer", "T.Buffer((4,), data=n)"),
     ("T.allocate_const([1], 'int8', 3)", "do not fill", "T.allocate_const([1], 'int8', 3)"),
     ("T.func_attr({'a': n})", "needs a constant", "T.func_attr({'a': n})"),
-    ("'text' + n", "combines numbers, got 'text'", "'text' + n"),
+    ("'text' + n", "combines numbers, got a str", "'text' + n"),
     ("[1, 2]", "this has no effect: it is a list", "[1, 2]"),
     ("x = (1 +", "this is no Python", None),
 ]  # fmt: skip

@@ -7,13 +7,13 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError, DTypeError
 from tilewright.ir.arithmetic import as_expr, cast, const, logical_and
-from tilewright.ir.attributes import attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.range import extent_between
 from tilewright.script.builder import BlockFrame, ForFrame, InitFrame, require
 from tilewright.script.builder.stack import current_builder
 from tilewright.script.constructs.access import as_region
+from tilewright.script.constructs.attributes import constant_attributes
 from tilewright.script.constructs.dtypes import as_size
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
@@ -73,10 +73,9 @@ def writes(*buffer_slices: Any) -> None:
 
 def block_attr(attrs: Mapping[str, Any]) -> None:
     """Set annotations of the block."""
-    if not isinstance(attrs, Mapping):
-        raise ArgumentError(f"T.block_attr expects a dictionary, got {attrs!r}")
     frame = require(BlockFrame, "T.block_attr", _INSIDE)
-    frame.annotations = {**(frame.annotations or {}), **attributes(attrs)}
+    values = constant_attributes(attrs, "T.block_attr")
+    frame.annotations = {**(frame.annotations or {}), **values}
 
 
 class Axis:

@@ -8,7 +8,6 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError, DTypeError
 from tilewright.ir.arithmetic import as_expr
-from tilewright.ir.attributes import attributes
 from tilewright.ir.dtype import HANDLE, DType
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.span import Span
@@ -16,6 +15,7 @@ from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.builder import BlockFrame, FunctionFrame, WrapFrame, enclosing, require
 from tilewright.script.builder.stack import current_span
 from tilewright.script.constructs.access import PartialAccess, as_region
+from tilewright.script.constructs.attributes import constant_attributes
 from tilewright.script.constructs.dtypes import as_size, as_text
 from tilewright.tir.buffer import (
     Buffer,
@@ -220,7 +220,7 @@ def allocate(
     """A pointer to new memory for ``prod(extents)`` elements, until the end of the scope."""
     element, sizes = DType(dtype), _extents(extents, "T.allocate")
     guard = as_expr(True if condition is None else condition)
-    hints = attributes(annotations)
+    hints = constant_attributes(annotations or {}, "the annotations of T.allocate")
     place = as_text(scope, "the storage scope")
     pointer = Var("", HANDLE, PointerType(PrimType(element), place))
 
@@ -256,7 +256,7 @@ def allocate_const(
             f"T.allocate_const: {array.size} elements do not fill the extents {shape}"
         )
     array = array.reshape(shape)
-    hints = attributes(annotations)
+    hints = constant_attributes(annotations or {}, "the annotations of T.allocate_const")
     pointer = Var("", HANDLE, PointerType(PrimType(element), "global"))
 
     def wrap(body: Stmt, span: Span | None) -> Stmt:

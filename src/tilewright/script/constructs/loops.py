@@ -7,11 +7,11 @@ from typing import Any
 
 from tilewright.error import DiagnosticError
 from tilewright.ir.arithmetic import cast, const
-from tilewright.ir.attributes import attributes
 from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.range import extent_between
 from tilewright.script.builder import ForFrame
+from tilewright.script.constructs.attributes import constant_attributes
 from tilewright.script.constructs.dtypes import as_size
 from tilewright.tir.stmt import ForKind
 
@@ -39,9 +39,8 @@ def _loop(
     thread: str = "",
 ) -> ForFrame:
     domain = loop_domain(start, stop, f"T.{name}")
-    return ForFrame(
-        kind, [domain], written=f"T.{name}", thread=thread, annotations=attributes(annotations)
-    )
+    hints = constant_attributes(annotations or {}, f"the annotations of T.{name}")
+    return ForFrame(kind, [domain], written=f"T.{name}", thread=thread, annotations=hints)
 
 
 def serial(

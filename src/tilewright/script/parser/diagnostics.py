@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 from tilewright.error import ScriptError, TVMError
@@ -39,6 +40,7 @@ def render(lines: Sequence[str], span: Span, message: str) -> str:
 
 def located_error(lines: Sequence[str], span: Span, message: str) -> ScriptError:
     """The error `message` about a place, with what Python itself shows of syntax errors."""
+    message = re.sub(r"\s*\n\s*", " ", message)
     error = ScriptError(render(lines, span, message))
     error.msg = message
     error.filename = span.filename

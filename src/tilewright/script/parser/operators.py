@@ -13,6 +13,7 @@ from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.function import GlobalVar
 from tilewright.script.constructs.access import PartialAccess
+from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.evaluator import Evaluator, evaluates
 from tilewright.tir.buffer import Buffer, BufferRegion
 from tilewright.tir.expr import IterVar
@@ -90,9 +91,7 @@ def binary(kind: type[ast.operator], left: Any, right: Any) -> Any:
                 if type(a).__name__ != "bool" and symbol in ("**", "@"):
                     raise DTypeError(f"`{symbol}` is not possible here{hint}") from None
                 raise
-            raise DTypeError(
-                f"`{symbol}` combines numbers, got {other!r} of type {type(other).__name__}"
-            ) from None
+            raise DTypeError(f"`{symbol}` combines numbers, got {kind_of(other)}") from None
         raise
 
 
@@ -178,7 +177,7 @@ def _compare_two(kind: ast.cmpop, left: Any, right: Any) -> Any:
         if not isinstance(other, (int, float)) and not hasattr(other, "as_expr"):
             if symbol in ("==", "!="):
                 return symbol == "!="
-            raise DTypeError(f"`{symbol}` compares numbers, got {other!r}")
+            raise DTypeError(f"`{symbol}` compares numbers, got {kind_of(other)}")
     if isinstance(b, Expr) and isinstance(a, (int, float)):
         # Python would ask the expression first, which turns `0 < i` into `i > 0`.
         return _SYMBOLIC_COMPARE[symbol](a, b)

@@ -310,7 +310,8 @@ class _Collector:
         low, high = interval
         if low is high or structural_equal(low, high):
             return Range(low, const(1, low.dtype))
-        return Range(self.analyzer.simplify(low), self.analyzer.simplify(high - low + 1))
+        extent = self.analyzer.simplify(high - low + 1)
+        return Range(self.analyzer.simplify(cast(extent.dtype, low)), extent)
 
 
 def _ignore(collector: _Collector, node: Prefetch) -> None:
