@@ -45,16 +45,20 @@ class FunctionFrame(Frame):
     def add_param(self, name: str, value: Var | Buffer) -> Var | Buffer:
         """Append a parameter: a scalar, a pointer, or a buffer, which gets a handle."""
         if isinstance(value, Buffer):
-            if value.name:  # it is the parameter of another function, or of this one, already
-                value = value.replace(name="", data=value.data.replace(name=""))
-            set_name(value, name)
-            handle = Var(f"{name}_handle", value.data.dtype)
-            self.params.append(handle)
-            self.buffer_map[handle] = value
-        else:
-            set_name(value, name)
-            self.params.append(value)
+            return self._add_buffer(name, value)
+        set_name(value, name)
+        self.params.append(value)
         return value
+
+    def _add_buffer(self, name: str, buffer: Buffer) -> Buffer:
+        if buffer.name:  # it is the parameter of another function, or of this one, already
+            data = buffer.data.replace(name="")
+            buffer = buffer.replace(name="", data=data)
+        set_name(buffer, name)
+        handle = Var(f"{name}_handle", buffer.data.dtype)
+        self.params.append(handle)
+        self.buffer_map[handle] = buffer
+        return buffer
 
     def set_attrs(self, values: Mapping[str, Any]) -> None:
         """Set function attributes; none may be set twice."""

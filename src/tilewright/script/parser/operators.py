@@ -81,18 +81,14 @@ def binary(kind: type[ast.operator], left: Any, right: Any) -> Any:
     symbol, function = _BINARY[kind]
     a, b = operand(left), operand(right)
     _check_size(kind, a, b)
-    try:
-        return function(a, b)
-    except TypeError:
-        if isinstance(a, Expr) or isinstance(b, Expr):
-            other = b if isinstance(a, Expr) else a
-            if isinstance(other, (Expr, int, float)):
-                hint = " (use T.pow)" if symbol == "**" else ""
-                if type(a).__name__ != "bool" and symbol in ("**", "@"):
-                    raise DTypeError(f"`{symbol}` is not possible here{hint}") from None
-                raise
-            raise DTypeError(f"`{symbol}` combines numbers, got {kind_of(other)}") from None
-        raise
+    if isinstance(a, Expr) or isinstance(b, Expr):
+        if symbol in ("**", "@"):
+            hint = ": write T.pow(x, y)" if symbol == "**" else ""
+            raise DTypeError(f"`{symbol}` does not combine expressions{hint}")
+        other = b if isinstance(a, Expr) else a
+        if isinstance(other, (str, list, tuple, dict, set)) or other is None:
+            raise DTypeError(f"`{symbol}` combines numbers, got {kind_of(other)}")
+    return function(a, b)
 
 
 def _check_size(kind: type[ast.operator], a: Any, b: Any) -> None:

@@ -1,9 +1,9 @@
 """Which boxes of which buffers a block reads and writes, inferred from its body.
 
 An index is evaluated to an interval whose ends are expressions over what is defined outside of
-the block's body: the loops inside of the block are eliminated by interval arithmetic (R. E. Moore,
-Interval Analysis, 1966). Several accesses of one buffer give the smallest box around all of them,
-a whole dimension where two ends cannot be ordered or an index depends on data.
+the block's body: interval arithmetic eliminates the loops inside of the block. Several accesses of
+one buffer give the smallest box around all of them, a whole dimension where two ends cannot be
+ordered or an index depends on data.
 """
 
 from __future__ import annotations
@@ -12,25 +12,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from tilewright.arith import Analyzer
+from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of
+from tilewright.arith.linear import mentions
 from tilewright.error import DiagnosticError
-from tilewright.ir.arithmetic import cast, const, floordiv, maximum, minimum
-from tilewright.ir.expr import (
-    Add,
-    Broadcast,
-    Cast,
-    Expr,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mul,
-    Ramp,
-    Select,
-    Sub,
-    Var,
-)
+from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.types import PointerType
@@ -84,7 +70,7 @@ class _Collector:
     def __init__(self) -> None:
         self.read: dict[Buffer, list[Box]] = {}
         self.written: dict[Buffer, list[Box]] = {}
-        self.loops: dict[Var, Interval] = {}
+        self.loops: dict[Var, IntervalSet] = {}
         self.values: dict[Var, Expr] = {}
         self.inside: set[Var] = set()
         """Pointers to memory that lives inside of the block."""
@@ -112,18 +98,15 @@ class _Collector:
     def for_loop(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
-        low, high = self.interval(loop.min), self.interval(loop.extent)
-        if low is not None and high is not None:
-            self.loops[loop.loop_var] = (low[0], low[1] + high[1] - 1)
-        else:
-            self.inside.add(loop.loop_var)
+        values = self._range(Range(loop.min, loop.extent))
+        self.loops[loop.loop_var] = EVERYTHING if values is None else IntervalSet(*values)
         self.visit(loop.body)
 
     def let(self, let: LetStmt | Let) -> None:
         self.visit(let.value)
         if let.var.dtype.is_handle:
             self.inside.add(let.var)
-        self.values[let.var] = let.value
+        self.values[let.var] = substitute(let.value, self.values)
         self.visit(let.body)
 
     def allocation(self, stmt: Allocate | AllocateConst) -> None:
@@ -190,82 +173,14 @@ class _Collector:
 
     def interval(self, expr: Expr) -> Interval | None:
         """The values of an index while the loops inside of the block run; None if unknown."""
-        if not self.varies(expr):
+        if self.values:
+            expr = substitute(expr, self.values)
+        if _depends_on_data(expr):
+            return None
+        if not (expr.dtype.is_vector or mentions(expr, self.loops)):
             return expr, expr
-        handler = _INTERVALS.get(expr.__class__)
-        return handler(self, expr) if handler is not None else None
-
-    def varies(self, node: Node) -> bool:
-        """Whether a value depends on the body: on its loops and lets, or on data."""
-        if isinstance(node, Var):
-            return node in self.loops or node in self.values or node in self.inside
-        if isinstance(node, (BufferLoad, Let, Ramp)):
-            return True
-        return any(map(self.varies, node.children()))
-
-    def var(self, var: Var) -> Interval | None:
-        value = self.values.get(var)
-        return self.loops.get(var) if value is None else self.interval(value)
-
-    def sum(self, expr: Add) -> Interval | None:
-        a, b = self.interval(expr.a), self.interval(expr.b)
-        return None if a is None or b is None else (a[0] + b[0], a[1] + b[1])
-
-    def difference(self, expr: Sub) -> Interval | None:
-        a, b = self.interval(expr.a), self.interval(expr.b)
-        return None if a is None or b is None else (a[0] - b[1], a[1] - b[0])
-
-    def product(self, expr: Mul) -> Interval | None:
-        a, b = expr.a, expr.b
-        if self.varies(b):
-            a, b = b, a
-        interval = None if self.varies(b) else self.interval(a)
-        if interval is None:
-            return None
-        ends = interval[0] * b, interval[1] * b
-        if self.analyzer.can_prove(b >= 0):
-            return ends
-        return (ends[1], ends[0]) if self.analyzer.can_prove(b <= 0) else None
-
-    def quotient(self, expr: FloorDiv) -> Interval | None:
-        a = self.interval(expr.a)
-        if a is None or self.varies(expr.b) or not self.analyzer.can_prove(expr.b > 0):
-            return None
-        return floordiv(a[0], expr.b), floordiv(a[1], expr.b)
-
-    def remainder(self, expr: FloorMod) -> Interval | None:
-        if self.varies(expr.b) or not self.analyzer.can_prove(expr.b > 0):
-            return None
-        a = self.interval(expr.a)
-        if a is not None:
-            first, last = floordiv(a[0], expr.b), floordiv(a[1], expr.b)
-            if self.analyzer.can_prove_equal(first, last):
-                return a[0] - first * expr.b, a[1] - first * expr.b
-        return const(0, expr.dtype), expr.b - 1
-
-    def extreme(self, expr: Min | Max) -> Interval | None:
-        a, b = self.interval(expr.a), self.interval(expr.b)
-        choose = minimum if isinstance(expr, Min) else maximum
-        return None if a is None or b is None else (choose(a[0], b[0]), choose(a[1], b[1]))
-
-    def cast(self, expr: Cast) -> Interval | None:
-        if not (expr.dtype.is_integral and expr.value.dtype.is_integral):
-            return None
-        a = self.interval(expr.value)
-        return None if a is None else (cast(expr.dtype, a[0]), cast(expr.dtype, a[1]))
-
-    def select(self, expr: Select) -> Interval | None:
-        return self.hull([self.interval(expr.true_value), self.interval(expr.false_value)])
-
-    def ramp(self, expr: Ramp) -> Interval | None:
-        a = self.interval(expr.base)
-        if a is None or not isinstance(expr.stride, IntImm):
-            return None
-        reach = expr.stride * (expr.lanes - 1)
-        return (a[0], a[1] + reach) if expr.stride.value >= 0 else (a[0] + reach, a[1])
-
-    def broadcast(self, expr: Broadcast) -> Interval | None:
-        return self.interval(expr.value)
+        low, high = interval_of(expr, self.loops, self.analyzer)
+        return None if low is None or high is None else (low, high)
 
     # --- boxes ------------------------------------------------------------------------------
 
@@ -314,6 +229,10 @@ class _Collector:
         return Range(self.analyzer.simplify(cast(extent.dtype, low)), extent)
 
 
+def _depends_on_data(expr: Node) -> bool:
+    return isinstance(expr, BufferLoad) or any(map(_depends_on_data, expr.children()))
+
+
 def _ignore(collector: _Collector, node: Prefetch) -> None:
     del collector, node
 
@@ -332,18 +251,4 @@ _HANDLERS: dict[type[Node], Any] = {
     Block: _Collector.block,
     Prefetch: _ignore,
     Var: _Collector.pointer,
-}
-_INTERVALS: dict[type[Node], Any] = {
-    Var: _Collector.var,
-    Add: _Collector.sum,
-    Sub: _Collector.difference,
-    Mul: _Collector.product,
-    FloorDiv: _Collector.quotient,
-    FloorMod: _Collector.remainder,
-    Min: _Collector.extreme,
-    Max: _Collector.extreme,
-    Cast: _Collector.cast,
-    Select: _Collector.select,
-    Ramp: _Collector.ramp,
-    Broadcast: _Collector.broadcast,
 }
