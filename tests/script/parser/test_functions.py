@@ -173,6 +173,27 @@ def test_text_may_bring_constants_and_imports():
     assert [int(i) for i in f.body.indices] == [7, 2]
 
 
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import tvm",
+        "import tilewright as tvm",
+        "import tilewright.script.tir as T",
+        "from tvm.script import ir as I, tir as T",
+        "from __future__ import annotations",
+    ],
+)
+def test_imports_in_texts(imports):
+    text = f"{imports}\n@tvm.script.ir_module\nclass M:\n    @T.prim_func\n    def f(): pass\n"
+    assert "f" in from_source(text)
+
+
+def test_other_imports_in_texts_are_refused():
+    for line in ("import os", "from math import pi", "from tilewright.script import nothing"):
+        with pytest.raises(ScriptError, match=r"extra_vars|tilewright has no"):
+            from_source(f"{line}\n@T.prim_func\ndef f(): pass\n")
+
+
 def test_blocks_have_spans():
     f = from_source("@T.prim_func\ndef f(A: T.Buffer((4,), 'float32')):\n    A[1] = A[0] + 1.0\n")
     assert (f.body.span.line, f.body.span.column, f.body.span.end_column) == (3, 4, 21)

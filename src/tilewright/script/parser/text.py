@@ -37,10 +37,12 @@ def parse_text(
 
 class _TextParser:
     def __init__(self, source: Source, extra_vars: dict[str, Any], check: bool) -> None:
+        import tilewright
         from tilewright.script import ir, tir
 
         self.source, self.check = source, check
-        self.scope = Scope((extra_vars, {"I": ir, "T": tir, "ir": ir, "tir": tir}))
+        known = {"I": ir, "T": tir, "ir": ir, "tir": tir, **dict.fromkeys(_PACKAGES, tilewright)}
+        self.scope = Scope((extra_vars, known))
         self.evaluate = Evaluator(source, self.scope)
 
     def result(self) -> BaseFunc | IRModule:
@@ -102,8 +104,6 @@ class _TextParser:
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Imports of this package; others must come in through `extra_vars`."""
-        import tilewright.script as script
-
         if isinstance(node, ast.ImportFrom):
             module = node.module or ""
             if module == "__future__":
@@ -116,14 +116,11 @@ class _TextParser:
                     )
                 return
         elif all(alias.name.split(".")[0] in _PACKAGES for alias in node.names):
-            import tilewright
-
             for alias in node.names:
                 name = alias.asname or alias.name.split(".")[0]
                 parts = alias.name.split(".")[1:] if alias.asname else []
-                self.scope.define(name, self._find(parts, node) if parts else tilewright)
+                self.scope.define(name, self._find(parts, node))
             return
-        del script
         raise self.source.error(
             node, "only tilewright is imported by a text: pass other values as extra_vars"
         )
