@@ -1,0 +1,323 @@
+"""Whether a tensor program is well-formed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from tilewright.error import ArgumentError, VerifyError
+from tilewright.ir.expr import Call, Let, SizeVar, Var
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.node import Node, Role
+from tilewright.ir.structural import path_text
+from tilewright.tir.analysis.typing_rules import broken_rules
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion
+from tilewright.tir.expr import IterVar, ProducerLoad, Reduce
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    Allocate,
+    AllocateConst,
+    AttrStmt,
+    Block,
+    BlockRealize,
+    BufferRealize,
+    BufferStore,
+    DeclBuffer,
+    For,
+    LetStmt,
+    Prefetch,
+)
+
+
+def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = True) -> bool:
+    """Check the rules that every tensor program obeys.
+
+    * A variable is bound where it is used, and no binder in its scope binds it again.
+    * A buffer is declared (by a parameter, a block, or `DeclBuffer`), or its pointer is bound.
+    * Operands, indices, conditions, bounds of loops and stored values have the right dtypes, and
+      as many indices as dimensions.
+    * A block binds as many values as it has iterators. Its body mentions iterators of the blocks
+      around it, sizes and parameters, but no loop variable from outside.
+    * Calls of functions of the module name one that exists, with as many arguments.
+
+    Args:
+        func_or_mod: a function, or a module whose functions are checked.
+        assert_mode: whether a broken rule raises; otherwise the result is False.
+
+    Raises:
+        VerifyError: with the rule, the place, and the script with the place underlined.
+    """
+    try:
+        if isinstance(func_or_mod, PrimFunc):
+            _Verifier(func_or_mod, None).verify()
+        elif isinstance(func_or_mod, IRModule):
+            for function in func_or_mod.functions.values():
+                if isinstance(function, PrimFunc):
+                    _Verifier(function, func_or_mod).verify()
+        else:
+            raise ArgumentError(f"expected a PrimFunc or an IRModule, got {func_or_mod!r}")
+    except VerifyError:
+        if assert_mode:
+            raise
+        return False
+    return True
+
+
+class _Verifier:
+    """Walks one function with the variables and buffers in scope."""
+
+    def __init__(self, function: PrimFunc, module: IRModule | None) -> None:
+        self.function = function
+        self.module = module
+        self.path: list[str | int] = []
+        self.visible: dict[Var, bool] = {}
+        """Variables in scope; true for those that a block inside may not mention."""
+        self.hidden: dict[Var, str] = {}
+        """Variables in scope that the innermost block may not mention, with its name."""
+        self.buffers: dict[Buffer, None] = {}
+        self.loops = 0
+        """Loops between here and the innermost block."""
+
+    def verify(self) -> None:
+        """Check the function."""
+        function = self.function
+        for position, param in enumerate(function.params):
+            with self.at("params", position):
+                self.define(param)
+        for param, buffer in function.buffer_map.items():
+            with self.at("buffer_map", param.name):
+                if param not in self.visible:
+                    self.fail(f"the buffer {buffer.name} belongs to no parameter")
+                if not param.dtype.is_handle:
+                    self.fail(f"parameter {param.name} of a buffer has dtype {param.dtype!s}")
+                if buffer.data not in self.visible:
+                    self.define(buffer.data)
+                self.define_sizes(buffer)
+        for param, buffer in function.buffer_map.items():
+            with self.at("buffer_map", param.name):
+                self.declare(buffer)
+        self.child(function, "body")
+
+    def fail(self, rule: str) -> None:
+        """Raise the error for a broken rule at the current place."""
+        path = tuple(self.path)
+        name = self.function.global_symbol or "a function"
+        script = self.function.script(path_to_underline=[path])
+        raise VerifyError(f"{name} is malformed at {path_text(path)}: {rule}\n{script}")
+
+    # --- places -------------------------------------------------------------------------------
+
+    @contextmanager
+    def at(self, *steps: str | int) -> Iterator[None]:
+        """What happens in this context is about the part of the current node."""
+        self.path.extend(steps)
+        yield
+        del self.path[len(self.path) - len(steps) :]
+
+    def child(self, node: Any, field: str) -> None:
+        """Check the sub-node (or all of a tuple of them) in a field."""
+        value = getattr(node, field)
+        self.path.append(field)
+        if isinstance(value, tuple):
+            for position, item in enumerate(value):
+                self.path.append(position)
+                self.visit(item)
+                self.path.pop()
+        elif value is not None:
+            self.visit(value)
+        self.path.pop()
+
+    def children(self, node: Node, but: tuple[str, ...] = ()) -> None:
+        """Check all sub-nodes, except those in the fields `but`."""
+        for field in type(node).__node_fields__:
+            if field.role is Role.CHILD and field.name not in but:
+                self.child(node, field.name)
+
+    def visit(self, node: Any) -> None:
+        """Check `node` and everything below it."""
+        if not isinstance(node, Node):
+            self.fail(f"{node!r} stands where a node belongs")
+        for rule in broken_rules(node):
+            self.fail(rule)
+        method = _METHODS.get(node.__class__)
+        if method is None:
+            self.children(node)
+        else:
+            method(self, node)
+
+    # --- scopes -------------------------------------------------------------------------------
+
+    def define(self, var: Var, is_local: bool = False) -> None:
+        """Bind a variable; a local one is not visible in blocks further inside."""
+        if var in self.visible:
+            self.fail(f"variable {var.name} is bound again in its own scope")
+        self.visible[var] = is_local
+
+    @contextmanager
+    def scope(self, *variables: Var, is_local: bool = False) -> Iterator[None]:
+        """The variables are bound, and what is bound in this context, in this context only."""
+        before, buffers = len(self.visible), len(self.buffers)
+        for var in variables:
+            self.define(var, is_local)
+        yield
+        while len(self.visible) > before:
+            self.visible.popitem()
+        while len(self.buffers) > buffers:
+            self.buffers.popitem()
+
+    def define_sizes(self, buffer: Buffer) -> None:
+        """Bind the variables that stand alone in the layout of a buffer and are new."""
+        for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            if isinstance(expr, Var) and expr not in self.visible:
+                self.define(expr)
+
+    def declare(self, buffer: Buffer) -> None:
+        """Declare a buffer whose pointer is bound."""
+        if buffer in self.buffers:
+            self.fail(f"buffer {buffer.name} is declared again in its own scope")
+        self._layout(buffer)
+        self.buffers[buffer] = None
+
+    def _layout(self, buffer: Buffer) -> None:
+        for rule in broken_rules(buffer):
+            self.fail(rule)
+        self.use(buffer.data)
+        for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            self.visit(expr)
+
+    def use(self, var: Var) -> None:
+        """Check that a variable is bound, and visible in the innermost block."""
+        if var in self.hidden:
+            self.fail(
+                f"block {self.hidden[var]} mentions {var.name}, which is bound by a loop outside "
+                "of it: bind a block iterator to it"
+            )
+        if var not in self.visible:
+            self.fail(f"variable {var.name} is not bound")
+
+    def use_buffer(self, buffer: Buffer) -> None:
+        """Check that a buffer is declared; without a declaration, that its parts are bound."""
+        if buffer in self.buffers:
+            return
+        if buffer.data not in self.visible:
+            self.fail(f"buffer {buffer.name} is not declared")
+        self._layout(buffer)
+
+    # --- nodes --------------------------------------------------------------------------------
+
+    def _access(self, node: Any) -> None:
+        self.use_buffer(node.buffer)
+        self.children(node)
+
+    def _let(self, node: Any) -> None:
+        self.child(node, "value")
+        # In a loop its value may depend on the loop; memory may be used anywhere.
+        is_local = self.loops > 0 and not node.var.dtype.is_handle
+        with self.scope(node.var, is_local=is_local):
+            self.child(node, "body")
+
+    def _loop(self, loop: For) -> None:
+        self.children(loop, but=("body", "thread_binding"))
+        self._inside_loop(loop, loop.loop_var)
+
+    def _inside_loop(self, node: Any, var: Var) -> None:
+        self.loops += 1
+        with self.scope(var, is_local=True):
+            self.child(node, "body")
+        self.loops -= 1
+
+    def _attribute(self, stmt: AttrStmt) -> None:
+        self.child(stmt, "value")
+        target = stmt.node
+        if isinstance(target, IterVar) and target.var not in self.visible:
+            self._inside_loop(stmt, target.var)
+            return
+        if isinstance(target, Buffer):
+            self.use_buffer(target)
+        elif isinstance(target, (Var, SizeVar)):
+            self.use(target)
+        self.child(stmt, "body")
+
+    def _allocation(self, stmt: Any) -> None:
+        self.children(stmt, but=("body",))
+        with self.scope(stmt.buffer_var):
+            self.child(stmt, "body")
+
+    def _declaration(self, stmt: DeclBuffer) -> None:
+        with self.scope():
+            with self.at("buffer"):
+                self.declare(stmt.buffer)
+            self.child(stmt, "body")
+
+    def _realize(self, realize: BlockRealize) -> None:
+        self.children(realize, but=("block",))
+        block = realize.block
+        hidden, loops = self.hidden, self.loops
+        local = (var for var, is_local in self.visible.items() if is_local)
+        self.hidden = {**hidden, **dict.fromkeys(local, block.name_hint)}
+        self.loops = 0
+        with self.at("block"):
+            self.visit(block)
+        self.hidden, self.loops = hidden, loops
+
+    def _block(self, block: Block) -> None:
+        for position, iterator in enumerate(block.iter_vars):
+            if iterator.dom is not None:
+                with self.at("iter_vars", position):
+                    self.child(iterator, "dom")
+        with self.scope(*(iterator.var for iterator in block.iter_vars)):
+            for position, buffer in enumerate(block.alloc_buffers):
+                with self.at("alloc_buffers", position):
+                    self.define(buffer.data)
+                    self.declare(buffer)
+            for position, match in enumerate(block.match_buffers):
+                with self.at("match_buffers", position):
+                    self._match(match)
+            for field in ("reads", "writes", "init", "body"):
+                self.child(block, field)
+
+    def _match(self, match: MatchBufferRegion) -> None:
+        self.child(match, "source")
+        self.define(match.buffer.data)
+        self.define_sizes(match.buffer)
+        self.declare(match.buffer)
+
+    def _call(self, call: Call) -> None:
+        name = call.op
+        if isinstance(name, GlobalVar) and self.module is not None:
+            if name not in self.module:
+                self.fail(f"the module has no function {name.name_hint}")
+            callee = self.module[name]
+            if isinstance(callee, PrimFunc) and len(callee.params) != len(call.args):
+                self.fail(
+                    f"{name.name_hint} takes {len(callee.params)} arguments, got {len(call.args)}"
+                )
+        self.child(call, "args")
+
+    def _only_in_tensor_expressions(self, node: Node) -> None:
+        self.fail(f"{type(node).__name__} belongs to tensor expressions, not to a program")
+
+
+_METHODS: Final[dict[type[Node], Callable[[_Verifier, Any], None]]] = {
+    Var: _Verifier.use,
+    SizeVar: _Verifier.use,
+    BufferLoad: _Verifier._access,
+    BufferStore: _Verifier._access,
+    BufferRegion: _Verifier._access,
+    BufferRealize: _Verifier._access,
+    Prefetch: _Verifier._access,
+    Let: _Verifier._let,
+    LetStmt: _Verifier._let,
+    For: _Verifier._loop,
+    AttrStmt: _Verifier._attribute,
+    Allocate: _Verifier._allocation,
+    AllocateConst: _Verifier._allocation,
+    DeclBuffer: _Verifier._declaration,
+    BlockRealize: _Verifier._realize,
+    Block: _Verifier._block,
+    Call: _Verifier._call,
+    ProducerLoad: _Verifier._only_in_tensor_expressions,
+    Reduce: _Verifier._only_in_tensor_expressions,
+}
