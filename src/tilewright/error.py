@@ -11,6 +11,8 @@ They all derive from `TVMError`, and from the built-in class that a Python progr
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TVMError(RuntimeError):
     """Base class of all errors that this package raises on purpose."""
@@ -32,7 +34,15 @@ class ScriptError(DiagnosticError, SyntaxError):
 
 
 class VerifyError(TVMError, ValueError):
-    """An IR tree is malformed; the message names the node and the rule that it breaks."""
+    """An IR tree is malformed; the message names the node and the rule that it breaks.
+
+    Attributes:
+        rule: the rule alone.
+        span: where the statement was written, a `tilewright.ir.Span`; None if that is not known.
+    """
+
+    rule: str = ""
+    span: Any = None
 
 
 class StructuralMismatchError(TVMError, ValueError):

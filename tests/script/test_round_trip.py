@@ -14,7 +14,8 @@ from tilewright.ir.structural import structural_equal
 
 def check(function):
     text = function.script()
-    again = script.from_source(text)
+    # Random functions mention variables anywhere.
+    again = script.from_source(text, check_well_formed=False)
     if not structural_equal(function, again):
         pytest.fail(f"{text}\n\nparses to\n\n{again.script()}\n\n{mismatch(function, again)}")
 
@@ -37,7 +38,7 @@ def test_random_modules(seed):
     functions = {f"f{k}": random_function(seed + k, depth=2) for k in range(2)}
     functions = {k: f.with_attr("global_symbol", k) for k, f in functions.items()}
     module = IRModule(functions, {"level": 1})
-    again = script.from_source(module.script())
+    again = script.from_source(module.script(), check_well_formed=False)
     assert_structural_equal(module, again)
 
 
@@ -72,7 +73,7 @@ predicate=T.Broadcast(T.bool(True), 4)), predicate=T.Broadcast(T.bool(True), 4))
         T.ret(0)
     """,
     "views": """
-        n = T.int32()
+        n: T.int32 = 3
         A = T.allocate([16], "float32", "shared")
         with T.decl_buffer((4, 4), data=A, scope="shared") as B:
             B[0, 0] = T.float32(1.0)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from tilewright.error import VerifyError
 from tilewright.ir.dtype import VOID, DType
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import Builder, FunctionFrame
@@ -17,6 +18,7 @@ from tilewright.script.parser.core import BodyParser
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import Scope
 from tilewright.script.parser.source import Source
+from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 
@@ -38,7 +40,7 @@ def parse_prim_func(
         node: the definition.
         names: what is visible around it, innermost first.
         private: whether it has no `global_symbol`.
-        check_well_formed: whether to verify the result.
+        check_well_formed: whether to verify the result (see `verify_well_formed`).
 
     Raises:
         ScriptError: for any mistake in it.
@@ -55,8 +57,16 @@ def parse_prim_func(
             parser.block(node.body)
     result = frame.result
     assert result is not None
-    del check_well_formed
+    if check_well_formed:
+        _verify(source, node, result)
     return result
+
+
+def _verify(source: Source, node: ast.FunctionDef, function: PrimFunc) -> None:
+    try:
+        verify_well_formed(function)
+    except VerifyError as error:
+        raise source.error_at(error.span or source.span(node), error.rule) from None
 
 
 def _parameters(parser: BodyParser, frame: FunctionFrame, arguments: ast.arguments) -> None:

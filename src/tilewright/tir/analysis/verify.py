@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from tilewright.ir.expr import Call, Let, SizeVar, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, Role
+from tilewright.ir.span import Span
 from tilewright.ir.structural import path_text
 from tilewright.tir.analysis.typing_rules import broken_rules
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion
@@ -105,7 +106,23 @@ class _Verifier:
         path = tuple(self.path)
         name = self.function.global_symbol or "a function"
         script = self.function.script(path_to_underline=[path])
-        raise VerifyError(f"{name} is malformed at {path_text(path)}: {rule}\n{script}")
+        error = VerifyError(f"{name} is malformed at {path_text(path)}: {rule}\n{script}")
+        error.rule, error.span = rule, self._span(path)
+        raise error
+
+    def _span(self, path: tuple[str | int, ...]) -> Span | None:
+        """Where the innermost statement on the way was written."""
+        node: Any = self.function
+        span = self.function.span
+        for step in path:
+            if isinstance(step, int):
+                node = node[step] if step < len(node) else None
+            else:
+                node = getattr(node, step, None)
+            if node is None or isinstance(node, Mapping):
+                break
+            span = getattr(node, "span", None) or span
+        return span
 
     # --- places -------------------------------------------------------------------------------
 
@@ -275,7 +292,7 @@ class _Verifier:
             for position, match in enumerate(block.match_buffers):
                 with self.at("match_buffers", position):
                     self._match(match)
-            for field in ("reads", "writes", "init", "body"):
+            for field in ("init", "body", "reads", "writes"):
                 self.child(block, field)
 
     def _match(self, match: MatchBufferRegion) -> None:
@@ -296,8 +313,19 @@ class _Verifier:
                 )
         self.child(call, "args")
 
-    def _only_in_tensor_expressions(self, node: Node) -> None:
-        self.fail(f"{type(node).__name__} belongs to tensor expressions, not to a program")
+    def _reduce(self, reduce: Reduce) -> None:
+        with self.at("combiner"), self.scope(*reduce.combiner.lhs, *reduce.combiner.rhs):
+            self.children(reduce.combiner)
+        self.child(reduce, "init")
+        with self.scope(*(iterator.var for iterator in reduce.axis)):
+            for position, iterator in enumerate(reduce.axis):
+                with self.at("axis", position):
+                    self.child(iterator, "dom")
+            self.child(reduce, "source")
+            self.child(reduce, "condition")
+
+    def _tensor_load(self, load: ProducerLoad) -> None:
+        self.fail(f"{load!r} reads a tensor of a tensor expression, which is no buffer")
 
 
 _METHODS: Final[dict[type[Node], Callable[[_Verifier, Any], None]]] = {
@@ -318,6 +346,6 @@ _METHODS: Final[dict[type[Node], Callable[[_Verifier, Any], None]]] = {
     BlockRealize: _Verifier._realize,
     Block: _Verifier._block,
     Call: _Verifier._call,
-    ProducerLoad: _Verifier._only_in_tensor_expressions,
-    Reduce: _Verifier._only_in_tensor_expressions,
+    ProducerLoad: _Verifier._tensor_load,
+    Reduce: _Verifier._reduce,
 }
