@@ -25,6 +25,7 @@ from tilewright.tir import (
 )
 from tilewright.tir.transform import inline_lets, lower, promote_registers, unroll, vectorize
 
+VECTOR = ForKind.VECTORIZED
 TILE = {"m1": ForKind.UNROLLED, "n1": ForKind.VECTORIZED}
 ORDER = ["m0", "n0", "k0", "k1", "m1", "n1"]
 
@@ -118,3 +119,14 @@ def test_parallel_loops_are_left_alone():
     store = BufferStore(S, A[i], (const(0),))
     func = lower(function((A, S), loop_nest([(i, 8)], store, {"i": ForKind.PARALLEL})))
     assert promote_registers(func) is func
+
+
+@pytest.mark.parametrize(("at", "promotes"), [(5, False), (40, True)])
+def test_elements_that_overlap_are_not_promoted(at, promotes):
+    A, S = decl_buffer((64,), name="A"), decl_buffer((64,), name="S")
+    i, lane = int_var("i"), int_var("lane")
+    vector = loop_nest([(lane, 16)], BufferStore(S, S[lane] + A[i], (lane,)), {"lane": VECTOR})
+    scalar = BufferStore(S, S[at] * 2.0, (const(at),))
+    body = promoted(function((A, S), loop_nest([(i, 8)], seq(vector, scalar))))
+    (loop,) = loops_of(body, "i")
+    assert bool(accesses(loop, "S")) is not promotes

@@ -88,10 +88,13 @@ def loop_programs(draw):
     outer = int_var("t")
     extent = draw(st.sampled_from([1, 3, 4, 7, 8, 16, 17, 33]))
 
+    steps = outer * draw(st.sampled_from([0, 1, 4]))
+
     def index():
-        stride = draw(st.sampled_from([0, 1, 1, 1, 2]))
-        shift = draw(st.integers(0, 18))
-        return i * stride + outer * draw(st.sampled_from([0, 1])) + shift
+        # Mostly neighbours of one another, so that iterations do depend on each other.
+        if draw(st.integers(0, 9)) == 0:
+            return i * draw(st.sampled_from([0, 2])) + draw(st.integers(0, 18))
+        return i + steps + draw(st.sampled_from([0, 0, 1, 2, 3, 17]))
 
     def element():
         return draw(st.sampled_from(buffers))[index()]
@@ -107,7 +110,7 @@ def loop_programs(draw):
         if draw(st.integers(0, 3)) == 0:  # an update of the element itself
             place = store.indices[0]
             store = store.replace(value=store.buffer[place] + element())
-        if draw(st.integers(0, 4)) == 0:
+        if draw(st.integers(0, 5)) == 0:
             return IfThenElse(draw(st.sampled_from([i < 5, element() > 0, outer < 1])), store)
         return store
 
