@@ -20,7 +20,7 @@ from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.affine import Affine, affine, difference, split
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Access:
     """One load or store, in the order in which one iteration makes them."""
 

@@ -16,8 +16,7 @@ from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.affine import Key, affine, structural_key
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """Neighbouring elements: `lanes` of them from `terms + offset`, where `predicate` holds."""
 
     data: Var
@@ -31,7 +30,7 @@ class Location:
         return self.offset < other.offset + other.lanes and other.offset < self.offset + self.lanes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Touch:
     """A load or store in a loop."""
 

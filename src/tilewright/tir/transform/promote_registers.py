@@ -121,7 +121,7 @@ class _Promotion(Rewriter):
             if self._overlap(loaded_memory(stmt), memories):
                 break
             location = self._touches(stmt).location
-            if location in wanted and location not in found:
+            if location is not None and location in wanted and location not in found:
                 found[location] = stmt
             elif location is None or any(_clash(location, other) for other in wanted):
                 break
