@@ -179,14 +179,14 @@ class Expressions(Integers, Halves, Builder):
         if self.module.target.architecture == "aarch64":  # has it as an instruction
             return self.intrinsic("maximum" if is_max else "minimum", dtype, a, b)
         ty = value_type(dtype)
-        if _is_number(expr.a):
+        relation = "ogt" if is_max else "olt"
+        if _is_number(expr.b):
             a, b = b, a
-        if _is_number(expr.a) or _is_number(expr.b):
-            # Unordered counts as a: one instruction on x86, and NaN survives.
-            condition = self.pure(f"fcmp {'ugt' if is_max else 'ult'} {ty} {a}, {b}", a, b)
-            return self.select(condition, a, b, dtype)
-        condition = self.pure(f"fcmp {'ogt' if is_max else 'olt'} {ty} {a}, {b}", a, b)
+        # x86 has `a > b ? a : b` as one instruction; it gives b where one of them is NaN.
+        condition = self.pure(f"fcmp {relation} {ty} {a}, {b}", a, b)
         chosen = self.select(condition, a, b, dtype)
+        if _is_number(expr.a) or _is_number(expr.b):
+            return chosen
         is_nan = self.pure(f"fcmp uno {ty} {a}, {a}", a)
         return self.select(is_nan, a, chosen, dtype)
 
