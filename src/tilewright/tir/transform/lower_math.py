@@ -15,6 +15,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.numerics import IN_DOUBLE, KERNELS, Kernel
+from tilewright.tir.transform.lower_intrinsics import EXPANSIONS, expand_intrinsic
 
 _EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
 
@@ -42,13 +43,16 @@ def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
 
 
 class _MathExpansion(Rewriter):
-    """Expands every call of a mathematical function."""
+    """Expands every call of a mathematical function, and of `lower_intrinsics` on the way."""
 
     def __init__(self, scale_natively: bool) -> None:
         self._scale_natively = scale_natively
 
     def Call(self, call: Call) -> Expr:
-        return expand_call(call.map_children(self), scale_natively=self._scale_natively)
+        call = call.map_children(self)
+        if call.op in EXPANSIONS:
+            return expand_intrinsic(call)
+        return expand_call(call, scale_natively=self._scale_natively)
 
 
 def lower_math(func: PrimFunc, *, scale_natively: bool = False) -> PrimFunc:

@@ -13,6 +13,7 @@ from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
 from tilewright.tir.transform.lower_math import lower_math
 from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
@@ -99,6 +100,7 @@ class GenericMachine(NamedTuple):
 
 WITHOUT_VECTORS: tuple[Pass, ...] = (
     inline_lets,  # an index reads best in one piece
+    lower_intrinsics,  # what is short for arithmetic
     scalarize_vectors,  # what a program itself says with vectors
 )
 """From the lowered form to scalar loops, which a compiler of another language takes further."""

@@ -1,4 +1,4 @@
-"""Calls: intrinsics, C functions, functions of the module, registered functions, structures."""
+"""Calls: intrinsics, C functions, functions of the module, registered functions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.function import GlobalVar
-from tilewright.target.codegen.llvm.memory import Memory
+from tilewright.target.codegen.llvm.structures import Structures
 from tilewright.target.codegen.llvm.types import HALVES, mangled, splat, value_type
 from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.op.memory import StructField
 
 INTRINSICS: Final = {
     "fabs": "fabs",
@@ -30,27 +29,10 @@ BIT_OPS: Final = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"
 LIBRARY: Final = ("nextafter",)
 """Functions that the C library computes, lane by lane."""
 
-FIELD_OFFSETS: Final = {
-    StructField.ARRAY_DATA: (0, "ptr"),
-    StructField.ARRAY_DEVICE_TYPE: (8, "i32"),
-    StructField.ARRAY_DEVICE_ID: (12, "i32"),
-    StructField.ARRAY_NDIM: (16, "i32"),
-    StructField.ARRAY_TYPE_CODE: (20, "i8"),
-    StructField.ARRAY_TYPE_BITS: (21, "i8"),
-    StructField.ARRAY_TYPE_LANES: (22, "i16"),
-    StructField.ARRAY_SHAPE: (24, "ptr"),
-    StructField.ARRAY_STRIDES: (32, "ptr"),
-    StructField.ARRAY_BYTE_OFFSET: (40, "i64"),
-    StructField.ANY_TYPE_INDEX: (0, "i32"),
-}
-"""Offset in bytes and type of the fields of DLTensor and TVMFFIAny, on 64-bit machines."""
-
-TENSOR_SIZE, ANY_SIZE = 48, 16
-STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": TENSOR_SIZE}
 MESSAGE_SIZE = 512
 
 
-class Calls(Memory):
+class Calls(Structures):
     """Adds calls to the expressions."""
 
     result_type = "i32"
@@ -239,96 +221,6 @@ class Calls(Memory):
         function = self.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
         self.effect(f"call void {function}(ptr {address}, i32 {mode}, i32 {locality}, i32 1)")
         return "0"
-
-    # --- structures ---------------------------------------------------------------------------
-
-    def _field(self, call: Call) -> tuple[str, str, str]:
-        """The address of a field, its type in memory, and the type that the IR sees."""
-        base, index, number = call.args[:3]
-        field = StructField(int(number))  # type: ignore[call-overload]
-        is_any = field in (StructField.ANY_TYPE_INDEX, StructField.ANY_VALUE)
-        size = ANY_SIZE if is_any else TENSOR_SIZE
-        pointer, position = self.operand(base), self.index(index)
-        if position != "0":
-            element = f"[{size} x i8]"
-            pointer = self.pure(
-                f"getelementptr {element}, ptr {pointer}, i64 {position}", pointer, position
-            )
-        dtype = call.args[3].dtype if len(call.args) > 3 else call.dtype
-        if field is StructField.ANY_VALUE:
-            offset, ty = 8, value_type(dtype)
-        elif field is StructField.ARRAY_ADDRESS:
-            return pointer, "ptr", ""
-        else:
-            offset, ty = FIELD_OFFSETS[field]
-        if offset:
-            pointer = self.pure(f"getelementptr i8, ptr {pointer}, i64 {offset}", pointer)
-        return pointer, ty, value_type(dtype)
-
-    def call_tvm_struct_get(self, call: Call) -> str:
-        pointer, ty, wanted = self._field(call)
-        if not wanted:
-            return pointer
-        value = self.value(f"load {ty}, ptr {pointer}")
-        if ty == wanted:
-            return value
-        bits, size = int(ty[1:]), int(wanted[1:])
-        op = "zext" if size > bits else "trunc"
-        return self.pure(f"{op} {ty} {value} to {wanted}", value)
-
-    def call_tvm_struct_set(self, call: Call) -> str:
-        pointer, ty, given = self._field(call)
-        value = self.operand(call.args[3])
-        if ty != given and given:
-            op = "trunc" if int(given[1:]) > int(ty[1:]) else "zext"
-            value = self.pure(f"{op} {given} {value} to {ty}", value)
-        self.effect(f"store {ty} {value}, ptr {pointer}")
-        return "0"
-
-    def stack(self, size: int) -> str:
-        """`size` bytes on the stack."""
-        register = self.fresh("%stack")
-        self.entry.append(f"  {register} = alloca [{max(size, 1)} x i8], align 16")
-        return register
-
-    def call_tvm_stack_alloca(self, call: Call) -> str:
-        kind, count = call.args
-        unit = STACK_SIZES.get(kind.value, TENSOR_SIZE)  # type: ignore[attr-defined]
-        return self.stack(unit * int(count))  # type: ignore[call-overload]
-
-    def call_tvm_stack_make_shape(self, call: Call) -> str:
-        array = self.stack(8 * len(call.args))
-        for position, arg in enumerate(call.args):
-            slot = self.pure(f"getelementptr i64, ptr {array}, i64 {position}", array)
-            self.effect(f"store i64 {self.index(arg)}, ptr {slot}")
-        return array
-
-    def call_tvm_stack_make_array(self, call: Call) -> str:
-        data, shape, strides, ndim, element, offset = call.args
-        array = self.stack(TENSOR_SIZE)
-        dtype = element.dtype
-        code = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}[dtype.code]
-        bits = 8 if dtype.is_bool else dtype.bits
-        start = self.index(offset)
-        start = self.pure(f"mul i64 {start}, {dtype.itemsize}", start)
-        has_strides = strides.dtype.is_handle
-        fields = (
-            (StructField.ARRAY_DATA, self.operand(data)),
-            (StructField.ARRAY_DEVICE_TYPE, "1"),
-            (StructField.ARRAY_DEVICE_ID, "0"),
-            (StructField.ARRAY_NDIM, self.cast(self.operand(ndim), ndim.dtype, INT32)),
-            (StructField.ARRAY_TYPE_CODE, str(code)),
-            (StructField.ARRAY_TYPE_BITS, str(bits)),
-            (StructField.ARRAY_TYPE_LANES, str(dtype.lanes)),
-            (StructField.ARRAY_SHAPE, self.operand(shape)),
-            (StructField.ARRAY_STRIDES, self.operand(strides) if has_strides else "null"),
-            (StructField.ARRAY_BYTE_OFFSET, start),
-        )
-        for field, value in fields:
-            position, ty = FIELD_OFFSETS[field]
-            slot = self.pure(f"getelementptr i8, ptr {array}, i64 {position}", array)
-            self.effect(f"store {ty} {value}, ptr {slot}")
-        return array
 
     # --- functions ----------------------------------------------------------------------------
 

@@ -1,0 +1,122 @@
+"""The structures of the call boundary: packed arguments and DLPack tensors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tilewright.error import CodegenError
+from tilewright.ir.dtype import HANDLE, INT32, INT64, DType
+from tilewright.ir.expr import Call
+from tilewright.target.codegen.llvm.memory import Memory
+from tilewright.target.codegen.llvm.types import value_type
+from tilewright.tir.op.memory import StructField
+
+UINT8, UINT16 = DType("uint8"), DType("uint16")
+
+FIELDS: Final = {
+    StructField.ARRAY_DATA: (0, HANDLE),
+    StructField.ARRAY_DEVICE_TYPE: (8, INT32),
+    StructField.ARRAY_DEVICE_ID: (12, INT32),
+    StructField.ARRAY_NDIM: (16, INT32),
+    StructField.ARRAY_TYPE_CODE: (20, UINT8),
+    StructField.ARRAY_TYPE_BITS: (21, UINT8),
+    StructField.ARRAY_TYPE_LANES: (22, UINT16),
+    StructField.ARRAY_SHAPE: (24, HANDLE),
+    StructField.ARRAY_STRIDES: (32, HANDLE),
+    StructField.ARRAY_BYTE_OFFSET: (40, INT64),
+    StructField.ANY_TYPE_INDEX: (0, INT32),
+}
+"""Offset in bytes and dtype of the fields of DLTensor and TVMFFIAny, on 64-bit machines."""
+
+VALUE_OFFSET: Final = 8
+"""Of the value in TVMFFIAny; its dtype is that of the access."""
+
+TENSOR_SIZE, ANY_SIZE = 48, 16
+STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": TENSOR_SIZE}
+DTYPE_CODES: Final = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
+"""DLPack's numbers of the kinds of dtypes."""
+
+
+class Structures(Memory):
+    """Adds access to structures, and arrays on the stack."""
+
+    def _structure(self, call: Call, size: int) -> str:
+        """The address of element `call.args[1]` of the structures at `call.args[0]`."""
+        pointer, position = self.operand(call.args[0]), self.index(call.args[1])
+        if position == "0":
+            return pointer
+        code = f"getelementptr [{size} x i8], ptr {pointer}, i64 {position}"
+        return self.pure(code, pointer, position)
+
+    def _field(self, call: Call, dtype: DType) -> tuple[str, DType]:
+        """The address and dtype of the field that a call reads or writes as `dtype`."""
+        field = StructField(int(call.args[2]))  # type: ignore[call-overload]
+        if field is StructField.ANY_VALUE:
+            offset, found = VALUE_OFFSET, dtype
+        else:
+            offset, found = FIELDS[field]
+        is_any = field in (StructField.ANY_TYPE_INDEX, StructField.ANY_VALUE)
+        pointer = self._structure(call, ANY_SIZE if is_any else TENSOR_SIZE)
+        return self._at(pointer, offset), found
+
+    def _at(self, pointer: str, offset: int) -> str:
+        if not offset:
+            return pointer
+        return self.pure(f"getelementptr i8, ptr {pointer}, i64 {offset}", pointer)
+
+    def call_tvm_struct_get(self, call: Call) -> str:
+        if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
+            return self._structure(call, TENSOR_SIZE)
+        slot, dtype = self._field(call, call.dtype)
+        value = self.value(f"load {value_type(dtype)}, ptr {slot}")
+        return self.cast(value, dtype, call.dtype)
+
+    def call_tvm_struct_set(self, call: Call) -> str:
+        given = call.args[3].dtype
+        if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
+            raise CodegenError(f"target llvm: the address of an array cannot be set: {call!r}")
+        slot, dtype = self._field(call, given)
+        value = self.cast(self.operand(call.args[3]), given, dtype)
+        self.effect(f"store {value_type(dtype)} {value}, ptr {slot}")
+        return "0"
+
+    def stack(self, size: int) -> str:
+        """`size` bytes on the stack."""
+        register = self.fresh("%stack")
+        self.entry.append(f"  {register} = alloca [{max(size, 1)} x i8], align 16")
+        return register
+
+    def call_tvm_stack_alloca(self, call: Call) -> str:
+        kind, count = call.args
+        unit = STACK_SIZES.get(kind.value)  # type: ignore[attr-defined]
+        if unit is None:
+            known = ", ".join(STACK_SIZES)
+            raise CodegenError(f"tvm_stack_alloca: unknown kind of structure, known are {known}")
+        return self.stack(unit * int(count))  # type: ignore[call-overload]
+
+    def call_tvm_stack_make_shape(self, call: Call) -> str:
+        array = self.stack(8 * len(call.args))
+        for position, arg in enumerate(call.args):
+            self.effect(f"store i64 {self.index(arg)}, ptr {self._at(array, 8 * position)}")
+        return array
+
+    def call_tvm_stack_make_array(self, call: Call) -> str:
+        data, shape, strides, ndim, element, offset = call.args
+        array, dtype = self.stack(TENSOR_SIZE), element.dtype
+        start = self.index(offset)
+        values = {
+            StructField.ARRAY_DATA: self.operand(data),
+            StructField.ARRAY_DEVICE_TYPE: "1",
+            StructField.ARRAY_DEVICE_ID: "0",
+            StructField.ARRAY_NDIM: self.cast(self.operand(ndim), ndim.dtype, INT32),
+            StructField.ARRAY_TYPE_CODE: str(DTYPE_CODES[dtype.code]),
+            StructField.ARRAY_TYPE_BITS: str(8 if dtype.is_bool else dtype.bits),
+            StructField.ARRAY_TYPE_LANES: str(dtype.lanes),
+            StructField.ARRAY_SHAPE: self.operand(shape),
+            StructField.ARRAY_STRIDES: self.operand(strides) if strides.dtype.is_handle else "null",
+            StructField.ARRAY_BYTE_OFFSET: self.pure(f"mul i64 {start}, {dtype.itemsize}", start),
+        }
+        for field, value in values.items():
+            position, kind = FIELDS[field]
+            self.effect(f"store {value_type(kind)} {value}, ptr {self._at(array, position)}")
+        return array

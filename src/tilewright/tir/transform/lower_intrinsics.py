@@ -1,0 +1,111 @@
+"""Operators that are short for arithmetic: fixed point, dot products, halves of vectors, masks.
+
+Backends then need not know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tilewright.error import LoweringError
+from tilewright.ir.arithmetic import cast, const, less, maximum, minimum, select
+from tilewright.ir.dtype import INT64, DType
+from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle, Var
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.buffer import decl_buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.memory import address_of
+
+
+def lower_intrinsics(func: PrimFunc) -> PrimFunc:
+    """`func` without operators that `EXPANSIONS` can express by others."""
+    body = _Expansion()(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+def expand_intrinsic(call: Call) -> Expr:
+    """`call` by simpler operators, if there is an expansion; else the call itself."""
+    expansion = EXPANSIONS.get(call.op)  # type: ignore[call-overload]
+    return call if expansion is None else expansion(call)
+
+
+class _Expansion(Rewriter):
+    def Call(self, call: Call) -> Expr:
+        return expand_intrinsic(call.map_children(self))
+
+
+def _fixed_point(call: Call, left: Expr, right: Expr) -> Expr:
+    """``(x << left) * y``, shifted to the right and rounded, in int64."""
+    x, y = (cast(INT64.with_lanes(call.dtype.lanes), arg) for arg in call.args[:2])
+    dtype = x.dtype
+    product = (x << cast(dtype, left)) * y
+    amount = cast(dtype, right)
+    rounded = product + (const(1, dtype) << (amount - 1))
+    return cast(call.dtype, rounded >> amount)
+
+
+def _q_multiply_shift(call: Call) -> Expr:
+    fraction, shift = call.args[2:]
+    zero = const(0, shift.dtype)
+    return _fixed_point(call, maximum(shift, zero), fraction - minimum(shift, zero))
+
+
+def _q_multiply_shift_per_axis(call: Call) -> Expr:
+    left, right, fraction, has_left, has_right = call.args[2:]
+    zero = const(0, left.dtype)
+    left, right = select(has_left, left, zero), select(has_right, right, zero)
+    return _fixed_point(call, left, fraction + right)
+
+
+def _lane(vector: Expr, number: int) -> Expr:
+    return Shuffle((vector,), (const(number, "int32"),))
+
+
+def _dp4a(call: Call) -> Expr:
+    a, b, total = call.args
+    for lane in range(4):
+        total = total + cast(call.dtype, _lane(a, lane)) * cast(call.dtype, _lane(b, lane))
+    return total
+
+
+def _lanes(call: Call, first: int) -> Expr:
+    picks = range(first, first + call.dtype.lanes)
+    return Shuffle(call.args, tuple(const(pick, "int32") for pick in picks))
+
+
+def _active_lane_mask(call: Call) -> Expr:
+    """Lane ``i``: ``base + i < limit``, where the sum must not wrap around."""
+    base, limit = call.args
+    lanes = call.dtype.lanes
+    room = select(less(base, limit), limit - base, const(0, base.dtype))
+    count = cast(base.dtype, minimum(cast("uint64", room), const(lanes, "uint64")))
+    if lanes == 1:
+        return less(const(0, base.dtype), count)
+    positions = Ramp(const(0, "int32"), const(1, "int32"), lanes)
+    return less(positions, Broadcast(cast("int32", count), lanes))
+
+
+def _access_ptr(call: Call) -> Expr:
+    annotation, data, offset = call.args[:3]
+    if not isinstance(data, Var):
+        raise LoweringError(f"tvm_access_ptr needs the pointer of a buffer, got {data!r}")
+    dtype: DType = annotation.dtype
+    buffer = decl_buffer((1,), dtype, data.name, data=data)
+    return address_of(buffer.vload((offset,)))
+
+
+EXPANSIONS: Final[dict[Op, Callable[[Call], Expr]]] = {
+    Op.get("tir.q_multiply_shift"): _q_multiply_shift,
+    Op.get("tir.q_multiply_shift_per_axis"): _q_multiply_shift_per_axis,
+    Op.get("tir.dp4a"): _dp4a,
+    Op.get("tir.vectorlow"): lambda call: _lanes(call, 0),
+    Op.get("tir.vectorhigh"): lambda call: _lanes(call, call.dtype.lanes),
+    Op.get("tir.vectorcombine"): lambda call: _lanes(call, 0),
+    Op.get("tir.get_active_lane_mask"): _active_lane_mask,
+    Op.get("tir.tvm_access_ptr"): _access_ptr,
+    # Vectors have a fixed length here.
+    Op.get("tir.vscale"): lambda call: const(1, call.dtype),
+}
+"""Each operator by others."""
