@@ -171,6 +171,19 @@ def test_a_declared_stride_is_checked():
         module(values[:4], copied)
 
 
+def test_the_stride_of_a_dimension_of_one_element_does_not_matter():
+    n = te.var("n")
+    source = tir.decl_buffer((n,), "int32", "A", strides=(3,))
+    target = tir.decl_buffer((n,), "int32", "B", strides=(5,))
+    module = tvm.build(copy_between(source, target, n), target="llvm")
+    values, copied = np.arange(2, dtype="i4"), np.zeros(2, "i4")
+    module(values[1:], copied[1:])
+    assert copied.tolist() == [0, 1]
+    module(values[:0], copied[:0])
+    with pytest.raises(ArgumentValueError, match=r"\(A\): strides\[0\] is 1, expected 3"):
+        module(values, copied)
+
+
 def test_a_promised_alignment_is_checked():
     source = tir.decl_buffer((4,), "int32", "A", data_alignment=64)
     target = tir.decl_buffer((4,), "int32", "B")

@@ -174,9 +174,19 @@ class ArgumentChecks:
         return extents
 
     def _size(
-        self, position: int, where: str, what: str, actual: Expr, expected: Expr, minimum: int
+        self,
+        position: int,
+        where: str,
+        what: str,
+        actual: Expr,
+        expected: Expr,
+        minimum: int,
+        unused: Expr | None = None,
     ) -> None:
-        """Check that a size of an array is as declared, or let it define a variable."""
+        """Check that a size of an array is as declared, or let it define a variable.
+
+        A size that is `unused` may have another value than the declared one.
+        """
         if isinstance(expected, Var) and expected not in self._origin:
             dtype = expected.dtype
             low = max(minimum, dtype.min_int)
@@ -188,10 +198,12 @@ class ArgumentChecks:
                 self._check(inside, "ValueError", message, actual)
             self._define(expected, cast(dtype, actual))
             self._origin[expected] = f"argument {position + 1}"
-        elif not self._compare(where, what, actual, expected):
-            self._postponed.append(lambda: self._compare(where, what, actual, expected))
+        elif not self._compare(where, what, actual, expected, unused):
+            self._postponed.append(lambda: self._compare(where, what, actual, expected, unused))
 
-    def _compare(self, where: str, what: str, actual: Expr, expected: Expr) -> bool:
+    def _compare(
+        self, where: str, what: str, actual: Expr, expected: Expr, unused: Expr | None = None
+    ) -> bool:
         """Check that a size has the declared value, if all variables in that are known."""
         variables = variables_of(expected)
         if not all(variable in self._origin for variable in variables):
@@ -199,7 +211,8 @@ class ArgumentChecks:
             return False
         if isinstance(expected, IntImm):
             message = f"{where} {what} is %lld, expected {expected.value}"
-            self._check(actual.equal(_int64(expected)), "ValueError", message, actual)
+            fits = _equal_or(actual, _int64(expected), unused)
+            self._check(fits, "ValueError", message, actual)
             return True
         message = f"{where} {what} is %lld, expected %lld"
         if variables:
@@ -207,7 +220,8 @@ class ArgumentChecks:
             source = str(expected).replace("%", "%%")
             message += f" ({source}, from {' and '.join(origins)})"
         value = _int64(substitute(expected, self.values))
-        self._check(actual.equal(value), "ValueError", message, actual, value)
+        fits = _equal_or(actual, value, unused)
+        self._check(fits, "ValueError", message, actual, value)
         return True
 
     def _undefined(self) -> None:
@@ -232,16 +246,18 @@ class ArgumentChecks:
         given = address != const(0, "int64")
         view = abi.View(pointer)
         strides = [view.load(abi.Field(INT64, axis)) for axis in range(len(extents))]
+        is_empty = _product(extents).equal(const(0, "int64"))
         if buffer.strides:
             for axis, expected in enumerate(buffer.strides):
-                actual = abi.choose(given, strides[axis], steps[axis])
-                self._size(position, where, f"strides[{axis}]", actual, expected, INT64.min_int)
+                actual, what = abi.choose(given, strides[axis], steps[axis]), f"strides[{axis}]"
+                # Whoever makes an array may give any stride to a dimension of one element.
+                unused = logical_or(is_empty, extents[axis].equal(const(1, "int64")))
+                self._size(position, where, what, actual, expected, INT64.min_int, unused)
             return
         compact: Expr = const(True)
         for extent, stride, step in zip(extents, strides, steps, strict=True):
             fits = logical_or(stride.equal(step), extent.equal(const(1, "int64")))
             compact = logical_and(compact, fits)
-        is_empty = _product(extents).equal(const(0, "int64"))
         self._check(
             logical_or(logical_not(given), logical_or(compact, is_empty)),
             "ValueError",
@@ -354,6 +370,12 @@ def _product(extents: list[Expr]) -> Expr:
     for extent in extents:
         product = product * extent
     return product
+
+
+def _equal_or(actual: Expr, expected: Expr, unused: Expr | None) -> Expr:
+    """Whether two sizes are the same, where that matters."""
+    same = actual.equal(expected)
+    return same if unused is None else logical_or(same, unused)
 
 
 def _compact_strides(extents: list[Expr]) -> list[Expr]:
