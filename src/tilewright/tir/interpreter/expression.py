@@ -222,9 +222,11 @@ class ExpressionCompiler:
             )
         if source.is_integral and target.is_integral and not expr.dtype.is_vector:
             code = self.code(expr.value)
-            fits = code.low is not None and target.min_int <= code.low
-            if fits and code.high <= target.max_int and not target.is_bool:  # type: ignore[operator]
-                return code
+            is_known = code.low is not None and code.high is not None
+            if is_known and not target.is_bool:
+                assert code.low is not None and code.high is not None
+                if target.min_int <= code.low and code.high <= target.max_int:
+                    return code
         key = f"to_{source}", target
         if key not in self._rounders:
             self._rounders[key] = number.conversion(source, target)
