@@ -61,6 +61,7 @@ class Features(NamedTuple):
         plain: whether stages may be loops without blocks, with `while`, `Allocate` and vectors.
         kinds: loop kinds beside serial ones.
         stages: the largest number of stages.
+        largest: the largest extent.
     """
 
     exact: bool = True
@@ -70,6 +71,7 @@ class Features(NamedTuple):
     plain: bool = True
     kinds: tuple[ForKind, ...] = (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.UNROLLED)
     stages: int = 3
+    largest: int = 9
 
 
 class Program(NamedTuple):
@@ -172,11 +174,12 @@ class _Builder:
         return make
 
     def _extents(self) -> list[_Extent]:
-        return [_Extent(const(n), n) for n in (self.number(1, 9), self.number(2, 6), 4, 8)]
+        drawn = self.number(1, self.features.largest), self.number(2, 6)
+        return [_Extent(const(n), n) for n in (*drawn, 4, 8)]
 
     def _define_size(self) -> None:
         """A symbolic extent: the first of the first argument, which may be used from here on."""
-        size = _Extent(Var("n", INT32), self.number(1, 9))
+        size = _Extent(Var("n", INT32), self.number(1, self.features.largest))
         others = self.extents
         self.extents = [size]
         self.readable.append(self._parameter("in", 1))
@@ -324,7 +327,10 @@ class _Builder:
         indices = tuple(axis.var for axis in axes)
         inner = Axis(i, const(size), size, False)
         fill = BufferStore(buffer, self._value(dtype, [*axes, inner], None), (i,))
-        read = small(tir.cast(target.dtype, small(buffer[size - 1 - j], 4)), 4)
+        element: Expr = buffer[size - 1 - j]
+        if dtype.is_float and not target.dtype.is_float:
+            element = _finite(element)
+        read = small(tir.cast(target.dtype, small(element, 4)), 4)
         update = BufferStore(target, target[indices] + read, indices)
         zero = const(0)
         body = seq(
@@ -340,7 +346,8 @@ class _Builder:
 
     def _vector(self, target: Buffer) -> Stmt:
         """Stores of four lanes each."""
-        axis = Axis(Var(self.name("q"), INT32), const(1), 1, False)
+        groups = self.values[target][0] // 4
+        axis = Axis(Var(self.name("q"), INT32), const(groups), groups, False)
         index = Ramp(axis.var * 4, const(1), 4)
         value = self._value(target.dtype.with_lanes(4), [axis], None)
         stmt = BufferStore(target, value, (index,))

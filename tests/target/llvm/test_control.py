@@ -49,6 +49,17 @@ def test_nested_while_and_for():
     check(function([c], loop(6, body)), np.arange(8, dtype="int32") * 5 + 1)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_a_variable_of_almost_any_value(dtype):
+    a, c = tir.decl_buffer((1,), dtype, "A"), tir.decl_buffer((1,), dtype, "C")
+    limit = const(DType(dtype).max_int, dtype)
+    x = te.var("x", dtype)
+    value = tir.max(tir.min(a[0], limit - 1), const(0, dtype) - limit)
+    func = function([a, c], c.vstore((0,), Let(x, value, x // 2 - x % 5)))
+    for number in (-(2**31), -1, 2**31 - 1):
+        check(func, np.array([number], dtype), np.zeros(1, dtype))
+
+
 def test_branches():
     c = tir.decl_buffer((32,), "int32", "C")
 

@@ -278,6 +278,16 @@ def test_bounds_of_loop_variables_do_not_hide_overflow():
     assert a.tolist() == [-56, 100]
 
 
+def test_loop_variables_of_unknown_extent_are_converted():
+    n, i = int_var("n"), int_var("i")
+    A = decl_buffer((4,), "int64", "A")
+    body = BufferStore(A, tir.Cast(DType("int64"), i) * 3, (i,))
+    a = np.zeros(4, "int64")
+    interpret(function((A,), loop_nest([(i, n)], body)).replace(params=(n, A.data), buffer_map={}),
+              4, a)  # fmt: skip
+    assert a.tolist() == [0, 3, 6, 9]
+
+
 def test_point_regions_are_only_declarations():
     A = decl_buffer((2,), "int32", "A")
     v = iterator("v", 2)

@@ -11,6 +11,7 @@ from tests.tir.transform.programs import (
 )
 
 from tilewright.ir.arithmetic import const, logical_and
+from tilewright.ir.dtype import FLOAT32
 from tilewright.ir.op import Op
 from tilewright.tir import (
     Allocate,
@@ -18,12 +19,15 @@ from tilewright.tir import (
     BufferLoad,
     BufferStore,
     Call,
+    Cast,
     For,
     ForKind,
     IfThenElse,
+    Let,
     PrimFunc,
     Ramp,
     Select,
+    Var,
     decl_buffer,
     exp,
     seq,
@@ -184,6 +188,16 @@ def test_no_change_keeps_the_function():
     func = lower(matmul(3, 4, 5))
     assert vectorize(func) is func
     assert isinstance(func, PrimFunc)
+
+
+def test_a_let_whose_body_does_not_need_it_stays_a_scalar(arrays):
+    A, B = arrays
+    i, unused = int_var("i"), Var("unused", FLOAT32)
+    value = Cast(FLOAT32, Let(unused, A[i], const(7)))
+    result = vectorized(4, BufferStore(B, B[i] + value, (i,)), arrays, i)
+    (store,) = of_kind(result, BufferStore)
+    assert store.value.dtype == "float32x4"
+    assert all(cast.value.dtype.lanes == cast.dtype.lanes for cast in of_kind(store, Cast))
 
 
 def test_what_all_lanes_share_is_loaded_once_where_a_lane_is_on(arrays):

@@ -211,7 +211,9 @@ class LaneRewriter(Rewriter):
 
     def Cast(self, node: Cast) -> Expr:
         value = self(node.value)
-        return node if value is node.value else Cast(node.dtype.with_lanes(self._lanes), value)
+        if value is node.value:
+            return node
+        return Cast(node.dtype.with_lanes(value.dtype.lanes), value)
 
     def Select(self, node: Select) -> Expr:
         condition = self(node.condition)
@@ -228,8 +230,9 @@ class LaneRewriter(Rewriter):
             var = Var(node.var.name, value.dtype)
             self._lets[node.var] = var
         body = self(node.body)
-        if value is node.value and body is node.body:
-            return node
+        if body is node.body and (value is node.value or var is not node.var):
+            # A body without the variable needs no vector of values.
+            return node if value is node.value else body
         return Let(var, value, body)
 
     def Call(self, call: Call) -> Expr:
