@@ -222,9 +222,7 @@ class ExpressionCompiler:
             )
         if source.is_integral and target.is_integral and not expr.dtype.is_vector:
             code = self.code(expr.value)
-            is_known = code.low is not None and code.high is not None
-            if is_known and not target.is_bool:
-                assert code.low is not None and code.high is not None
+            if code.low is not None and code.high is not None and not target.is_bool:
                 if target.min_int <= code.low and code.high <= target.max_int:
                     return code
         key = f"to_{source}", target
