@@ -222,9 +222,10 @@ class ExpressionCompiler:
             )
         if source.is_integral and target.is_integral and not expr.dtype.is_vector:
             code = self.code(expr.value)
-            if code.low is not None and code.high is not None and not target.is_bool:
-                if target.min_int <= code.low and code.high <= target.max_int:
-                    return code
+            low, high = code.low, code.high
+            is_known = low is not None and high is not None and not target.is_bool
+            if is_known and target.min_int <= low and high <= target.max_int:
+                return code
         key = f"to_{source}", target
         if key not in self._rounders:
             self._rounders[key] = number.conversion(source, target)
