@@ -223,8 +223,11 @@ class ExpressionCompiler:
         if source.is_integral and target.is_integral and not expr.dtype.is_vector:
             code = self.code(expr.value)
             low, high = code.low, code.high
-            is_known = low is not None and high is not None and not target.is_bool
-            if is_known and target.min_int <= low and high <= target.max_int:
+            if target.is_bool or low is None or high is None:
+                fits = False
+            else:
+                fits = target.min_int <= low and high <= target.max_int
+            if fits:
                 return code
         key = f"to_{source}", target
         if key not in self._rounders:
