@@ -174,8 +174,13 @@ def wrap_int(value: int, dtype: DType) -> int:
 
 def match_operands(left: object, right: object, operation: str) -> tuple[Expr, Expr]:
     """Both operands as expressions of one dtype; a plain number takes the other's dtype."""
-    if isinstance(left, Expr) and isinstance(right, Expr) and left.dtype is right.dtype:
-        return left, right
+    if isinstance(left, Expr):
+        if right.__class__ is int:
+            small = _SMALL_CONSTANTS.get((left.dtype, right))
+            if small is not None:
+                return left, small
+        elif isinstance(right, Expr) and left.dtype is right.dtype:
+            return left, right
     a, b = _weak(left, right), _weak(right, left)
     if a.dtype is b.dtype:
         return a, b
@@ -186,11 +191,26 @@ def match_operands(left: object, right: object, operation: str) -> tuple[Expr, E
     return cast(dtype, a), cast(dtype, b)
 
 
+_SMALL_CONSTANTS: dict[tuple[DType, object], Expr] = {}
+"""The constants that stand for small Python integers beside operands of scalar dtypes."""
+
+
 def _weak(value: object, other: object) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, (int, float)) and isinstance(other, Expr):
         dtype = other.dtype
+        if value.__class__ is float and dtype.is_float:
+            element = dtype.element
+            return FloatImm(element, round_float(value, element))
+        if value.__class__ is int and -64 <= value <= 1024 and not dtype.is_vector:
+            found = _SMALL_CONSTANTS.get((dtype, value))
+            if found is None and (
+                dtype.is_float or (dtype.is_integral and _fits(int(value), dtype))
+            ):
+                found = _SMALL_CONSTANTS[dtype, value] = const(value, dtype)
+            if found is not None:
+                return found
         if dtype.is_float or (dtype.is_integral and isinstance(value, int) and _fits(value, dtype)):
             return const(value, dtype.element)
     return as_expr(value)
@@ -204,6 +224,12 @@ def _fits(value: int, dtype: DType) -> bool:
 
 def binary_operator(name: str, left: object, right: object) -> Any:
     """The Python operator protocol: `NotImplemented` for operands that are no expressions."""
+    # Expressions have priority 0, which needs no look at the other side.
+    if isinstance(left, Expr):
+        if right.__class__ is int or right.__class__ is float or isinstance(right, Expr):
+            return globals()[name](left, right)
+    elif isinstance(right, Expr) and (left.__class__ is int or left.__class__ is float):
+        return globals()[name](left, right)
     priority = 0
     for operand in (left, right):
         if isinstance(operand, Operators):
@@ -259,8 +285,14 @@ _COMPARE_FOLD: dict[type[Expr], Callable[[float, float], bool]] = {
 }
 
 
+_FOLDABLE = frozenset((IntImm, FloatImm, Broadcast))
+"""The classes of operands that may make an operator unnecessary."""
+
+
 def fold_constants(kind: type[Any], a: Expr, b: Expr) -> Expr | None:
     """The value of `kind(a, b)` where both are constants and the result is defined."""
+    if a.__class__ is not b.__class__:
+        return None
     if a.__class__ is IntImm and b.__class__ is IntImm:
         x, y = a.value, b.value  # type: ignore[attr-defined]
         if kind in _COMPARE_FOLD:
@@ -291,7 +323,8 @@ def _is_value(expr: Expr, value: int) -> bool:
 
 
 def _require_numbers(a: Expr, operation: str) -> None:
-    if not (a.dtype.is_float or a.dtype.is_integral):
+    dtype = a.dtype
+    if not (dtype.is_integral or dtype.is_float):
         raise DTypeError(f"`{operation}` needs numbers, got {a!r} of dtype {a.dtype!s}")
 
 
@@ -301,6 +334,9 @@ def _require_numbers(a: Expr, operation: str) -> None:
 def add(left: object, right: object) -> Expr:
     """`left + right`."""
     a, b = match_operands(left, right, "+")
+    if a.__class__ not in _FOLDABLE and b.__class__ not in _FOLDABLE:
+        _require_numbers(a, "+")
+        return Add(a, b)
     folded = fold_constants(Add, a, b)
     if folded is not None:
         return folded
@@ -318,6 +354,9 @@ def add(left: object, right: object) -> Expr:
 def subtract(left: object, right: object) -> Expr:
     """`left - right`."""
     a, b = match_operands(left, right, "-")
+    if a.__class__ not in _FOLDABLE and b.__class__ not in _FOLDABLE:
+        _require_numbers(a, "-")
+        return Sub(a, b)
     folded = fold_constants(Sub, a, b)
     if folded is not None:
         return folded
@@ -338,6 +377,9 @@ def negative(value: object) -> Expr:
 def multiply(left: object, right: object) -> Expr:
     """`left * right`."""
     a, b = match_operands(left, right, "*")
+    if a.__class__ not in _FOLDABLE and b.__class__ not in _FOLDABLE:
+        _require_numbers(a, "*")
+        return Mul(a, b)
     folded = fold_constants(Mul, a, b)
     if folded is not None:
         return folded
@@ -437,6 +479,8 @@ def absolute(value: object) -> Expr:
 
 def _compare(kind: type[Any], symbol: str, left: object, right: object) -> Expr:
     a, b = match_operands(left, right, symbol)
+    if a.__class__ not in _FOLDABLE:
+        return kind(a, b)
     folded = fold_constants(kind, a, b)
     return folded if folded is not None else kind(a, b)
 
