@@ -6,6 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 JOBS   ?= 2
+SECONDS ?= 300
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format bench fuzz clean
@@ -32,7 +33,7 @@ bench: $(STAMP) ## Measure the compiler itself and its code against numpy
 	@$(BIN)/python -m benchmarks
 
 fuzz: $(STAMP) ## Random programs, scripts and calls, for longer than in the tests (SECONDS=300)
-	@TILEWRIGHT_FUZZ_SECONDS=$${SECONDS_EACH:-300} TILEWRIGHT_HYPOTHESIS=thorough \
+	@TILEWRIGHT_FUZZ_SECONDS=$(SECONDS) TILEWRIGHT_HYPOTHESIS=thorough \
 		$(BIN)/pytest -q -n $(JOBS) tests/property tests/error
 
 clean: ## Remove the virtual environment and caches

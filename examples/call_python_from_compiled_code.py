@@ -1,6 +1,6 @@
 """A compiled loop that calls Python functions by name, with arrays that are not copied.
 
-    python examples/call_python_from_compiled_code.py
+python examples/call_python_from_compiled_code.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The same function as readable C, and as a library for C programs and for Python.
 
-    python examples/export_to_c.py [DIRECTORY]
+python examples/export_to_c.py [DIRECTORY]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A matrix product as a tensor expression, scheduled step by step.
 
-    python examples/te_matmul.py
+python examples/te_matmul.py
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def report(title: str, matmul: tvm.runtime.Module, *arrays: np.ndarray) -> None:
     matmul(a, b, c)
     np.testing.assert_allclose(c, a @ b, rtol=1e-4)
     seconds = matmul.time_evaluator("__tvm_main__", tvm.cpu(), number=3, repeat=5)(a, b, c).median
-    print(f"\n{title}: {seconds * 1e3:.2f} ms, {2 * M * K * N / seconds / 1e9:.1f} GFLOP/s, correct")
+    print(
+        f"\n{title}: {seconds * 1e3:.2f} ms, {2 * M * K * N / seconds / 1e9:.1f} GFLOP/s, correct"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Softmax of the rows of a matrix of any size, written as a script.
 
-    python examples/tvmscript_softmax.py
+python examples/tvmscript_softmax.py
 """
 
 from __future__ import annotations

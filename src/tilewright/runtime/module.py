@@ -212,7 +212,7 @@ class Module:
         """Write the functions to a library.
 
         The library needs neither Python nor this package: `load_module` and any tvm-ffi host load
-        it, and so does a C program (docs/c_interface.md).
+        it, and so does a C program (docs/runtime.md).
 
         Args:
             file_name: ``.so`` (or ``.dylib``, ``.dll``) for a shared library, ``.o`` for the

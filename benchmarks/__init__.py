@@ -1,0 +1,1 @@
+"""Figures of the compiler and of its code: `python -m benchmarks`."""

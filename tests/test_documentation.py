@@ -1,0 +1,94 @@
+"""The Python in the documentation runs, and prints what the documentation says.
+
+The ```python blocks of a file share one namespace, in order. A ```text block right after one holds
+its output. Blocks tagged ```python skip``` are not run.
+"""
+
+import contextlib
+import io
+import linecache
+import re
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tilewright.runtime.linking import find_compiler
+
+ROOT = Path(__file__).parents[1]
+FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
+
+
+class Block(NamedTuple):
+    """A piece of Python, and what it must print, if the text says so."""
+
+    code: str
+    output: str | None
+    line: int
+
+
+def blocks_of(text):
+    """The Python blocks that are to be run."""
+    found = list(BLOCK.finditer(text))
+    blocks = []
+    for position, match in enumerate(found):
+        if match["tag"].split() != ["python"]:
+            continue
+        following = found[position + 1] if position + 1 < len(found) else None
+        output = None
+        if (
+            following
+            and following["tag"] == "text"
+            and not text[match.end() : following.start()].strip()
+        ):
+            output = following["code"]
+        blocks.append(Block(match["code"], output, text[: match.start()].count("\n") + 2))
+    return blocks
+
+
+def run(block, namespace, path):
+    """Run one block, and return what it printed."""
+    # Scripts are parsed from their source, which is looked up by file name.
+    name = f"<{path.name}, line {block.line}>"
+    linecache.cache[name] = (len(block.code), None, block.code.splitlines(keepends=True), name)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(block.code, name, "exec"), namespace)
+    return output.getvalue()
+
+
+def comparable(text):
+    """Text without spaces at the ends of lines and empty lines at the ends."""
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_python_blocks(path, tmp_path, monkeypatch):
+    text = path.read_text()
+    if "needs a C compiler" in text and find_compiler() is None:
+        pytest.skip("there is no C compiler")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    namespace = {"__name__": "documentation"}
+    for block in blocks_of(text):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            printed = run(block, namespace, path)
+        if block.output is not None:
+            assert comparable(printed) == comparable(block.output), f"{path.name}:{block.line}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_links_to_files(path):
+    for match in LINK.finditer(path.read_text()):
+        target = match["target"]
+        if not target.startswith(("http", "mailto")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_blocks_are_found():
+    text = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python skip\nboom\n```\n"
+    assert blocks_of(text) == [Block("print(1)\n", "1\n", 2)]
