@@ -133,3 +133,11 @@ def test_rewriter_methods_decide_whether_to_descend():
     result = Rename()(Add(x, call))
     assert result.a is y
     assert result.b is call
+
+
+def test_a_dtype_may_be_given_by_name():
+    from tilewright.ir import DType, IntImm, Var
+
+    for dtype in (Var("x", "int32").dtype, IntImm("int8", 1).dtype, Var("x", "int32", None).dtype):
+        assert isinstance(dtype, DType)
+    assert (Var("x", "int32") + 1.5).dtype == "float32"

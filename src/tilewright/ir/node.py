@@ -73,7 +73,7 @@ class Field(NamedTuple):
     """The value may be None."""
     default: Any
     source: str
-    """For `DERIVED`: the Python expression, over the other fields, that computes the value."""
+    """The Python expression, over the fields, that gives the value; its name if it is an argument."""
 
 
 class _Declaration(NamedTuple):
@@ -215,7 +215,11 @@ def _declared_fields(cls: type) -> Iterator[Field]:
         text = str(annotation)
         many, optional = text.startswith("tuple["), "| None" in text
         default = declaration.default
-        yield Field(name, declaration.role, many, optional, default, declaration.source)
+        source = declaration.source or name
+        if text == "DType" and declaration.role is Role.ATTR:
+            # So that callers may name a dtype; one that is a DType costs a comparison.
+            source = f"{name} if {name}.__class__ is DType else DType({name})"
+        yield Field(name, declaration.role, many, optional, default, source)
 
 
 def _generate(
@@ -250,13 +254,10 @@ def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, .
     )
     lines = [f"def __init__(self, {parameters}):"]
     for field in fields:
-        if field.role is Role.DERIVED:
-            value = field.source
-        else:
-            value = field.name
-            if GUARD and field.role is Role.CHILD:
-                flags = f"{field.many}, {field.optional}"
-                lines.append(f"    _check({name!r}, {field.name!r}, {field.name}, {flags})")
+        value = field.source
+        if GUARD and field.role is Role.CHILD:
+            flags = f"{field.many}, {field.optional}"
+            lines.append(f"    _check({name!r}, {field.name!r}, {field.name}, {flags})")
         assign = f"_set(self, {field.name!r}, {value})" if GUARD else f"self.{field.name} = {value}"
         lines.append(f"    {assign}")
     return "\n".join(lines) if fields else "def __init__(self): pass"
