@@ -73,7 +73,7 @@ class Field(NamedTuple):
     """The value may be None."""
     default: Any
     source: str
-    """The Python expression, over the fields, that gives the value; its name if it is an argument."""
+    """The Python expression that gives the value; for an argument, its name."""
 
 
 class _Declaration(NamedTuple):
