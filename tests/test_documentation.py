@@ -14,7 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
+from tilewright import error
 from tilewright.runtime.linking import find_compiler
+from tilewright.tir.numerics import KERNELS
+from tilewright.tir.transform import pipeline
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -87,6 +90,27 @@ def test_links_to_files(path):
         target = match["target"]
         if not target.startswith(("http", "mailto")):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_every_error_is_documented():
+    text = (ROOT / "docs" / "errors.md").read_text()
+    classes = [kind for kind in vars(error).values() if isinstance(kind, type)]
+    names = [kind.__name__ for kind in classes if issubclass(kind, error.TVMError)]
+    missing = [name for name in names[1:] if f"## {name}\n" not in text]
+    assert not missing
+
+
+def test_every_function_has_a_row_with_its_error():
+    text = (ROOT / "docs" / "numerics.md").read_text()
+    assert [name for name in (*KERNELS, "rsqrt") if f"| `{name}` |" not in text] == []
+
+
+def test_every_pass_is_listed():
+    text = (ROOT / "docs" / "lowering.md").read_text()
+    passes = (*pipeline.LOWERING, *pipeline.legalization(pipeline.GenericMachine()))
+    rows = [text.find(f"| `{function.__name__}` |") for function in passes]
+    assert min(rows) > 0
+    assert rows == sorted(rows)
 
 
 def test_blocks_are_found():
