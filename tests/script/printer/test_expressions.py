@@ -205,4 +205,4 @@ def test_verbose_expressions():
 
 
 def test_a_malformed_node_still_has_a_text():
-    assert "IntImm" in repr(IntImm("no dtype", 3))
+    assert "IntImm" in repr(IntImm("int32", "no number"))
