@@ -24,7 +24,7 @@ def check_elementwise(compute, *dtypes, result=None, tolerance=0.0, lanes=(1, 8)
         check(func, *operands(*dtypes), output, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, "bool"])
 @pytest.mark.parametrize("kind", [tir.Add, tir.Sub, tir.Mul, tir.Min, tir.Max])
 def test_arithmetic(kind, dtype):
     check_elementwise(kind, dtype, dtype)

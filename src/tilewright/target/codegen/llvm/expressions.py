@@ -144,7 +144,9 @@ class Expressions(Integers, Halves, Builder):
             )
         if isinstance(expr, (Div, Mod)):
             return self.truncated_division(expr, a, b)
-        return self.pure(f"{_INT_OPS[type(expr)]} {value_type(dtype)} {a}, {b}", a, b)
+        # The sum of two bools tells whether any is true, as in C and numpy.
+        operation = "or" if dtype.is_bool and isinstance(expr, Add) else _INT_OPS[type(expr)]
+        return self.pure(f"{operation} {value_type(dtype)} {a}, {b}", a, b)
 
     def _floor_division(self, expr: FloorDiv | FloorMod) -> str:
         a, b = self.operand(expr.a), self.operand(expr.b)
