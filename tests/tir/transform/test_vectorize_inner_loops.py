@@ -1,5 +1,6 @@
 """Innermost loops become vector loops where that is right and pays."""
 
+import numpy as np
 import pytest
 from tests.tir.transform.programs import accesses, function, int_var, loop_nest, matmul, of_kind
 
@@ -9,11 +10,13 @@ from tilewright.tir import (
     BufferStore,
     Call,
     For,
+    IfThenElse,
     decl_buffer,
     exp,
     seq,
 )
 from tilewright.tir import max as maximum
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform import contract_fma, inline_lets, lower, vectorize_inner_loops
 
 
@@ -104,3 +107,19 @@ def test_an_outer_loop_is_not_touched():
     nest = loop_nest([(i, 8), (j, 3)], BufferStore(B, A[i, j], (i, j)))
     func = lower(function((A, B), seq(nest)))
     assert vectorize_inner_loops(func) is func
+
+
+@pytest.mark.parametrize("combine", [maximum, lambda a, b: a + b])
+def test_a_guarded_reduction_touches_no_element_that_does_not_exist(combine):
+    A, B = decl_buffer((128,), "int32", "A"), decl_buffer((4,), "int32", "B")
+    j, i = int_var("j"), int_var("i")
+    store = BufferStore(B, combine(B[j], A[i]), (j,))
+    func = function((A, B), loop_nest([(j, 6), (i, 128)], IfThenElse(j < 4, store)))
+    fast = vectorize_inner_loops(inline_lets(lower(func)))
+    assert max(widths(fast.body)) == 16
+    a, results = np.arange(128, dtype="int32"), []
+    for version in (func, fast):
+        b = np.full(4, 3, "int32")
+        interpret(version, a, b)  # an access out of bounds is an error
+        results.append(b.tolist())
+    assert results[0] == results[1]

@@ -10,7 +10,8 @@ from tilewright.ir.expr import Add, BinaryExpr, Broadcast, Expr, Max, Min, Mul, 
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
-from tilewright.tir.stmt import Allocate, BufferStore, Stmt, seq
+from tilewright.tir.op.control import if_then_else
+from tilewright.tir.stmt import Allocate, BufferStore, IfThenElse, Stmt, seq
 
 
 class Reduction(NamedTuple):
@@ -20,10 +21,12 @@ class Reduction(NamedTuple):
     kind: type[BinaryExpr]
     load: BufferLoad
     operand: Expr
+    guard: Expr | None = None
+    """A condition, the same in all iterations, without which the element may not exist."""
 
 
-def as_reduction(store: BufferStore) -> Reduction | None:
-    """`store` as a reduction, if it is one."""
+def as_reduction(store: BufferStore, guard: Expr | None = None) -> Reduction | None:
+    """`store`, which happens where `guard` holds, as a reduction, if it is one."""
     value = store.value
     if not isinstance(value, (Add, Mul, Min, Max)) or store.predicate is not None:
         return None
@@ -34,7 +37,7 @@ def as_reduction(store: BufferStore) -> Reduction | None:
             and load.predicate is None
             and structural_equal(load.indices[0], store.indices[0])
         ):
-            return Reduction(store, type(value), load, operand)
+            return Reduction(store, type(value), load, operand, guard)
     return None
 
 
@@ -66,6 +69,8 @@ class Accumulator:
         value: Expr = self.reduction.load
         if kind in (Add, Mul):
             value = const(0 if kind is Add else 1, element)
+        elif self.reduction.guard is not None:
+            value = if_then_else(self.reduction.guard, value, const(0, element))
         lanes = Broadcast(value, self._width)
         return seq(*(self._store(s, lanes, self._width) for s in self._starts(self._lanes)))
 
@@ -88,7 +93,10 @@ class Accumulator:
                 parts.append(self._store(start, kind(*pair), lanes))  # type: ignore[call-arg]
             size = half
         total = kind(self.reduction.load, self._load(0, 1))  # type: ignore[call-arg]
-        return seq(*parts, self.reduction.store.replace(value=total))
+        store: Stmt = self.reduction.store.replace(value=total)
+        if self.reduction.guard is not None:
+            store = IfThenElse(self.reduction.guard, store)
+        return seq(*parts, store)
 
     def _starts(self, size: int) -> range:
         return range(0, size, self._width)

@@ -15,9 +15,9 @@ The accumulators of a reduction are combined in a tree, after the loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.arithmetic import as_expr, const, logical_and, logical_not
 from tilewright.ir.expr import (
     Call,
     Expr,
@@ -40,11 +40,13 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.accumulators import Accumulator, Reduction, as_reduction
 from tilewright.tir.transform.affine import affine, split
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.dependences import LoopBody, carried_dependence, loop_body
 from tilewright.tir.transform.lanes import NotVectorizable
+from tilewright.tir.transform.ranges import conjuncts
 from tilewright.tir.transform.statements import statements
 from tilewright.tir.transform.vectorize import (
     LaneStatements,
@@ -127,9 +129,9 @@ class _InnerLoops(Rewriter):
     def _reductions(self, loop: For, body: LoopBody) -> list[Reduction]:
         """The reductions among the statements of the loop."""
         found = []
-        for node in walk(loop.body):
-            if isinstance(node, BufferStore) and _stride(node.indices[0], loop.loop_var) == 0:
-                reduction = as_reduction(node)
+        for node, conditions in _guarded_stores(loop.body, ()):
+            if _stride(node.indices[0], loop.loop_var) == 0:
+                reduction = as_reduction(node, _guard(conditions, loop, body))
                 uses = sum(access.data is node.buffer.data for access in body.accesses)
                 if reduction is None or uses != 2 or not self._regroupable(reduction):
                     raise NotVectorizable("all iterations store to one element")
@@ -151,6 +153,37 @@ class _InnerLoops(Rewriter):
 
 def _is_part_of(access: object, reductions: Sequence[Reduction]) -> bool:
     return any(access.data is r.store.buffer.data for r in reductions)  # type: ignore[attr-defined]
+
+
+def _guarded_stores(
+    stmt: Stmt, conditions: tuple[Expr, ...]
+) -> Iterator[tuple[BufferStore, tuple[Expr, ...]]]:
+    """The stores below `stmt`, each with the conditions under which it happens."""
+    if isinstance(stmt, BufferStore):
+        yield stmt, conditions
+    elif isinstance(stmt, IfThenElse):
+        yield from _guarded_stores(stmt.then_case, (*conditions, *conjuncts(stmt.condition)))
+        if stmt.else_case is not None:
+            yield from _guarded_stores(stmt.else_case, (*conditions, logical_not(stmt.condition)))
+    else:
+        for child in stmt.children():
+            if isinstance(child, Stmt):
+                yield from _guarded_stores(child, conditions)
+
+
+def _guard(conditions: Sequence[Expr], loop: For, body: LoopBody) -> Expr | None:
+    """The conditions that are the same in all iterations of `loop`, which can be asked once."""
+    written = {access.data for access in body.accesses if access.is_store}
+    guard: Expr | None = None
+    for condition in conditions:
+        variables = {*variables_of(condition)}
+        if loop.loop_var in variables:
+            continue
+        loads = (node for node in walk(condition) if isinstance(node, BufferLoad))
+        if not variables.isdisjoint(body.bound) or any(n.buffer.data in written for n in loads):
+            raise NotVectorizable("a condition of a reduction changes in the loop")
+        guard = condition if guard is None else logical_and(guard, condition)
+    return guard
 
 
 def _stride(index: Expr, var: Var) -> int | None:
