@@ -204,6 +204,9 @@ class ExpressionEmitter(IntegerEmitter):
     def cast(self, expr: Cast) -> Text:
         if expr.dtype.is_bool:
             return Text(f"{self.code(expr.value, Precedence.EQUALITY)} != 0", Precedence.EQUALITY)
+        if expr.dtype in HALVES and expr.value.dtype == "float64":
+            self.helper("odd_f32", prelude.ROUND_TO_ODD)
+            return self.round(expr.dtype, Text(f"tw_odd_f32({self.code(expr.value)})"))
         value = self.code(expr.value, Precedence.UNARY)
         if expr.dtype in HALVES:
             return self.round(expr.dtype, Text(f"(float){value}", Precedence.UNARY))

@@ -132,6 +132,21 @@ static inline float tw_round_bf16(float value) { return tw_load_bf16(tw_store_bf
 """
 
 
+ROUND_TO_ODD: Final = """\
+/* To float, such that rounding the result to fewer bits gives what rounding the value gives. */
+static inline float tw_odd_f32(double value) {
+  float near = (float)value;
+  int32_t bits;
+  if ((double)near == value || isnan(value) || isinf(near)) return near;
+  memcpy(&bits, &near, 4);
+  if (bits & 1) return near;
+  bits += fabs((double)near) < fabs(value) ? 1 : -1;
+  memcpy(&near, &bits, 4);
+  return near;
+}
+"""
+
+
 def division(operation: str, name: str, c_type: str, is_signed: bool) -> str:
     """A quotient or remainder that is some number, and no trap, where the divisor is 0."""
     head = f"static inline {c_type} tw_{operation}_{name}({c_type} a, {c_type} b) {{\n"
