@@ -111,6 +111,20 @@ def test_variables_keep_their_value():
     check(function([c], loop(8, body)), np.arange(8, dtype="int32"))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_variables_of_any_range(dtype):
+    """What is known of a variable may span more numbers than its dtype can count."""
+    a, c = tir.decl_buffer((64,), dtype, "A"), tir.decl_buffer((64,), dtype, "C")
+    x = te.var("x", dtype)
+
+    def body(i):
+        value = op.min(op.max(a[i], -100), 27)
+        return tir.LetStmt(x, value, c.vstore((i,), x // const(3, dtype) + x % const(5, dtype)))
+
+    values = np.arange(64, dtype=dtype) * np.array(7, dtype)
+    check(function([a, c], loop(64, body)), values, np.zeros(64, dtype))
+
+
 def test_assertions(capfd):
     c = tir.decl_buffer((4,), "int32", "C")
     message = StringImm("C[0] is 100% wrong")

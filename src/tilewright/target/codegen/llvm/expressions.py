@@ -258,7 +258,7 @@ class Expressions(Integers, Halves, Builder):
     def _bind_fact(self, var: Var, value: Expr) -> None:
         if var.dtype.is_int and var.dtype.lanes == 1:
             low, high = self.analyzer.const_int_bound(value)
-            if low > var.dtype.min_int and high - low < var.dtype.max_int:
+            if high - low < var.dtype.max_int:  # the extent is a number of that dtype
                 self.analyzer.bind_range(var, int(low), int(high - low + 1))
 
     # --- vectors ----------------------------------------------------------------------------
