@@ -166,3 +166,11 @@ def test_sources():
     assert ".text" in code.assembly
     with pytest.raises(CodegenError, match="'pdf'"):
         code.source("pdf")
+
+
+def test_backwards_is_a_load_and_a_shuffle():
+    a, c = (tir.decl_buffer((64,), "float32", name) for name in "AC")
+    index = tir.Ramp(const(31), const(-1), LANES)
+    code = compiled(function([a, c], tir.BufferStore(c, a.vload((index,)), vector(0))), AVX512)
+    assert "gather" not in code.llvm_ir
+    assert "shufflevector" in code.llvm_ir

@@ -20,8 +20,8 @@ INTRINSICS: Final = {
     "floor": "floor",
     "ceil": "ceil",
     "trunc": "trunc",
-    "round": "roundeven",
-    "nearbyint": "roundeven",
+    "round": "rint",
+    "nearbyint": "rint",
     "copysign": "copysign",
     "popcount": "ctpop",
 }

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import INT32, DType
-from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Sub
+from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Shuffle, Sub
 from tilewright.target.codegen.llvm.expressions import Expressions
 from tilewright.target.codegen.llvm.types import HALVES, mangled, memory_type, splat, value_type
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -120,6 +120,9 @@ class Memory(Expressions):
 
     def load(self, load: BufferLoad) -> str:
         index = _single_index(load)
+        if _is_backwards(index) and load.buffer.dtype.lanes == 1:
+            forwards = _forwards(index, load.predicate)
+            return self.operand(_reversed(load.replace(**forwards)))
         dtype, lanes = load.dtype, load.dtype.lanes
         ty, align = memory_type(dtype), load.buffer.dtype.element.itemsize
         if index.dtype.lanes == 1:
@@ -202,6 +205,10 @@ class Memory(Expressions):
     def store(self, store: BufferStore) -> None:
         """Write a store."""
         index = _single_index(store)
+        if _is_backwards(index) and store.buffer.dtype.lanes == 1:
+            value = _reversed(store.value)
+            self.store(store.replace(value=value, **_forwards(index, store.predicate)))
+            return
         dtype = store.value.dtype
         ty, align = memory_type(dtype), store.buffer.dtype.element.itemsize
         value = self.operand(store.value)
@@ -261,3 +268,22 @@ def _widens(expr: Cast) -> bool:
 
 def _is_contiguous(index: Expr) -> bool:
     return isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1
+
+
+def _is_backwards(index: Expr) -> bool:
+    return isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == -1
+
+
+def _reversed(vector: Expr) -> Expr:
+    """The lanes of a vector, last first."""
+    lanes = vector.dtype.lanes
+    return Shuffle((vector,), tuple(IntImm(INT32, lanes - 1 - lane) for lane in range(lanes)))
+
+
+def _forwards(index: Any, predicate: Expr | None) -> dict[str, Any]:
+    """The index and the predicate of an access that goes backwards, in the other direction."""
+    first = index.base - (index.lanes - 1)
+    forwards = Ramp(first, IntImm(index.stride.dtype, 1), index.lanes)
+    if predicate is not None and predicate.dtype.lanes > 1:
+        predicate = _reversed(predicate)
+    return {"indices": (forwards,), "predicate": predicate}
