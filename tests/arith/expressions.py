@@ -32,7 +32,7 @@ from tilewright.ir import (
     Sub,
     Var,
 )  # fmt: skip
-from tilewright.ir.arithmetic import wrap_int
+from tilewright.ir.convert import wrap_int
 from tilewright.ir.op import CallEffectKind, register_op
 from tilewright.tir import BufferLoad
 

@@ -9,7 +9,8 @@ from tests.arith.expressions import evaluate
 
 from tilewright.arith import IterSum, detect_iter_map, inverse_affine_iter_map, iter_map_simplify
 from tilewright.ir import DType, SizeVar, Var
-from tilewright.ir.arithmetic import cast, const, logical_and
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import cast, const
 from tilewright.tir import Range
 
 INT32, INT64 = DType("int32"), DType("int64")

@@ -242,9 +242,13 @@ class TestBits:
         x = var()
         assert isinstance(x << 3, Call)
         assert (ir.const(-8) >> 1).value == -4
-        for amount in (-1, 32):
-            with pytest.raises(DTypeError, match="amount"):
+        for amount in (-1, 32, ir.const(32), Broadcast(ir.const(40), 4)):
+            with pytest.raises(DTypeError, match="at least 0 and below 32"):
                 x << amount
+        # The left operand takes the dtype of the right one, and with it the number of bits.
+        with pytest.raises(DTypeError, match=r"`>>` of 1 by 40: .* below 32"):
+            1 >> ir.const(40)
+        assert (ir.const(1, "int64") << 40).value == 1 << 40
 
     def test_floats_have_no_bits(self):
         with pytest.raises(DTypeError, match="needs integers"):

@@ -15,7 +15,7 @@ from tilewright.arith.simplify.compare import decide, difference, known_at_least
 from tilewright.arith.simplify.scope import assuming
 from tilewright.arith.simplify.symbolic import exact_quotient
 from tilewright.error import DTypeError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import INT32, INT64
 from tilewright.ir.expr import And, Call, CompareExpr, Expr, IntImm, Let, Or, Var
 from tilewright.ir.node import Node

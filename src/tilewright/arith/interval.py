@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from tilewright.arith.analyzer import Analyzer, RangeLike
 from tilewright.arith.linear import mentions
-from tilewright.ir.arithmetic import as_expr, cast, maximum, minimum
+from tilewright.ir.arithmetic import maximum, minimum
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import (
     Add,
     Broadcast,

@@ -30,7 +30,7 @@ from tilewright.arith.iter_form import (
 )
 from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.arith.simplify.cast import keeps_integers
-from tilewright.ir.arithmetic import as_expr, cast
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import (
     GE,
     GT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Add, Expr, IntImm, Mul, SizeVar, Sub, Var
 from tilewright.ir.node import Node
 

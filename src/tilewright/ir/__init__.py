@@ -1,7 +1,8 @@
 """What tensor programs and graphs share: expressions, attributes, modules, and their visitors."""
 
-from tilewright.ir.arithmetic import as_expr, cast, const
+from tilewright.ir import arithmetic
 from tilewright.ir.attributes import Attributes
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     EQ,

@@ -6,14 +6,13 @@ elements. Algebra belongs to `tilewright.arith`.
 
 from __future__ import annotations
 
-import math
-import struct
-import sys
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import DTypeError
-from tilewright.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType, promote
+from tilewright.ir.convert import as_expr, cast, const, wrap_int
+from tilewright.ir.dtype import BOOL, DType, promote
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -25,7 +24,6 @@ from tilewright.ir.expr import (
     And,
     Broadcast,
     Call,
-    Cast,
     Div,
     Expr,
     FloatImm,
@@ -37,151 +35,30 @@ from tilewright.ir.expr import (
     Mod,
     Mul,
     Not,
-    Operators,
     Or,
     Select,
-    StringImm,
     Sub,
-    bind_constructors,
 )
+from tilewright.ir.folding import fold_constants
 from tilewright.ir.op import Op, register_op
+from tilewright.ir.operators import bind_constructors
 
 for _name in ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor"):
     register_op(f"tir.{_name}", arity=2)
 register_op("tir.bitwise_not", arity=1)
 
 
-# --- values ---------------------------------------------------------------------------------
-
-
-def const(value: object, dtype: str | None = None) -> Expr:
-    """A constant expression.
-
-    Args:
-        value: a Python or numpy number or bool, or a string.
-        dtype: by default bool, int32 (int64 if the value needs it) or float32; a vector dtype
-            gives a `Broadcast`.
-
-    Raises:
-        DTypeError: if `value` is no number or does not fit `dtype`.
-    """
-    if isinstance(value, str):
-        return StringImm(value)
-    if isinstance(value, Expr):
-        return value if dtype is None else cast(dtype, value)
-    if hasattr(value, "item"):  # numpy scalars carry their own dtype
-        dtype = dtype or getattr(value, "dtype", None)
-        value = value.item()  # type: ignore[attr-defined]
-    if not isinstance(value, (bool, int, float)):
-        raise DTypeError(f"expected a number or an expression, got {value!r}")
-    target = _default_dtype(value) if dtype is None else DType(dtype)
-    if target.lanes > 1:
-        return Broadcast(const(value, target.element), target.lanes)
-    return _scalar_const(value, target)
-
-
-def _default_dtype(value: bool | float) -> DType:
-    if isinstance(value, bool):
-        return BOOL
-    if isinstance(value, int):
-        return INT32 if -(1 << 31) <= value < 1 << 31 else INT64
-    return FLOAT32
-
-
-def _scalar_const(value: bool | float, dtype: DType) -> Expr:
-    if dtype.is_float:
-        return FloatImm(dtype, round_float(float(value), dtype))
-    if dtype.is_bool:
-        return IntImm(dtype, int(bool(value)))
-    if not dtype.is_integral:
-        raise DTypeError(f"a constant cannot have dtype {dtype!s}")
-    if isinstance(value, float):
-        if not value.is_integer():
-            raise DTypeError(f"{value!r} is not a value of dtype {dtype!s}")
-        value = int(value)
-    if not dtype.min_int <= value <= dtype.max_int:
-        raise DTypeError(f"{value} is outside of dtype {dtype!s}")
-    return IntImm(dtype, int(value))
-
-
-def round_float(value: float, dtype: DType) -> float:
-    """`value` rounded to the nearest value of the float type `dtype`."""
-    if dtype.bits == 64 or not math.isfinite(value):
-        return value
-    if dtype is FLOAT32:
-        try:
-            return struct.unpack("f", struct.pack("f", value))[0]
-        except OverflowError:
-            return math.copysign(math.inf, value)
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        return float(dtype.numpy.type(value))
-
-
-def as_expr(value: object, dtype: str | None = None) -> Expr:
-    """`value` as an expression: an expression itself, a number, or an object that stands for one.
-
-    Objects stand for an expression through a method `as_expr()`: TE tensors of rank 0 and
-    iteration variables do.
-    """
-    if isinstance(value, Expr):
-        return value
-    convert = getattr(value, "as_expr", None)
-    return convert() if convert is not None else const(value, dtype)
-
-
-def cast(dtype: str, value: object) -> Expr:
-    """`value` converted to `dtype`; a scalar is broadcast to the lanes of a vector dtype."""
-    target = DType(dtype)
-    expr = as_expr(value)
-    source = expr.dtype
-    if source is target:
-        return expr
-    if source.lanes == 1 and target.lanes > 1:
-        return Broadcast(cast(target.element, expr), target.lanes)
-    if source.lanes != target.lanes:
-        raise DTypeError(f"cannot cast {source!s} to {target!s}: different numbers of lanes")
-    if isinstance(expr, (IntImm, FloatImm)) and not target.is_handle:
-        return fold_cast(expr.value, target, Cast(target, expr))
-    if isinstance(expr, Broadcast):
-        return Broadcast(cast(target.element, expr.value), expr.lanes)
-    return Cast(target, expr)
-
-
-def fold_cast(value: float, target: DType, otherwise: Expr) -> Expr:
-    """The constant `value` converted to `target`, or `otherwise` where that is undefined."""
-    if target.is_float or target.is_bool:
-        return const(value, target)
-    if not math.isfinite(value):
-        return otherwise
-    whole = int(value)
-    if isinstance(value, float) and not target.min_int <= whole <= target.max_int:
-        return otherwise
-    return IntImm(target, wrap_int(whole, target))
-
-
-def wrap_int(value: int, dtype: DType) -> int:
-    """`value` modulo 2**bits, in the range of the integer type `dtype`."""
-    if dtype.min_int <= value <= dtype.max_int:
-        return value
-    value &= (1 << dtype.bits) - 1
-    return value - (1 << dtype.bits) if dtype.is_int and value > dtype.max_int else value
-
-
 # --- operands -------------------------------------------------------------------------------
 
 
 def match_operands(left: object, right: object, operation: str) -> tuple[Expr, Expr]:
-    """Both operands as expressions of one dtype; a plain number takes the other's dtype."""
-    if isinstance(left, Expr):
-        if right.__class__ is int:
-            small = _SMALL_CONSTANTS.get((left.dtype, right))
-            if small is not None:
-                return left, small
-        elif isinstance(right, Expr) and left.dtype is right.dtype:
-            return left, right
-    a, b = _weak(left, right), _weak(right, left)
+    """Both operands as expressions of one dtype; a plain number takes the other's dtype.
+
+    Raises:
+        DTypeError: if no dtype holds both; it names `operation`.
+    """
+    a = left if isinstance(left, Expr) else _operand(left, right)
+    b = right if isinstance(right, Expr) else _operand(right, left)
     if a.dtype is b.dtype:
         return a, b
     try:
@@ -191,26 +68,15 @@ def match_operands(left: object, right: object, operation: str) -> tuple[Expr, E
     return cast(dtype, a), cast(dtype, b)
 
 
-_SMALL_CONSTANTS: dict[tuple[DType, object], Expr] = {}
-"""The constants that stand for small Python integers beside operands of scalar dtypes."""
-
-
-def _weak(value: object, other: object) -> Expr:
-    if isinstance(value, Expr):
-        return value
+def _operand(value: object, other: object) -> Expr:
+    """`value` as an expression: of the dtype of `other` if it is a number that fits there."""
+    if type(value) is int and isinstance(other, Expr) and other.dtype.is_integral:
+        # By far the most common case, which the general one below would take twice as long for.
+        dtype = other.dtype.element
+        if dtype.min_int <= value <= dtype.max_int and not dtype.is_bool:
+            return IntImm(dtype, value)
     if isinstance(value, (int, float)) and isinstance(other, Expr):
         dtype = other.dtype
-        if value.__class__ is float and dtype.is_float:
-            element = dtype.element
-            return FloatImm(element, round_float(value, element))
-        if value.__class__ is int and -64 <= value <= 1024 and not dtype.is_vector:
-            found = _SMALL_CONSTANTS.get((dtype, value))
-            if found is None and (
-                dtype.is_float or (dtype.is_integral and _fits(int(value), dtype))
-            ):
-                found = _SMALL_CONSTANTS[dtype, value] = const(value, dtype)
-            if found is not None:
-                return found
         if dtype.is_float or (dtype.is_integral and isinstance(value, int) and _fits(value, dtype)):
             return const(value, dtype.element)
     return as_expr(value)
@@ -222,110 +88,22 @@ def _fits(value: int, dtype: DType) -> bool:
     return dtype.min_int <= value <= dtype.max_int
 
 
-def binary_operator(name: str, left: object, right: object) -> Any:
-    """The Python operator protocol: `NotImplemented` for operands that are no expressions."""
-    # Expressions have priority 0, which needs no look at the other side.
-    if isinstance(left, Expr):
-        if right.__class__ is int or right.__class__ is float or isinstance(right, Expr):
-            return globals()[name](left, right)
-    elif isinstance(right, Expr) and (left.__class__ is int or left.__class__ is float):
-        return globals()[name](left, right)
-    priority = 0
-    for operand in (left, right):
-        if isinstance(operand, Operators):
-            priority = max(priority, operand.operator_priority)
-        elif not isinstance(operand, (int, float)) and not is_numpy_scalar(operand):
-            return NotImplemented
-    return NotImplemented if priority else globals()[name](left, right)
-
-
-def is_numpy_scalar(value: object) -> bool:
-    """Whether `value` is a numpy number, or an array without dimensions."""
-    return hasattr(value, "item") and getattr(value, "ndim", None) == 0
-
-
-# --- folding of two constants ---------------------------------------------------------------
-
-
-def floor_div_int(a: int, b: int) -> int:
-    """Quotient rounded down; `b` is not 0."""
-    return a // b
-
-
-def trunc_div_int(a: int, b: int) -> int:
-    """Quotient rounded towards zero; `b` is not 0."""
-    quotient = abs(a) // abs(b)
-    return quotient if (a >= 0) == (b >= 0) else -quotient
-
-
-_INT_FOLD: dict[type[Expr], Callable[[int, int], int]] = {
-    Add: lambda a, b: a + b,
-    Sub: lambda a, b: a - b,
-    Mul: lambda a, b: a * b,
-    Div: trunc_div_int,
-    Mod: lambda a, b: a - b * trunc_div_int(a, b),
-    FloorDiv: floor_div_int,
-    FloorMod: lambda a, b: a % b,
-    Min: min,
-    Max: max,
-}
-_FLOAT_FOLD: dict[type[Expr], Callable[[float, float], float]] = {
-    Add: lambda a, b: a + b,
-    Sub: lambda a, b: a - b,
-    Mul: lambda a, b: a * b,
-    Div: lambda a, b: a / b,
-}
-_COMPARE_FOLD: dict[type[Expr], Callable[[float, float], bool]] = {
-    EQ: lambda a, b: a == b,
-    NE: lambda a, b: a != b,
-    LT: lambda a, b: a < b,
-    LE: lambda a, b: a <= b,
-    GT: lambda a, b: a > b,
-    GE: lambda a, b: a >= b,
-}
+def _match_numbers(left: object, right: object, operation: str) -> tuple[Expr, Expr]:
+    a, b = match_operands(left, right, operation)
+    if not (a.dtype.is_integral or a.dtype.is_float):
+        raise DTypeError(f"`{operation}` needs numbers, got {a!r} of dtype {a.dtype!s}")
+    return a, b
 
 
 _FOLDABLE = frozenset((IntImm, FloatImm, Broadcast))
 """The classes of operands that may make an operator unnecessary."""
 
 
-def fold_constants(kind: type[Any], a: Expr, b: Expr) -> Expr | None:
-    """The value of `kind(a, b)` where both are constants and the result is defined."""
-    if a.__class__ is not b.__class__:
-        return None
-    if a.__class__ is IntImm and b.__class__ is IntImm:
-        x, y = a.value, b.value  # type: ignore[attr-defined]
-        if kind in _COMPARE_FOLD:
-            return IntImm(BOOL, int(_COMPARE_FOLD[kind](x, y)))
-        divides = kind in (Div, Mod, FloorDiv, FloorMod)
-        if a.dtype.is_bool or (divides and y == 0) or kind not in _INT_FOLD:
-            return None
-        return IntImm(a.dtype, wrap_int(_INT_FOLD[kind](x, y), a.dtype))
-    if a.__class__ is FloatImm and b.__class__ is FloatImm:
-        x, y = a.value, b.value  # type: ignore[attr-defined]
-        if kind in _COMPARE_FOLD:
-            return IntImm(BOOL, int(_COMPARE_FOLD[kind](x, y)))
-        if kind in _FLOAT_FOLD and not (kind is Div and y == 0):
-            try:
-                return FloatImm(a.dtype, round_float(_FLOAT_FOLD[kind](x, y), a.dtype))
-            except OverflowError:
-                return None
-    return None
-
-
 def _is_value(expr: Expr, value: int) -> bool:
     """Whether `expr` is the constant `value`, or a vector of it."""
-    if expr.__class__ is Broadcast:
-        expr = expr.value  # type: ignore[attr-defined]
-    if expr.__class__ is IntImm or expr.__class__ is FloatImm:
-        return expr.value == value  # type: ignore[attr-defined]
-    return False
-
-
-def _require_numbers(a: Expr, operation: str) -> None:
-    dtype = a.dtype
-    if not (dtype.is_integral or dtype.is_float):
-        raise DTypeError(f"`{operation}` needs numbers, got {a!r} of dtype {a.dtype!s}")
+    if type(expr) is Broadcast:
+        expr = expr.value
+    return (type(expr) is IntImm or type(expr) is FloatImm) and expr.value == value
 
 
 # --- arithmetic -----------------------------------------------------------------------------
@@ -333,9 +111,8 @@ def _require_numbers(a: Expr, operation: str) -> None:
 
 def add(left: object, right: object) -> Expr:
     """`left + right`."""
-    a, b = match_operands(left, right, "+")
-    if a.__class__ not in _FOLDABLE and b.__class__ not in _FOLDABLE:
-        _require_numbers(a, "+")
+    a, b = _match_numbers(left, right, "+")
+    if type(a) not in _FOLDABLE and type(b) not in _FOLDABLE:
         return Add(a, b)
     folded = fold_constants(Add, a, b)
     if folded is not None:
@@ -347,23 +124,18 @@ def add(left: object, right: object) -> Expr:
             return b
         if _is_value(b, 0):
             return a
-    _require_numbers(a, "+")
     return Add(a, b)
 
 
 def subtract(left: object, right: object) -> Expr:
     """`left - right`."""
-    a, b = match_operands(left, right, "-")
-    if a.__class__ not in _FOLDABLE and b.__class__ not in _FOLDABLE:
-        _require_numbers(a, "-")
+    a, b = _match_numbers(left, right, "-")
+    if type(a) not in _FOLDABLE and type(b) not in _FOLDABLE:
         return Sub(a, b)
     folded = fold_constants(Sub, a, b)
     if folded is not None:
         return folded
-    if a.dtype.is_integral and _is_value(b, 0):
-        return a
-    _require_numbers(a, "-")
-    return Sub(a, b)
+    return a if a.dtype.is_integral and _is_value(b, 0) else Sub(a, b)
 
 
 def negative(value: object) -> Expr:
@@ -376,9 +148,8 @@ def negative(value: object) -> Expr:
 
 def multiply(left: object, right: object) -> Expr:
     """`left * right`."""
-    a, b = match_operands(left, right, "*")
-    if a.__class__ not in _FOLDABLE and b.__class__ not in _FOLDABLE:
-        _require_numbers(a, "*")
+    a, b = _match_numbers(left, right, "*")
+    if type(a) not in _FOLDABLE and type(b) not in _FOLDABLE:
         return Mul(a, b)
     folded = fold_constants(Mul, a, b)
     if folded is not None:
@@ -392,13 +163,12 @@ def multiply(left: object, right: object) -> Expr:
             return a
         if _is_value(b, 0):
             return b
-    _require_numbers(a, "*")
     return Mul(a, b)
 
 
 def divide(left: object, right: object) -> Expr:
     """`left / right` for floats; refused for integers, whose rounding must be chosen."""
-    a, b = match_operands(left, right, "/")
+    a, b = _match_numbers(left, right, "/")
     if a.dtype.is_integral:
         raise DTypeError(
             f"`/` of integers {a!r} and {b!r} is ambiguous: use floordiv (//) or truncdiv"
@@ -406,15 +176,11 @@ def divide(left: object, right: object) -> Expr:
     folded = fold_constants(Div, a, b)
     if folded is not None:
         return folded
-    if _is_value(b, 1):
-        return a
-    _require_numbers(a, "/")
-    return Div(a, b)
+    return a if _is_value(b, 1) else Div(a, b)
 
 
 def _divide_like(kind: type[Any], symbol: str, left: object, right: object) -> Expr:
-    a, b = match_operands(left, right, symbol)
-    _require_numbers(a, symbol)
+    a, b = _match_numbers(left, right, symbol)
     if _is_value(b, 0) and not a.dtype.is_float:
         raise DTypeError(f"`{symbol}` of {a!r} by zero")
     folded = fold_constants(kind, a, b)
@@ -448,20 +214,22 @@ def truncmod(left: object, right: object) -> Expr:
     return _divide_like(Mod, "truncmod", left, right)
 
 
+def _extremum(kind: type[Any], name: str, left: object, right: object) -> Expr:
+    a, b = _match_numbers(left, right, name)
+    if a is b:
+        return a
+    folded = fold_constants(kind, a, b)
+    return kind(a, b) if folded is None else folded
+
+
 def minimum(left: object, right: object) -> Expr:
     """The smaller of the two; NaN where either is NaN."""
-    a, b = match_operands(left, right, "min")
-    _require_numbers(a, "min")
-    folded = fold_constants(Min, a, b)
-    return a if a is b else folded if folded is not None else Min(a, b)
+    return _extremum(Min, "min", left, right)
 
 
 def maximum(left: object, right: object) -> Expr:
     """The larger of the two; NaN where either is NaN."""
-    a, b = match_operands(left, right, "max")
-    _require_numbers(a, "max")
-    folded = fold_constants(Max, a, b)
-    return a if a is b else folded if folded is not None else Max(a, b)
+    return _extremum(Max, "max", left, right)
 
 
 def absolute(value: object) -> Expr:
@@ -479,7 +247,7 @@ def absolute(value: object) -> Expr:
 
 def _compare(kind: type[Any], symbol: str, left: object, right: object) -> Expr:
     a, b = match_operands(left, right, symbol)
-    if a.__class__ not in _FOLDABLE:
+    if type(a) not in _FOLDABLE:
         return kind(a, b)
     folded = fold_constants(kind, a, b)
     return folded if folded is not None else kind(a, b)
@@ -564,48 +332,54 @@ def select(condition: object, true_value: object, false_value: object) -> Expr:
 # --- bits -----------------------------------------------------------------------------------
 
 
-def _bits(name: str, fold: Callable[[int, int], int], left: object, right: object) -> Expr:
-    a, b = match_operands(left, right, name)
+def _match_integers(left: object, right: object, operation: str) -> tuple[Expr, Expr]:
+    a, b = match_operands(left, right, operation)
     if not a.dtype.is_integral:
-        raise DTypeError(f"`{name}` needs integers, got {a!r} of dtype {a.dtype!s}")
+        raise DTypeError(f"`{operation}` needs integers, got {a!r} of dtype {a.dtype!s}")
+    return a, b
+
+
+def _bits(name: str, fold: Callable[[int, int], int], a: Expr, b: Expr) -> Expr:
     if isinstance(a, IntImm) and isinstance(b, IntImm):
         return IntImm(a.dtype, wrap_int(fold(a.value, b.value), a.dtype))
     return Call(a.dtype, Op.get(f"tir.{name}"), (a, b))
 
 
-def _checked_shift(left: object, right: object, symbol: str) -> None:
-    a = as_expr(left) if not isinstance(left, (int, float)) else None
-    bits = a.dtype.bits if a is not None else 64
-    amount = right.value if isinstance(right, IntImm) else right
-    if isinstance(amount, int) and not 0 <= amount < bits:
-        raise DTypeError(f"`{symbol}` by {amount}: the amount must be at least 0 and below {bits}")
+def _shift_operands(left: object, right: object, operation: str) -> tuple[Expr, Expr]:
+    a, b = _match_integers(left, right, operation)
+    amount = b.value if isinstance(b, Broadcast) else b
+    bits = a.dtype.bits
+    if isinstance(amount, IntImm) and not 0 <= amount.value < bits:
+        raise DTypeError(
+            f"`{operation}` of {a!r} by {amount.value}: the amount must be at least 0 and below "
+            f"{bits}"
+        )
+    return a, b
 
 
 def shift_left(left: object, right: object) -> Expr:
     """`left << right`."""
-    _checked_shift(left, right, "<<")
-    return _bits("shift_left", lambda a, b: a << b, left, right)
+    return _bits("shift_left", operator.lshift, *_shift_operands(left, right, "<<"))
 
 
 def shift_right(left: object, right: object) -> Expr:
     """`left >> right`: arithmetic for signed, logical for unsigned integers."""
-    _checked_shift(left, right, ">>")
-    return _bits("shift_right", lambda a, b: a >> b, left, right)
+    return _bits("shift_right", operator.rshift, *_shift_operands(left, right, ">>"))
 
 
 def bitwise_and(left: object, right: object) -> Expr:
     """`left & right`."""
-    return _bits("bitwise_and", lambda a, b: a & b, left, right)
+    return _bits("bitwise_and", operator.and_, *_match_integers(left, right, "&"))
 
 
 def bitwise_or(left: object, right: object) -> Expr:
     """`left | right`."""
-    return _bits("bitwise_or", lambda a, b: a | b, left, right)
+    return _bits("bitwise_or", operator.or_, *_match_integers(left, right, "|"))
 
 
 def bitwise_xor(left: object, right: object) -> Expr:
     """`left ^ right`."""
-    return _bits("bitwise_xor", lambda a, b: a ^ b, left, right)
+    return _bits("bitwise_xor", operator.xor, *_match_integers(left, right, "^"))
 
 
 def bitwise_not(value: object) -> Expr:
@@ -618,4 +392,4 @@ def bitwise_not(value: object) -> Expr:
     return Call(operand.dtype, Op.get("tir.bitwise_not"), (operand,))
 
 
-bind_constructors(sys.modules[__name__])
+bind_constructors(globals())

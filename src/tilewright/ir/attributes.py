@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.node import Node
 
 Attributes = Mapping[str, Any]

@@ -31,15 +31,23 @@ class DType(str):
             ``"handle"`` or ``"void"``.
         bits: width of one lane (1 for bool, 64 for a handle, 0 for void).
         lanes: number of lanes, 1 for a scalar.
+        element: the type of one lane.
+        itemsize: bytes that one value of this type (all lanes) takes in memory.
+        min_int: smallest value of an integer type.
+        max_int: largest value of an integer type.
     """
 
     __slots__ = (
-        "bits", "code", "is_bool", "is_float", "is_handle", "is_int", "is_integral",
-        "is_uint", "is_vector", "lanes",
+        "bits", "code", "element", "is_bool", "is_float", "is_handle", "is_int", "is_integral",
+        "is_uint", "is_vector", "itemsize", "lanes", "max_int", "min_int",
     )  # fmt: skip
     code: str
     bits: int
     lanes: int
+    element: DType
+    itemsize: int
+    min_int: int
+    max_int: int
     is_bool: bool
     is_int: bool
     is_uint: bool
@@ -52,32 +60,12 @@ class DType(str):
         found = _INTERNED.get(name)  # type: ignore[arg-type]
         return found if found is not None else _intern(name)
 
-    @property
-    def element(self) -> DType:
-        """The type of one lane."""
-        return self if self.lanes == 1 else DType(self.rpartition("x")[0])
-
     def with_lanes(self, lanes: int) -> DType:
         """The same element type with `lanes` lanes."""
         if lanes == self.lanes:
             return self
         element = self.element
         return element if lanes == 1 else DType(f"{element}x{lanes}")
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes that one value of this type (all lanes) takes in memory."""
-        return (self.bits + 7) // 8 * self.lanes
-
-    @property
-    def min_int(self) -> int:
-        """Smallest value of an integer type."""
-        return -(1 << (self.bits - 1)) if self.code == "int" else 0
-
-    @property
-    def max_int(self) -> int:
-        """Largest value of an integer type."""
-        return (1 << (self.bits - (self.code == "int"))) - 1
 
     @property
     def numpy(self) -> np.dtype:
@@ -132,6 +120,10 @@ def _intern(name: object) -> DType:
 def _create(text: str, code: str, bits: int, lanes: int) -> DType:
     self = str.__new__(DType, text)
     self.code, self.bits, self.lanes = code, bits, lanes
+    self.element = self if lanes == 1 else DType(text.rpartition("x")[0])
+    self.itemsize = (bits + 7) // 8 * lanes
+    self.min_int = -(1 << (bits - 1)) if code == "int" else 0
+    self.max_int = (1 << (bits - (code == "int"))) - 1
     self.is_bool = code == "bool"
     self.is_int = code == "int"
     self.is_uint = code == "uint"

@@ -8,132 +8,16 @@ value, so a forgotten `structural_equal` or `is` raises instead of silently choo
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilewright.error import TVMError
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use
 from tilewright.ir.op import Op
+from tilewright.ir.operators import Operators
 from tilewright.ir.types import Type
 
 
 class SymbolicTruthError(TVMError, TypeError):
     """A symbolic expression was used where Python needs True or False."""
-
-
-class Operators:
-    """Python's operators, building expressions; also for objects that stand for an expression."""
-
-    __slots__ = ()
-    operator_priority = 0
-    """Where the two sides differ, the side with the higher priority decides what is built."""
-
-    # Identity is the key of every dictionary of nodes, although == builds an expression.
-    __hash__ = object.__hash__
-
-    def __add__(self, other: object) -> Any:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: object) -> Any:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: object) -> Any:
-        return _binary("subtract", self, other)
-
-    def __rsub__(self, other: object) -> Any:
-        return _binary("subtract", other, self)
-
-    def __mul__(self, other: object) -> Any:
-        return _binary("multiply", self, other)
-
-    def __rmul__(self, other: object) -> Any:
-        return _binary("multiply", other, self)
-
-    def __truediv__(self, other: object) -> Any:
-        return _binary("divide", self, other)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return _binary("divide", other, self)
-
-    def __floordiv__(self, other: object) -> Any:
-        return _binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: object) -> Any:
-        return _binary("floordiv", other, self)
-
-    def __mod__(self, other: object) -> Any:
-        return _binary("floormod", self, other)
-
-    def __rmod__(self, other: object) -> Any:
-        return _binary("floormod", other, self)
-
-    def __lshift__(self, other: object) -> Any:
-        return _binary("shift_left", self, other)
-
-    def __rlshift__(self, other: object) -> Any:
-        return _binary("shift_left", other, self)
-
-    def __rshift__(self, other: object) -> Any:
-        return _binary("shift_right", self, other)
-
-    def __rrshift__(self, other: object) -> Any:
-        return _binary("shift_right", other, self)
-
-    def __and__(self, other: object) -> Any:
-        return _binary("bitwise_and", self, other)
-
-    def __rand__(self, other: object) -> Any:
-        return _binary("bitwise_and", other, self)
-
-    def __or__(self, other: object) -> Any:
-        return _binary("bitwise_or", self, other)
-
-    def __ror__(self, other: object) -> Any:
-        return _binary("bitwise_or", other, self)
-
-    def __xor__(self, other: object) -> Any:
-        return _binary("bitwise_xor", self, other)
-
-    def __rxor__(self, other: object) -> Any:
-        return _binary("bitwise_xor", other, self)
-
-    def __lt__(self, other: object) -> Any:
-        return _binary("less", self, other)
-
-    def __le__(self, other: object) -> Any:
-        return _binary("less_equal", self, other)
-
-    def __gt__(self, other: object) -> Any:
-        return _binary("greater", self, other)
-
-    def __ge__(self, other: object) -> Any:
-        return _binary("greater_equal", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return _binary("equal", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return _binary("not_equal", self, other)
-
-    def __neg__(self) -> Any:
-        return _constructors.negative(self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __invert__(self) -> Any:
-        return _constructors.bitwise_not(self)
-
-    def __abs__(self) -> Any:
-        return _constructors.absolute(self)
-
-    def astype(self, dtype: str) -> Any:
-        """This value converted to `dtype`."""
-        return _constructors.cast(dtype, self)
-
-    def equal(self, other: object) -> Any:
-        """`self == other` as an expression."""
-        return _binary("equal", self, other)
 
 
 class Expr(Operators, Node):
@@ -148,21 +32,6 @@ class Expr(Operators, Node):
             "tir.if_then_else, tir.all or tir.any in an expression, and structural_equal(a, b) "
             "or `a is b` to compare two expressions"
         )
-
-
-# The constructors behind the operators are built on the nodes of this module, so they are set by
-# `tilewright.ir.arithmetic` when it is imported.
-_constructors: Any = None
-
-
-def bind_constructors(module: Any) -> None:
-    """Make the operators use the functions of `module`, which is `tilewright.ir.arithmetic`."""
-    global _constructors
-    _constructors = module
-
-
-def _binary(name: str, left: object, right: object) -> Any:
-    return _constructors.binary_operator(name, left, right)
 
 
 @node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Add, Expr, IntImm, is_const_int
 from tilewright.ir.node import Node, child, node
 from tilewright.ir.structural import structural_equal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import cast
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Expr, Let, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter

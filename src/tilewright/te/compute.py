@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, ShapeError
-from tilewright.ir.arithmetic import as_expr
-from tilewright.ir.arithmetic import const as const_expr
+from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import const as const_expr
 from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr, SizeVar, Var
 from tilewright.te.operation import ComputeOp, PlaceholderOp

@@ -6,8 +6,10 @@ from typing import Any
 
 from tilewright.error import ShapeError
 from tilewright.ir import arithmetic
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.operators import is_numpy_scalar
 from tilewright.ir.structural import structural_equal
 from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor, TensorSlice, is_zero_dimensional, shape_text, zero_like
@@ -57,9 +59,7 @@ def map_elements(function: str, operand: Tensor) -> Tensor:
 def cast_elements(operand: Tensor, dtype: str) -> Tensor:
     """`operand` with elements of type `dtype`."""
     target = DType(dtype)
-    return compute(
-        operand.shape, lambda *ax: arithmetic.cast(target, operand(*ax)), "T_cast", "elemwise"
-    )
+    return compute(operand.shape, lambda *ax: cast(target, operand(*ax)), "T_cast", "elemwise")
 
 
 def broadcast_shape(
@@ -100,9 +100,9 @@ def same_extent(a: Expr, b: Expr) -> bool:
 
 
 def _is_operand(value: object) -> bool:
-    return isinstance(
-        value, (Tensor, TensorSlice, Expr, IterVar, int, float)
-    ) or arithmetic.is_numpy_scalar(value)
+    return isinstance(value, (Tensor, TensorSlice, Expr, IterVar, int, float)) or is_numpy_scalar(
+        value
+    )
 
 
 def _broadcast_element(operand: object, ax: tuple[Var, ...]) -> object:

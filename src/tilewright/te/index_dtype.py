@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import DTypeError
-from tilewright.ir.arithmetic import cast
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Cast, Expr, IntImm, SizeVar, Var
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import ArgumentError, DTypeError
-from tilewright.ir.arithmetic import as_expr, cast
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import Range

@@ -10,15 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import (
-    as_expr,
-    const,
-    logical_and,
-    logical_or,
-    maximum,
-    minimum,
-    negative,
-)
+from tilewright.ir.arithmetic import logical_and, logical_or, maximum, minimum, negative
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te.reducer import Reducer, comm_reducer, is_axis

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ArgumentError, DTypeError, ShapeError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, IntImm, Operators
+from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.operators import Operators
 from tilewright.tir.buffer import ZERO
 from tilewright.tir.expr import IterVar, ProducerLoad
 
@@ -101,92 +102,13 @@ class Tensor(Operators):
     def __repr__(self) -> str:
         return f"Tensor(shape={shape_text(self.shape)}, dtype={self.dtype!s}, op.name={self.name})"
 
-    def __add__(self, other: object) -> Any:
-        return _elementwise("add", self, other)
+    def operate(self, name: str, *operands: object) -> Any:
+        """The function `name` of `tilewright.ir.arithmetic`, applied element by element."""
+        from tilewright.te.elementwise import broadcast_binary, map_elements
 
-    def __radd__(self, other: object) -> Any:
-        return _elementwise("add", other, self)
-
-    def __sub__(self, other: object) -> Any:
-        return _elementwise("subtract", self, other)
-
-    def __rsub__(self, other: object) -> Any:
-        return _elementwise("subtract", other, self)
-
-    def __mul__(self, other: object) -> Any:
-        return _elementwise("multiply", self, other)
-
-    def __rmul__(self, other: object) -> Any:
-        return _elementwise("multiply", other, self)
-
-    def __truediv__(self, other: object) -> Any:
-        return _elementwise("divide", self, other)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return _elementwise("divide", other, self)
-
-    def __floordiv__(self, other: object) -> Any:
-        return _elementwise("floordiv", self, other)
-
-    def __rfloordiv__(self, other: object) -> Any:
-        return _elementwise("floordiv", other, self)
-
-    def __mod__(self, other: object) -> Any:
-        return _elementwise("floormod", self, other)
-
-    def __rmod__(self, other: object) -> Any:
-        return _elementwise("floormod", other, self)
-
-    def __lshift__(self, other: object) -> Any:
-        return _elementwise("shift_left", self, other)
-
-    def __rlshift__(self, other: object) -> Any:
-        return _elementwise("shift_left", other, self)
-
-    def __rshift__(self, other: object) -> Any:
-        return _elementwise("shift_right", self, other)
-
-    def __rrshift__(self, other: object) -> Any:
-        return _elementwise("shift_right", other, self)
-
-    def __and__(self, other: object) -> Any:
-        return _elementwise("bitwise_and", self, other)
-
-    def __rand__(self, other: object) -> Any:
-        return _elementwise("bitwise_and", other, self)
-
-    def __or__(self, other: object) -> Any:
-        return _elementwise("bitwise_or", self, other)
-
-    def __ror__(self, other: object) -> Any:
-        return _elementwise("bitwise_or", other, self)
-
-    def __xor__(self, other: object) -> Any:
-        return _elementwise("bitwise_xor", self, other)
-
-    def __rxor__(self, other: object) -> Any:
-        return _elementwise("bitwise_xor", other, self)
-
-    def __lt__(self, other: object) -> Any:
-        return _elementwise("less", self, other)
-
-    def __le__(self, other: object) -> Any:
-        return _elementwise("less_equal", self, other)
-
-    def __gt__(self, other: object) -> Any:
-        return _elementwise("greater", self, other)
-
-    def __ge__(self, other: object) -> Any:
-        return _elementwise("greater_equal", self, other)
-
-    def __neg__(self) -> Any:
-        return _elementwise_unary("negative", self)
-
-    def __invert__(self) -> Any:
-        return _elementwise_unary("bitwise_not", self)
-
-    def __abs__(self) -> Any:
-        return _elementwise_unary("absolute", self)
+        if len(operands) == 1:
+            return map_elements(name, self)
+        return broadcast_binary(name, *operands)
 
     def astype(self, dtype: str) -> Tensor:
         """A tensor with the elements converted to `dtype`."""
@@ -304,15 +226,3 @@ def is_zero_dimensional(value: object) -> bool:
 def zero_like(extent: Expr) -> Expr:
     """The index 0 in the dtype of `extent`."""
     return ZERO if extent.dtype is ZERO.dtype else IntImm(extent.dtype, 0)
-
-
-def _elementwise(name: str, left: object, right: object) -> Any:
-    from tilewright.te.elementwise import broadcast_binary
-
-    return broadcast_binary(name, left, right)
-
-
-def _elementwise_unary(name: str, operand: Tensor) -> Tensor:
-    from tilewright.te.elementwise import map_elements
-
-    return map_elements(name, operand)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import DTypeError, ShapeError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use

@@ -6,8 +6,9 @@ import enum
 from typing import Any
 
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, Operators, Var
+from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node, attr, binds, child, derived, node, use
+from tilewright.ir.operators import Operators
 from tilewright.tir.buffer import Range
 
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import cast
 from tilewright.ir.attributes import EMPTY, Attributes
+from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.node import attr, binds, child, meta, node

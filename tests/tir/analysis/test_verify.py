@@ -16,7 +16,7 @@ from tests.tir.transform.programs import (
 
 from tilewright import script, tir
 from tilewright.error import ArgumentError, ScriptError, VerifyError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.tir import (
     Add,

@@ -6,7 +6,7 @@ from tests.tir.transform.programs import TRUE, function, int_var, iterator, loop
 
 from tilewright import tir
 from tilewright.error import ArgumentError, DTypeError, InterpreterError, ShapeError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.tir import (
     Allocate,

@@ -14,7 +14,7 @@ from tests.tir.transform.programs import (
 
 from tilewright import tir
 from tilewright.error import InterpreterError, ProgramAssertionError
-from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.tir import (
     Allocate,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.ir.arithmetic import as_expr, const, logical_and
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import HANDLE, INT32
 from tilewright.ir.rewrite import walk
 from tilewright.tir import (

@@ -2,7 +2,8 @@
 
 from tests.tir.transform.programs import function, int_var, loop_nest, of_kind
 
-from tilewright.ir.arithmetic import cast, const, floordiv
+from tilewright.ir.arithmetic import floordiv
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT32
 from tilewright.ir.structural import structural_equal
 from tilewright.tir import (

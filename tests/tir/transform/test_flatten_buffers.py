@@ -2,7 +2,7 @@
 
 from tests.tir.transform.programs import accesses, function, int_var, loop_nest, matmul, of_kind
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32, INT64
 from tilewright.ir.rewrite import walk
 from tilewright.tir import (

@@ -16,7 +16,7 @@ from tests.tir.transform.programs import (
 )
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.tir import (
     Allocate,
     Block,

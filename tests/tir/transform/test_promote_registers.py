@@ -10,7 +10,7 @@ from tests.tir.transform.programs import (
     of_kind,
 )
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.tir import (
     Allocate,
     BufferLoad,

@@ -13,7 +13,7 @@ from tests.tir.transform.programs import (
     point,
 )
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.tir import (
     Block,
     BlockRealize,

@@ -2,7 +2,7 @@
 
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, ForKind, IfThenElse, SeqStmt, decl_buffer
 from tilewright.tir.transform import inline_lets, lower, split_full_tiles
 

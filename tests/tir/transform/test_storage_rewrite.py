@@ -4,7 +4,7 @@ import pytest
 from tests.tir.transform.programs import of_kind
 
 import tilewright.te as te
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
 from tilewright.tir import (
     Allocate,

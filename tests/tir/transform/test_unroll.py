@@ -4,7 +4,7 @@ import pytest
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.tir import Allocate, BufferStore, For, ForKind, decl_buffer, seq
 from tilewright.tir.transform import lower, unroll
 

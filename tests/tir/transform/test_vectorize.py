@@ -10,7 +10,8 @@ from tests.tir.transform.programs import (
     of_kind,
 )
 
-from tilewright.ir.arithmetic import const, logical_and
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import FLOAT32
 from tilewright.ir.op import Op
 from tilewright.tir import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.tir.transform.programs import accesses, function, int_var, loop_nest, matmul, of_kind
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.tir import (
     Allocate,
     BufferStore,

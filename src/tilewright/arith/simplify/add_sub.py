@@ -13,9 +13,10 @@ from tilewright.arith.simplify.expand import cancel_products
 from tilewright.arith.simplify.rules import SumRule, SumRuleTable
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.arithmetic import fold_constants, wrap_int
+from tilewright.ir.convert import wrap_int
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Expr, FloatImm, FloorDiv, FloorMod, IntImm, Mul, Sub
+from tilewright.ir.folding import fold_constants
 
 RECOMBINE = [
     SumRule("x // c1", "c1", "x % c1", "x", "c1 != 0"),

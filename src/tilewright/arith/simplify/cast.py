@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import ramp
-from tilewright.ir.arithmetic import fold_cast
+from tilewright.ir.convert import fold_cast
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Broadcast, Cast, Expr, FloatImm, IntImm, Ramp
 

@@ -13,7 +13,6 @@ from tilewright.arith.simplify.expand import accumulate, expand_form
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.symbolic import at_least_zero
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.arithmetic import fold_constants
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.ir.expr import (
     EQ,
@@ -31,6 +30,7 @@ from tilewright.ir.expr import (
     Mul,
     Ramp,
 )
+from tilewright.ir.folding import fold_constants
 
 
 def difference(s: Simplifier, a: Expr, b: Expr) -> tuple[Terms, int] | None:

@@ -10,8 +10,8 @@ from tilewright.arith.modular import multiple_of
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.symbolic import split_by_divisor, within
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.arithmetic import fold_constants
 from tilewright.ir.expr import Expr, FloorDiv, IntImm
+from tilewright.ir.folding import fold_constants
 
 
 def simplify_floordiv(s: Simplifier, expr: Any) -> Expr:

@@ -11,8 +11,8 @@ from tilewright.arith.simplify.floordiv import low_part
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.symbolic import split_by_divisor, within
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.arithmetic import fold_constants
 from tilewright.ir.expr import Expr, FloorMod, IntImm
+from tilewright.ir.folding import fold_constants
 
 
 def simplify_floormod(s: Simplifier, expr: Any) -> Expr:

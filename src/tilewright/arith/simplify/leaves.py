@@ -8,7 +8,6 @@ from tilewright.arith.bounds import DATA, bounds_of, effects_of
 from tilewright.arith.linear import variables_of
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.arithmetic import fold_constants
 from tilewright.ir.expr import (
     Div,
     Expr,
@@ -21,6 +20,7 @@ from tilewright.ir.expr import (
     SizeVar,
     Var,
 )
+from tilewright.ir.folding import fold_constants
 
 
 def simplify_let(s: Simplifier, expr: Any) -> Expr:

@@ -8,8 +8,8 @@ from tilewright.arith.simplify.compare import difference_bounds, known_at_least
 from tilewright.arith.simplify.rules import Rule, RuleTable
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.arithmetic import fold_constants
 from tilewright.ir.expr import Expr, Max, Min
+from tilewright.ir.folding import fold_constants
 
 RULES = [
     Rule("min(min(x, c1), c2)", "min(x, c1 if c1 < c2 else c2)"),

@@ -26,7 +26,7 @@ from tilewright.arith.bounds import (
 )
 from tilewright.arith.facts import Facts, Interval
 from tilewright.arith.linear import Terms, collect
-from tilewright.ir.arithmetic import wrap_int
+from tilewright.ir.convert import wrap_int
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     EQ,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import DiagnosticError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr
 from tilewright.script.builder.function import FunctionFrame
 from tilewright.script.builder.stack import Builder, Frame, add_statement, enclosing

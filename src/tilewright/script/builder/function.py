@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import DiagnosticError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import walk
 from tilewright.ir.types import Type

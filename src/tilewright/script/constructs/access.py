@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import DTypeError, ShapeError
-from tilewright.ir.arithmetic import as_expr, cast, const
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Broadcast, Expr, FloatImm, IntImm, Ramp
 from tilewright.ir.range import extent_between

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError, DTypeError
-from tilewright.ir.arithmetic import as_expr, cast, const, logical_and
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.range import extent_between

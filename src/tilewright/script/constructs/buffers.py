@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError, DTypeError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import HANDLE, DType
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.span import Span

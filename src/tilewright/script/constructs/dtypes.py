@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, DTypeError
-from tilewright.ir.arithmetic import as_expr, cast, const
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import HANDLE, DType
 from tilewright.ir.expr import Expr, SizeVar, StringImm, Var
 from tilewright.ir.types import PointerType, PrimType

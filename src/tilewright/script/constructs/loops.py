@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import DiagnosticError
-from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.range import extent_between

@@ -8,8 +8,9 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir import expr as nodes
-from tilewright.ir.arithmetic import as_expr, const, match_operands
-from tilewright.ir.arithmetic import cast as convert
+from tilewright.ir.arithmetic import match_operands
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.convert import cast as convert
 from tilewright.ir.dtype import HANDLE, DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.function import GlobalVar

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, DTypeError
-from tilewright.ir.arithmetic import as_expr, cast, const
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.ir.expr import Let as LetNode
 from tilewright.ir.node import Node

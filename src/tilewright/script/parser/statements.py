@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from tilewright.error import DTypeError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr
 from tilewright.script.builder import (
     BranchFrame,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tilewright.ir.arithmetic import round_float
+from tilewright.ir.convert import round_float
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import FloatImm, IntImm, StringImm
 from tilewright.ir.function import GlobalVar

@@ -7,7 +7,8 @@ It knows the domains of the children, and the values of the parents in terms of 
 from __future__ import annotations
 
 from tilewright.arith import Analyzer
-from tilewright.ir.arithmetic import cast, floordiv, floormod, minimum
+from tilewright.ir.arithmetic import floordiv, floormod, minimum
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import Range

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import TEScheduleError
-from tilewright.ir.arithmetic import as_expr
 from tilewright.ir.attributes import as_attribute
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.te.operation import ComputeOp, Operation, ScanOp
 from tilewright.te.schedule.relation import Fuse, Relation, Split

@@ -15,7 +15,7 @@ from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of
 from tilewright.arith.linear import mentions
 from tilewright.error import DiagnosticError
-from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.structural import structural_equal

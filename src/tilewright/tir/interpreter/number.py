@@ -18,8 +18,8 @@ from typing import Any, Final
 import numpy as np
 
 from tilewright.error import InterpreterError
-from tilewright.ir.arithmetic import trunc_div_int
 from tilewright.ir.dtype import DType
+from tilewright.ir.folding import trunc_div_int
 
 _FLOAT_FORMATS: Final = {
     # precision in bits with the implicit one, exponent of the least subnormal, largest value,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr, Let, Select, Var
 from tilewright.ir.op import Op

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from tilewright.ir.arithmetic import cast, logical_and
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Select, Var
 from tilewright.tir.numerics.coefficients import LOG_32, LOG_64
 from tilewright.tir.numerics.exponential import LOG10_2_PARTS, LOG_2_PARTS

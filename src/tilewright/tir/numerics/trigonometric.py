@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from tilewright.ir.arithmetic import cast, const, logical_not, logical_or
+from tilewright.ir.arithmetic import logical_not, logical_or
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr, Select, Var
 from tilewright.ir.op import Op

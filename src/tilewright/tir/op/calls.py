@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.ir.expr import Call, Expr, StringImm
 from tilewright.ir.op import CallEffectKind, Op, register_op

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilewright.error import ArgumentError, DTypeError
-from tilewright.ir.arithmetic import as_expr, logical_and, logical_or, match_operands
+from tilewright.ir.arithmetic import logical_and, logical_or, match_operands
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import BOOL, INT32, VOID
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm
 from tilewright.ir.op import CallEffectKind, Op, register_op

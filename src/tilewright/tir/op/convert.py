@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.error import DTypeError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.op import Op, register_op

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import HANDLE, INT32, UINT32, DType
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.op import CallEffectKind, Op, register_op

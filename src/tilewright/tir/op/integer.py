@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilewright.error import DTypeError
-from tilewright.ir.arithmetic import as_expr, cast, floordiv, floormod, match_operands
+from tilewright.ir.arithmetic import floordiv, floormod, match_operands
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Call, Expr, IntImm
 from tilewright.ir.op import Op, register_op

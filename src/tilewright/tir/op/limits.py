@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tilewright.error import DTypeError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tilewright.error import DTypeError
-from tilewright.ir.arithmetic import as_expr, cast, match_operands
+from tilewright.ir.arithmetic import match_operands
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Call, Expr, compare_dtype
 from tilewright.ir.op import Op, register_op

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from tilewright.error import ArgumentError, DTypeError
-from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32, VOID, DType
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm
 from tilewright.ir.op import CallEffectKind, Op, register_op

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilewright.error import ArgumentError, DTypeError
-from tilewright.ir.arithmetic import as_expr, const, match_operands
+from tilewright.ir.arithmetic import match_operands
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL, INT32, DType
 from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle
 from tilewright.ir.op import Op, register_op

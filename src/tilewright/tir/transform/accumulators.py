@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32
 from tilewright.ir.expr import Add, BinaryExpr, Broadcast, Expr, Max, Min, Mul, Ramp, Var
 from tilewright.ir.structural import structural_equal

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
-from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Cast, Expr, IntImm, Mul, Sub, Var
 from tilewright.ir.node import Node, Role

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL, INT32, INT64
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import Rewriter, walk

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import cast, const, logical_and, logical_not, logical_or
+from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Cast, Expr, IntImm, Select, StringImm, Var
 from tilewright.tir.buffer import Buffer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tilewright.ir.arithmetic import cast
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import HANDLE, INT32, INT64
 from tilewright.ir.expr import Expr, Select, StringImm, Var
 from tilewright.ir.function import GlobalVar

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.ir.arithmetic import const, not_equal
+from tilewright.ir.arithmetic import not_equal
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Call, Var
 from tilewright.ir.function import GlobalVar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Add, Expr, IntImm, Max, Min, Mul, Sub, Var
 from tilewright.ir.rewrite import Rewriter

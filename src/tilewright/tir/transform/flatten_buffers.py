@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tilewright.ir.arithmetic import as_expr, cast, const
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT8, INT32, INT64, DType
 from tilewright.ir.expr import Broadcast, Call, Cast, Expr, Ramp, Var, is_const_int
 from tilewright.ir.op import Op

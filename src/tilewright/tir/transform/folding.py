@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir import arithmetic
+from tilewright.ir.convert import cast
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -69,7 +70,7 @@ class FoldingRewriter(BufferRewriter):
 
     def Cast(self, node: Cast) -> Any:
         value = self(node.value)
-        return node if value is node.value else arithmetic.cast(node.dtype, value)
+        return node if value is node.value else cast(node.dtype, value)
 
     def Select(self, node: Select) -> Any:
         node = node.map_children(self)

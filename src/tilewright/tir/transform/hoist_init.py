@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from tilewright.ir.arithmetic import const, equal, logical_and
+from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import EMPTY
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, INT32
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.ir import arithmetic
-from tilewright.ir.arithmetic import as_expr, cast, const
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import (
     Add,
     And,

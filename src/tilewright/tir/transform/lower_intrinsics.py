@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import cast, const, less, maximum, minimum, select
+from tilewright.ir.arithmetic import less, maximum, minimum, select
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle, Var
 from tilewright.ir.op import Op

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT32, FLOAT64
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.op import Op

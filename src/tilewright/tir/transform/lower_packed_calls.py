@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import cast, const, logical_not
+from tilewright.ir.arithmetic import logical_not
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var, is_const_int
 from tilewright.ir.function import GlobalVar

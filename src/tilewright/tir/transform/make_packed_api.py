@@ -14,7 +14,7 @@ import re
 from typing import Final, NamedTuple
 
 from tilewright.error import LoweringError, UnknownNameError
-from tilewright.ir.arithmetic import cast, const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
 from tilewright.ir.expr import Call, Expr, StringImm, Var
 from tilewright.ir.function import GlobalVar

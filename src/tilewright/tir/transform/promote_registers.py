@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import IntImm, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad

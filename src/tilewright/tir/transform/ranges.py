@@ -8,7 +8,8 @@ symbolic extents there is the analyzer of `tilewright.arith`, which is made when
 from __future__ import annotations
 
 from tilewright.arith import Analyzer
-from tilewright.ir.arithmetic import const, logical_and
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import (
     EQ,

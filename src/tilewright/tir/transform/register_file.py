@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32
 from tilewright.ir.expr import Expr, Ramp, Var
 from tilewright.ir.rewrite import Rewriter

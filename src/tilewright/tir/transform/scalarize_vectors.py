@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import CodegenError
-from tilewright.ir.arithmetic import const, logical_or
+from tilewright.ir.arithmetic import logical_or
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import (
     BinaryExpr,

@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tilewright.ir.arithmetic import as_expr, const, logical_and
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import (
     GE,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import as_expr
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import IntImm
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc

@@ -15,7 +15,7 @@ the accumulators of all rows fit into the registers.
 
 from __future__ import annotations
 
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilewright.ir import arithmetic
-from tilewright.ir.arithmetic import as_expr, const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, IntImm, Var
 from tilewright.ir.node import Node

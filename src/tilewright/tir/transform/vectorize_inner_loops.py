@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.ir.arithmetic import as_expr, const, logical_and, logical_not
+from tilewright.ir.arithmetic import logical_and, logical_not
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import (
     Call,
     Expr,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.error import CodegenError
-from tilewright.ir.arithmetic import const
+from tilewright.ir.convert import const
 from tilewright.ir.expr import Call, IntImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.ir.types import PointerType

@@ -1,0 +1,130 @@
+"""Values as expressions: constants, conversions between dtypes, and what they fold to."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from tilewright.error import DTypeError
+from tilewright.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
+from tilewright.ir.expr import Broadcast, Cast, Expr, FloatImm, IntImm, StringImm
+
+_PYTHON_NUMBERS = frozenset((bool, int, float))
+
+
+def const(value: object, dtype: str | None = None) -> Expr:
+    """A constant expression.
+
+    Args:
+        value: a Python or numpy number or bool, or a string.
+        dtype: by default bool, int32 (int64 if the value needs it) or float32; a vector dtype
+            gives a `Broadcast`.
+
+    Raises:
+        DTypeError: if `value` is no number or does not fit `dtype`.
+    """
+    number: Any = value
+    if value.__class__ not in _PYTHON_NUMBERS:
+        if isinstance(value, str):
+            return StringImm(value)
+        if isinstance(value, Expr):
+            return value if dtype is None else cast(dtype, value)
+        if hasattr(value, "item"):  # numpy scalars carry their own dtype
+            dtype = dtype or getattr(value, "dtype", None)
+            number = number.item()
+        if not isinstance(number, (bool, int, float)):
+            raise DTypeError(f"expected a number or an expression, got {value!r}")
+    target = _default_dtype(number) if dtype is None else DType(dtype)
+    if target.lanes > 1:
+        return Broadcast(_scalar_const(number, target.element), target.lanes)
+    return _scalar_const(number, target)
+
+
+def _default_dtype(value: bool | float) -> DType:
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT32 if -(1 << 31) <= value < 1 << 31 else INT64
+    return FLOAT32
+
+
+def _scalar_const(value: bool | float, dtype: DType) -> Expr:
+    if dtype.is_float:
+        return FloatImm(dtype, round_float(float(value), dtype))
+    if dtype.is_bool:
+        return IntImm(dtype, int(bool(value)))
+    if not dtype.is_integral:
+        raise DTypeError(f"a constant cannot have dtype {dtype!s}")
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise DTypeError(f"{value!r} is not a value of dtype {dtype!s}")
+        value = int(value)
+    if not dtype.min_int <= value <= dtype.max_int:
+        raise DTypeError(f"{value} is outside of dtype {dtype!s}")
+    return IntImm(dtype, int(value))
+
+
+def round_float(value: float, dtype: DType) -> float:
+    """`value` rounded to the nearest value of the float type `dtype`."""
+    if dtype.bits == 64 or not math.isfinite(value):
+        return value
+    if dtype is FLOAT32:
+        try:
+            return struct.unpack("f", struct.pack("f", value))[0]
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return float(dtype.numpy.type(value))
+
+
+def as_expr(value: object, dtype: str | None = None) -> Expr:
+    """`value` as an expression: an expression itself, a number, or an object that stands for one.
+
+    Objects stand for an expression through a method `as_expr()`: TE tensors of rank 0 and
+    iteration variables do.
+    """
+    if isinstance(value, Expr):
+        return value
+    convert = getattr(value, "as_expr", None)
+    return convert() if convert is not None else const(value, dtype)
+
+
+def cast(dtype: str, value: object) -> Expr:
+    """`value` converted to `dtype`; a scalar is broadcast to the lanes of a vector dtype."""
+    target = DType(dtype)
+    expr = as_expr(value)
+    source = expr.dtype
+    if source is target:
+        return expr
+    if source.lanes == 1 and target.lanes > 1:
+        return Broadcast(cast(target.element, expr), target.lanes)
+    if source.lanes != target.lanes:
+        raise DTypeError(f"cannot cast {source!s} to {target!s}: different numbers of lanes")
+    if isinstance(expr, (IntImm, FloatImm)) and not target.is_handle:
+        return fold_cast(expr.value, target, Cast(target, expr))
+    if isinstance(expr, Broadcast):
+        return Broadcast(cast(target.element, expr.value), expr.lanes)
+    return Cast(target, expr)
+
+
+def fold_cast(value: float, target: DType, otherwise: Expr) -> Expr:
+    """The constant `value` converted to `target`, or `otherwise` where that is undefined."""
+    if target.is_float or target.is_bool:
+        return const(value, target)
+    if not math.isfinite(value):
+        return otherwise
+    whole = int(value)
+    if isinstance(value, float) and not target.min_int <= whole <= target.max_int:
+        return otherwise
+    return IntImm(target, wrap_int(whole, target))
+
+
+def wrap_int(value: int, dtype: DType) -> int:
+    """`value` modulo 2**bits, in the range of the integer type `dtype`."""
+    if dtype.min_int <= value <= dtype.max_int:
+        return value
+    value &= (1 << dtype.bits) - 1
+    return value - (1 << dtype.bits) if dtype.is_int and value > dtype.max_int else value
