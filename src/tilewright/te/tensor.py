@@ -121,6 +121,7 @@ class TensorSlice(Operators):
     """Some leading indices of a tensor, waiting for the others: ``A[i]`` of a matrix A."""
 
     __slots__ = ("indices", "tensor")
+    __iter__ = None
 
     def __init__(self, tensor: Tensor, indices: tuple[object, ...]) -> None:
         self.tensor, self.indices = tensor, indices

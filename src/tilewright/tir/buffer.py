@@ -52,6 +52,9 @@ class Buffer(Scriptable, Node):
     axis_separators: tuple[Expr, ...] = child(default=())
     span: Span | None = meta(default=None)
 
+    # Python would otherwise iterate by calling __getitem__ with 0, 1, 2, ... without end.
+    __iter__ = None
+
     def scope(self) -> str:
         """The storage scope, such as ``"global"``, ``"local"`` or ``"shared"``."""
         annotation = self.data.type_annotation

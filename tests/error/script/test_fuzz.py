@@ -6,7 +6,9 @@ A longer run: ``TILEWRIGHT_FUZZ_SECONDS=600 pytest tests/error/script/test_fuzz.
 import os
 import random
 import re
+import signal
 import time
+from contextlib import contextmanager
 
 import pytest
 from tests.script.programs import PROGRAMS
@@ -22,7 +24,7 @@ WORDS = """
 class try cls not is in A A.data A[0] A[0:4] B.shape range(3) len T.block() T.init() T.grid(2)
 T.axis T.handle T.int64() T.float32 T.reads() T.writes(A) T.where(True) T.evaluate T.match_buffer
 T.alloc_buffer(4) T.Buffer((2,)) T.If(True) T.Then() @T.macro T.Let T.meta_var(3) isinstance
-T.launch_thread( 1e999
+T.launch_thread( 1e999 list(A) sum(B) dict(A) sorted(B) max(A) tuple(A[0]) *A set(T.Buffer)
 """
 EXTRA = [
     *WORDS.split(),
@@ -88,6 +90,29 @@ def check(text: str) -> bool:
     return True
 
 
+class TookTooLong(BaseException):
+    """No `Exception`, which the parser would report as a mistake in the text."""
+
+
+@contextmanager
+def at_most(seconds: int):
+    """Fail if the body takes longer, where the system can interrupt it."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise TookTooLong(f"longer than {seconds} s")
+
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def run(rng: random.Random, programs: list[str], deadline: float, count: int) -> tuple[int, int]:
     """Check mutated programs until the deadline; how many, and how many of them parsed."""
     done = parsed = 0
@@ -96,8 +121,9 @@ def run(rng: random.Random, programs: list[str], deadline: float, count: int) ->
         for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
             text = mutate(rng, text) or "x"
         try:
-            parsed += check(text)
-        except Exception as error:
+            with at_most(10):
+                parsed += check(text)
+        except (Exception, TookTooLong) as error:
             raise AssertionError(f"{type(error).__name__} of the text\n{text}") from error
         done += 1
     return done, parsed

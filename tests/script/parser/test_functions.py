@@ -250,3 +250,11 @@ def test_one_annotation_for_several_parameters():
 def test_errors_are_script_errors():
     with pytest.raises(ScriptError, match="undefined name `x`"):
         from_source("@T.prim_func\ndef f():\n    T.evaluate(x)\n")
+
+
+def test_buffers_are_not_iterable():
+    buffer = T.Buffer((4, 4), "float32")
+    with pytest.raises(TypeError, match="not iterable"):
+        list(buffer)
+    with pytest.raises(TypeError):
+        1 in buffer  # noqa: B015

@@ -20,6 +20,7 @@ class PartialAccess:
     """A buffer with some leading indices: ``A[i]`` on the way to ``A[i][j]``."""
 
     __slots__ = ("buffer", "items")
+    __iter__ = None
 
     def __init__(self, buffer: Buffer, items: tuple[Any, ...]) -> None:
         self.buffer, self.items = buffer, items

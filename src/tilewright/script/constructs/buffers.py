@@ -33,6 +33,7 @@ class BufferFunction:
     """`T.Buffer`: the type of a parameter, or in a body a view of existing memory."""
 
     __slots__ = ()
+    __iter__ = None
 
     def __call__(
         self,

@@ -15,7 +15,7 @@ from tilewright.script.constructs.dtypes import type_of_annotation
 from tilewright.script.constructs.function import MetaVar
 from tilewright.script.constructs.statements import LetStmt, buffer_store
 from tilewright.script.parser.core import BodyParser, parses
-from tilewright.script.parser.diagnostics import kind_of
+from tilewright.script.parser.diagnostics import is_iterable, kind_of
 from tilewright.script.parser.operators import binary
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
@@ -37,7 +37,7 @@ def bind(parser: BodyParser, target: ast.expr, value: Any, place: ast.expr | Non
 
 def _unpack(parser: BodyParser, target: ast.Tuple | ast.List, value: Any) -> list[Any]:
     """One value per part of the target; a starred part takes a list."""
-    if isinstance(value, (str, Expr)) or not hasattr(value, "__iter__"):
+    if isinstance(value, (str, Expr)) or not is_iterable(value):
         raise parser.error(target, f"{len(target.elts)} names for a single value")
     values = list(value)
     starred = [i for i, item in enumerate(target.elts) if isinstance(item, ast.Starred)]

@@ -82,6 +82,11 @@ def suggestion(name: str, *candidates: Iterable[str]) -> str:
     return ""
 
 
+def is_iterable(value: object) -> bool:
+    """Whether Python can iterate over `value`."""
+    return getattr(type(value), "__iter__", None) is not None
+
+
 def kind_of(value: object) -> str:
     """The type of a Python value with its article."""
     name = type(value).__name__

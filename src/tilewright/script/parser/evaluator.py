@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from tilewright.error import ScriptError
-from tilewright.script.parser.diagnostics import describe, suggestion
+from tilewright.script.parser.diagnostics import describe, is_iterable, suggestion
 from tilewright.script.parser.scope import MISSING, Scope
 from tilewright.script.parser.source import Source
 
@@ -229,7 +229,7 @@ def _comprehension(evaluator: Evaluator, node: Any, element: Callable[[], Any]) 
             return
         generator = node.generators[depth]
         values = evaluator(generator.iter)
-        if not hasattr(values, "__iter__"):
+        if not is_iterable(values):
             raise evaluator.source.error(
                 generator.iter,
                 f"a comprehension runs over Python values such as range(4) or a list, not over "
