@@ -13,6 +13,7 @@ from tilewright.error import (
     ShapeError,
     TargetError,
     UnknownNameError,
+    VerifyError,
 )
 
 
@@ -134,9 +135,9 @@ def test_two_functions_of_one_name():
 def test_undefined_names():
     a, b = tir.decl_buffer((4,), "int32", "A"), tir.decl_buffer((4,), "int32", "B")
     free = te.var("free")
-    with pytest.raises(CodegenError, match="variable free"):
+    with pytest.raises(VerifyError, match="variable free"):
         tvm.build(prim_func([a], a.vstore((free,), tir.const(1))))
-    with pytest.raises(CodegenError, match="variable B"):
+    with pytest.raises(VerifyError, match="B"):
         tvm.build(prim_func([a], a.vstore((0,), b[0])))
     absent = tir.Evaluate(tir.Call(tvm.ir.DType("int32"), tvm.ir.GlobalVar("absent"), ()))
     with pytest.raises(UnknownNameError, match="main calls absent, which the module does not"):
@@ -179,3 +180,14 @@ def test_a_copy_of_symbolic_size():
     values, copied = np.arange(40, dtype="f2"), np.zeros(40, "f2")
     tvm.build(copy_between(source, target, n))(values, copied)
     np.testing.assert_array_equal(values, copied)
+
+
+def test_a_malformed_function_is_refused():
+    buffer = tvm.tir.decl_buffer((4, 4), "float32", "A")
+    handle = tvm.tir.Var("a", tvm.ir.DType("handle"))
+    index = tvm.tir.const(0, "int32")
+    value = tvm.tir.const(1, "float32")
+    store = tvm.tir.BufferStore(buffer, value, (index,))
+    func = tvm.tir.PrimFunc((handle,), store, buffer_map={handle: buffer})
+    with pytest.raises(VerifyError, match="A"):
+        tvm.build(func, target="llvm")

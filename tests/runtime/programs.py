@@ -48,9 +48,10 @@ def prim_func(params, body, name="main", **options):
 
 def copy_between(source, target, extent):
     """A function that copies `extent` elements from one 1-D buffer to another."""
-    i = te.var("i")
+    size = tir.const(0) + extent
+    i = te.var("i", size.dtype)
     body = tir.For(
-        i, tir.const(0), tir.const(0) + extent, tir.ForKind.SERIAL,
+        i, tir.const(0, size.dtype), size, tir.ForKind.SERIAL,
         target.vstore((i,), source[i]),
     )  # fmt: skip
     return prim_func([source, target], body)

@@ -49,6 +49,7 @@ def build(
     Raises:
         ArgumentError: for inputs that cannot be compiled or do not fit together.
         TargetError: for an unknown or unsupported target.
+        VerifyError: for a malformed function.
         LoweringError: for a program that cannot be lowered.
         CodegenError: for a program that the target cannot express.
     """

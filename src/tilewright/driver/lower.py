@@ -10,6 +10,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.te.schedule import Schedule, schedule_to_prim_func
 from tilewright.te.tensor import Tensor
+from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.lower_blocks import lower_blocks
@@ -36,6 +37,7 @@ def lower(
     Raises:
         ArgumentError: if `args` is missing for a schedule or given for something else, or an input
             is not among them.
+        VerifyError: for a malformed function.
         LoweringError: for a program that cannot be lowered.
     """
     if isinstance(inp, Schedule):
@@ -63,8 +65,13 @@ def as_module(inp: Any, name: str = "main") -> IRModule:
     """A module with the function `inp`, or `inp` if it is one.
 
     A function without a `global_symbol` gets `name`.
+
+    Raises:
+        ArgumentError: for something else.
+        VerifyError: if a function is malformed, as one built by hand may be.
     """
     if isinstance(inp, IRModule):
+        verify_well_formed(inp)
         return inp
     if not isinstance(inp, PrimFunc):
         raise ArgumentError(
@@ -72,4 +79,5 @@ def as_module(inp: Any, name: str = "main") -> IRModule:
         )
     if inp.global_symbol is None:
         inp = inp.with_attr("global_symbol", name)
+    verify_well_formed(inp)
     return IRModule.from_expr(inp)
