@@ -7,7 +7,7 @@ from tests.arith.test_analyzer import same
 
 from tilewright.arith import Analyzer, IntervalSet, interval_of
 from tilewright.arith.interval import union
-from tilewright.ir import DType, IntImm, Ramp, SizeVar, Var
+from tilewright.ir import DType, FloorMod, IntImm, Ramp, SizeVar, Var
 from tilewright.tir import Range
 
 INT32 = DType("int32")
@@ -54,6 +54,15 @@ def test_the_lanes_of_a_ramp():
     assert same(low, i * 8)
     assert same(high, i * 8 + 7)
     low, high = interval_of(Ramp(i, IntImm(INT32, -2), 4), {i: IntervalSet(None, None)})
+    assert low is None
+    assert high is None
+
+
+def test_ends_that_no_value_reaches_do_not_wrap():
+    a, j = Var("a", INT32), Var("j", INT32)
+    # Nothing is known about the divisor, so the remainder is only known to be an int32.
+    remainder = FloorMod(IntImm(INT32, 0), a + j)
+    low, high = interval_of(remainder * 2, {j: Range.from_extent(4)})
     assert low is None
     assert high is None
 

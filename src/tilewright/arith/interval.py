@@ -136,8 +136,18 @@ class _Evaluator:
         )
 
     def combine(self, operator: Callable[..., Any], *ends: Expr | None) -> Expr | None:
-        """An end of the result, unbounded if any of `ends` is."""
-        return None if any(e is None for e in ends) else self._simplify(operator(*ends))
+        """An end of the result, unbounded if any of `ends` is, or if it is out of range."""
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends):
+            return None
+        constants = [end.value for end in known if isinstance(end, IntImm)]
+        if len(constants) == len(known):
+            # An end may be far from any value, so that arithmetic on it wraps where theirs does not.
+            dtype, value = known[0].dtype, operator(*constants)
+            if isinstance(value, int):
+                inside = dtype.min_int <= value <= dtype.max_int
+                return IntImm(dtype, value) if inside else None
+        return self._simplify(operator(*known))
 
     def add(self, expr: Any) -> IntervalSet:
         a, b = self.evaluate(expr.a), self.evaluate(expr.b)
@@ -160,8 +170,9 @@ class _Evaluator:
         factor = b.min_value
         if not b.is_point or factor is None:
             return self._by_constants(expr)
-        low = self.combine(lambda x: x * factor, a[0])
-        high = self.combine(lambda x: x * factor, a[1])
+        scale = factor.value if isinstance(factor, IntImm) else factor
+        low = self.combine(lambda x: x * scale, a[0])
+        high = self.combine(lambda x: x * scale, a[1])
         if self._analyzer.can_prove(factor >= 0):
             return IntervalSet(low, high)
         if self._analyzer.can_prove(factor <= 0):
@@ -173,8 +184,9 @@ class _Evaluator:
         divisor = b.min_value
         if not b.is_point or divisor is None or not self._analyzer.can_prove(divisor > 0):
             return self._by_constants(expr)
+        by = divisor.value if isinstance(divisor, IntImm) else divisor
         return IntervalSet(
-            self.combine(lambda x: x // divisor, a[0]), self.combine(lambda x: x // divisor, a[1])
+            self.combine(lambda x: x // by, a[0]), self.combine(lambda x: x // by, a[1])
         )
 
     def floormod(self, expr: Any) -> IntervalSet:
