@@ -128,12 +128,14 @@ class _Evaluator:
         """Whatever constant bounds say about an expression without a rule."""
         if not expr.dtype.is_integral:
             return EVERYTHING
-        low, high = self._analyzer.const_int_bound(expr)
         dtype = expr.dtype.element
-        return IntervalSet(
-            IntImm(dtype, low) if isinstance(low, int) else None,
-            IntImm(dtype, high) if isinstance(high, int) else None,
+        # A bound near the end of the type says nothing, and arithmetic on it would wrap around.
+        limit = 1 << (dtype.bits - 2) if dtype.bits > 8 else dtype.max_int
+        low, high = (
+            IntImm(dtype, bound) if isinstance(bound, int) and abs(bound) <= limit else None
+            for bound in self._analyzer.const_int_bound(expr)
         )
+        return IntervalSet(low, high)
 
     def combine(self, operator: Callable[..., Any], *ends: Expr | None) -> Expr | None:
         """An end of the result, unbounded if any of `ends` is, or if it is out of range."""
@@ -142,7 +144,7 @@ class _Evaluator:
             return None
         constants = [end.value for end in known if isinstance(end, IntImm)]
         if len(constants) == len(known):
-            # An end may be far from any value, so that arithmetic on it wraps where theirs does not.
+            # An end may be far from all values, so arithmetic on it wraps where theirs does not.
             dtype, value = known[0].dtype, operator(*constants)
             if isinstance(value, int):
                 inside = dtype.min_int <= value <= dtype.max_int
