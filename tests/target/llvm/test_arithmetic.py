@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.target.llvm.programs import FLOATS, INTEGERS, check, elementwise, samples
+from tests.target.llvm.programs import FLOATS, HOST, INTEGERS, check, elementwise, native, samples
 
 from tilewright import tir
 from tilewright.ir import DType, const
+from tilewright.ir.arithmetic import cast
 from tilewright.tir import op
 from tilewright.tir.op.math import fma
 
@@ -98,6 +99,19 @@ def test_ldexp_reaches_denormals_and_infinity(dtype):
     for lanes in (1, 8):
         func = elementwise(op.ldexp, COUNT, dtype, "int32", result=dtype, lanes=lanes)
         check(func, values, exponents, np.zeros(COUNT, DType(dtype).numpy))
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float16", 10), ("bfloat16", 7)])
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_float64_is_rounded_to_a_half_type_once(dtype, bits, lanes):
+    unit = 2.0**-bits
+    # Above the middle of two numbers by less than float32 can tell, the middle, and out of range.
+    x = np.array([1 + unit / 2 + 2.0**-40, 1 + unit / 2, 1e300, -1e-60])
+    y = np.zeros(4, DType(dtype).numpy)
+    name = dtype if lanes == 1 else f"{dtype}x{lanes}"
+    func = elementwise(lambda a: cast(name, a), 4, "float64", result=dtype, lanes=lanes)
+    assert native(func, HOST)(x, y) == 0
+    np.testing.assert_array_equal(y.astype("float64"), [1 + unit, 1, np.inf, 0])
 
 
 def test_reinterpret():

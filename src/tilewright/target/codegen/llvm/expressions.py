@@ -367,7 +367,7 @@ class Expressions(Integers, Halves, Builder):
     def _cast_float(self, value: str, source: DType, target: DType) -> str:
         old, new = value_type(source), value_type(target)
         if source.bits == 64:
-            if target.element == "float16":
+            if target.element in HALVES:
                 value = self.rounded_to_odd(value, source)
             else:
                 value = self.pure(f"fptrunc {old} {value} to {new}", value)

@@ -68,7 +68,7 @@ class Halves(Builder):
         return self._narrowed_float16(bits, is_nan, dtype)
 
     def rounded_to_odd(self, value: str, dtype: DType) -> str:
-        """The float32 that a float64 becomes on its way to float16.
+        """The float32 that a float64 becomes on its way to a half type.
 
         What is not exact gets an odd last bit (Boldo, Melquiond 2008): the second rounding then
         sees on which side of a tie the value is, and the result is as if it was rounded once.
