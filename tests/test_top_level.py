@@ -29,3 +29,12 @@ def test_importing_the_package_imports_nothing_heavy():
         env={"PYTHONPATH": ":".join(sys.path)},
     )  # fmt: skip
     assert result.stdout.split() == []
+
+
+def test_operators_need_no_other_package_than_ir():
+    program = "from tilewright.ir import Add, Var; assert isinstance(Var('x', 'int32') + 1, Add)"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr

@@ -8,6 +8,7 @@ wraps around, and its bounds say so.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,7 @@ from tilewright.ir.expr import (
     Sub,
     Var,
 )
+from tilewright.ir.folding import trunc_div_int
 from tilewright.ir.op import CallEffectKind, Op
 
 DATA = 1
@@ -235,13 +237,21 @@ def _nonzero(divisor: Interval) -> Interval | None:
     return None
 
 
-def _floordiv(facts: Facts, expr: Any) -> Interval:
+def _quotient(facts: Facts, expr: Any, divide: Callable[[int, int], int]) -> Interval:
     (low, high), divisor = bounds_of(facts, expr.a), _nonzero(bounds_of(facts, expr.b))
     if divisor is None:
         most = max(abs(low), abs(high))
         return _wrapped(facts, expr, (-most, most))
-    corners = [value // by for value in (low, high) for by in divisor]
+    corners = [divide(value, by) for value in (low, high) for by in divisor]
     return _wrapped(facts, expr, (min(corners), max(corners)))
+
+
+def _floordiv(facts: Facts, expr: Any) -> Interval:
+    return _quotient(facts, expr, operator.floordiv)
+
+
+def _truncdiv(facts: Facts, expr: Any) -> Interval:
+    return _quotient(facts, expr, trunc_div_int)
 
 
 def _floormod(facts: Facts, expr: Any) -> Interval:
@@ -252,21 +262,6 @@ def _floormod(facts: Facts, expr: Any) -> Interval:
         top = max(most - 1, 0)
         return 0, min(top, high) if low >= 0 else top
     return min(least + 1, 0), max(most - 1, 0)
-
-
-def truncated(value: int, by: int) -> int:
-    """The quotient rounded towards zero."""
-    quotient = abs(value) // abs(by)
-    return quotient if (value >= 0) == (by >= 0) else -quotient
-
-
-def _truncdiv(facts: Facts, expr: Any) -> Interval:
-    (low, high), divisor = bounds_of(facts, expr.a), _nonzero(bounds_of(facts, expr.b))
-    if divisor is None:
-        most = max(abs(low), abs(high))
-        return _wrapped(facts, expr, (-most, most))
-    corners = [truncated(value, by) for value in (low, high) for by in divisor]
-    return _wrapped(facts, expr, (min(corners), max(corners)))
 
 
 def _truncmod(facts: Facts, expr: Any) -> Interval:

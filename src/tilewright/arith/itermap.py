@@ -255,7 +255,7 @@ class _Detector:
     def _ordered(self, splits: list[IterSplit]) -> list[IterSplit]:
         """Splits with the most significant first."""
         if all(isinstance(split.scale, int) for split in splits):
-            return sorted(splits, key=lambda split: -abs(split.scale))  # type: ignore[arg-type]
+            return sorted(splits, key=lambda split: -abs(split.scale))
         rest, ordered = list(splits), []
         scale: Size = 1
         while rest:
@@ -339,8 +339,8 @@ class _Detector:
         constant = [s for s in rest if isinstance(s.lower_factor, int)]
         if not isinstance(factor, int) or len(constant) != len(rest):
             raise _NotAffineError(f"digits of {name} may be used twice")
-        found = min(constant, key=lambda s: s.lower_factor)  # type: ignore[arg-type, return-value]
-        if found.lower_factor % factor:  # type: ignore[operator]
+        found = min(constant, key=lambda s: s.lower_factor)
+        if found.lower_factor % factor:
             raise _NotAffineError(f"digits of {name} are used twice")
         return found
 

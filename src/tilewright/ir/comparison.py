@@ -241,13 +241,13 @@ def is_reference(cls: type) -> bool:
 
 def bound_fields(cls: type) -> list[str]:
     """The names of the fields of a node class that define variables."""
-    fields: tuple[Field, ...] = cls.__node_fields__  # type: ignore[attr-defined]
+    fields: tuple[Field, ...] = cls.__node_fields__
     return [field.name for field in fields if field.role is Role.BINDS]
 
 
 def compared_fields(cls: type) -> list[Field]:
     """The fields of a node class that count for equality, in the order of comparison."""
-    fields: tuple[Field, ...] = cls.__node_fields__  # type: ignore[attr-defined]
+    fields: tuple[Field, ...] = cls.__node_fields__
     first: tuple[str, ...] = getattr(cls, "__compare_first__", ())
     compared = [f for f in fields if f.role not in (Role.META, Role.DERIVED)]
     return sorted(compared, key=lambda f: first.index(f.name) if f.name in first else len(first))

@@ -57,7 +57,7 @@ class DType(str):
     is_vector: bool
 
     def __new__(cls, name: object) -> DType:
-        found = _INTERNED.get(name)  # type: ignore[arg-type]
+        found = _INTERNED.get(name)
         return found if found is not None else _intern(name)
 
     def with_lanes(self, lanes: int) -> DType:

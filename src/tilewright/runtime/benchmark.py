@@ -182,7 +182,7 @@ def _native_runner(function: PackedFunc, args: tuple[Any, ...]) -> Callable[[int
     for slot, owner in zip(packed, owners, strict=False):
         _pack(slot, owner)
     result = _Any()
-    handle = function.__chandle__()  # type: ignore[attr-defined]
+    handle = function.__chandle__()
     call = ctypes.cast(tvm_ffi.LIB.TVMFFIFunctionCall, ctypes.c_void_p)
 
     def run(number: int) -> float:
@@ -205,7 +205,7 @@ def _as_array(arg: Any) -> Any:
 
 def _pack(slot: Any, arg: Any) -> None:
     if isinstance(arg, core.Tensor):
-        slot.type_index, slot.value.pointer = 70, arg.__chandle__()  # type: ignore[attr-defined]
+        slot.type_index, slot.value.pointer = 70, arg.__chandle__()
     elif isinstance(arg, (bool, np.bool_)):
         slot.type_index, slot.value.integer = 2, bool(arg)
     elif isinstance(arg, (int, np.integer)):

@@ -92,12 +92,12 @@ def import_tensor(source: Any, cls: type[core.Tensor]) -> Any:
     so that other users of tvm-ffi in the process keep what they expect.
     """
     with _CLASS_LOCK:
-        previous = core._CLASS_TENSOR  # type: ignore[attr-defined]
-        core._set_class_tensor(cls)  # type: ignore[attr-defined]
+        previous = core._CLASS_TENSOR
+        core._set_class_tensor(cls)
         try:
             return core.from_dlpack(source)
         finally:
-            core._set_class_tensor(previous)  # type: ignore[attr-defined]
+            core._set_class_tensor(previous)
 
 
 def view_of(
@@ -126,7 +126,7 @@ def view_of(
         DLDataType(code, bits, lanes), sizes(*shape), sizes(*strides), 0,
     )  # fmt: skip
     view, managed = ctypes.c_void_p(), ctypes.c_void_p()
-    handle = ctypes.c_void_p(source.__chandle__())  # type: ignore[attr-defined]
+    handle = ctypes.c_void_p(source.__chandle__())
     library = tvm_ffi.LIB
     if library.TVMFFITensorCreateUnsafeView(handle, ctypes.byref(prototype), ctypes.byref(view)):
         raise InternalError("TVMFFITensorCreateUnsafeView failed")

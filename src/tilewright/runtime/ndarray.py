@@ -110,7 +110,7 @@ class NDArray(core.Tensor):
 
     def same_as(self, other: object) -> bool:
         """Whether `other` is this same array (not merely equal in content)."""
-        return isinstance(other, core.CObject) and self.__chandle__() == other.__chandle__()  # type: ignore[attr-defined]
+        return isinstance(other, core.CObject) and self.__chandle__() == other.__chandle__()
 
     def to_dlpack(self) -> object:
         """A DLPack capsule of this array, for `from_dlpack` of another package."""
@@ -313,7 +313,7 @@ def borrowed(tensor: core.Tensor) -> core.Tensor:
     """
     if isinstance(tensor, NDArray) or tensor.device.dlpack_device_type() != CPU:
         return tensor
-    if tensor.__chandle__():  # type: ignore[attr-defined]
+    if tensor.__chandle__():
         return import_tensor(tensor, NDArray)
     data_type = tensor.dtype
     dtype = dtype_from_code(data_type.type_code, data_type.bits, data_type.lanes)

@@ -98,7 +98,7 @@ def packed_func(
 ) -> PackedFunc:
     """`function` as a `PackedFunc`; the object `function` itself is empty afterwards."""
     result = PackedFunc.__new__(PackedFunc)
-    result.__move_handle_from__(function)  # type: ignore[attr-defined]
+    result.__move_handle_from__(function)
     result.name, result.parameters = name, parameters
     return result
 
@@ -130,7 +130,7 @@ def from_callable(function: Callable[..., Any], name: str) -> PackedFunc:
             _raised.error = error
             raise
 
-    return packed_func(core._convert_to_ffi_func(callback), name)  # type: ignore[attr-defined]
+    return packed_func(core._convert_to_ffi_func(callback), name)
 
 
 def from_native(value: Any) -> Any:

@@ -70,7 +70,7 @@ def _register(name: object, function: Any, override: bool) -> Any:
             f"register_func: {name!r} is registered already; pass override=True to replace it"
         )
     packed = from_callable(function, name)
-    core._register_global_func(name, packed, override)  # type: ignore[attr-defined]
+    core._register_global_func(name, packed, override)
     return function
 
 
@@ -134,4 +134,4 @@ def convert(value: Any) -> Any:
 def _find(name: object) -> core.Function | None:
     if not isinstance(name, str):
         raise ArgumentError(f"the name of a function is a string, got {name!r}")
-    return core._get_global_func(name, True)  # type: ignore[attr-defined]
+    return core._get_global_func(name, True)

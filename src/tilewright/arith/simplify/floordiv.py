@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tilewright.arith.bounds import is_nonzero, linear_bounds
@@ -63,19 +64,13 @@ def low_part(s: Simplifier, terms: Terms, constant: int, divisor: int) -> tuple[
     largest such `g` is chosen; it is 1 if there is none.
     """
     multiples = {term: multiple_of(s.facts, term, factor) for term, factor in terms.items()}
-    candidates = {_gcd(multiple, divisor) for multiple in multiples.values()} - {1}
+    candidates = {math.gcd(multiple, divisor) for multiple in multiples.values()} - {1}
     for g in sorted(candidates, reverse=True):
         below = {term: f for term, f in terms.items() if multiples[term] % g}
         low, high = linear_bounds(s.facts, below, constant % g)
         if low >= 0 and high < g:
             return g, {t: f for t, f in terms.items() if t not in below}, below
     return 1, terms, {}
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
 
 
 def by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:

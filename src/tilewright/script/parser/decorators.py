@@ -34,7 +34,7 @@ class FunctionDecorator:
             raise ArgumentError(f"{self!r} decorates a function, got {func!r}")
         is_member = is_class_body(sys._getframe(depth))
         try:
-            definition = definition_of(func, depth)  # type: ignore[arg-type]
+            definition = definition_of(func, depth)
             if is_member:
                 return ModuleMember(self, func, definition)
             return self.parse(definition.source, definition.node, definition.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from tilewright.ir.arithmetic import logical_not, logical_or
 from tilewright.ir.convert import cast, const
@@ -158,12 +159,19 @@ def _by_library(k: Kernel, x: Var, name: str) -> Expr:
     return shuffle([call(shuffle([x], [lane])) for lane in lanes], list(lanes))
 
 
+def _odd_function(
+    k: Kernel, x: Expr, name: str, of_quadrant: Callable[[Kernel, Var, Expr], Expr]
+) -> Expr:
+    """A function that keeps zeros, with their sign: adding up parts would lose that of -0.0."""
+    x = k.let(x, "x")
+    fast = k.let(of_quadrant(k, *reduce_by_parts(k, x)), "fast")
+    result = _with_huge_arguments(k, x, name, fast)
+    return Select(x.equal(k.real(0.0)), x, result)
+
+
 def sin(k: Kernel, x: Expr) -> Expr:
     """Sine of an angle in radians."""
-    x = k.let(x, "x")
-    fast = k.let(sin_of_quadrant(k, *reduce_by_parts(k, x)), "fast")
-    result = _with_huge_arguments(k, x, "sin", fast)
-    return Select(x.equal(k.real(0.0)), x, result)
+    return _odd_function(k, x, "sin", sin_of_quadrant)
 
 
 def cos(k: Kernel, x: Expr) -> Expr:
@@ -176,10 +184,7 @@ def cos(k: Kernel, x: Expr) -> Expr:
 
 def tan(k: Kernel, x: Expr) -> Expr:
     """Tangent of an angle in radians."""
-    x = k.let(x, "x")
-    fast = k.let(tan_of_quadrant(k, *reduce_by_parts(k, x)), "fast")
-    result = _with_huge_arguments(k, x, "tan", fast)
-    return Select(x.equal(k.real(0.0)), x, result)
+    return _odd_function(k, x, "tan", tan_of_quadrant)
 
 
 def atan_of_unit(k: Kernel, x: Expr) -> Expr:
