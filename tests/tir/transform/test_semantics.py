@@ -20,6 +20,7 @@ from tilewright.tir import (
     BufferStore,
     ForKind,
     IfThenElse,
+    LetStmt,
     Select,
     decl_buffer,
     seq,
@@ -160,3 +161,12 @@ def test_a_chain_through_memory_of_its_own(rows, columns, columns_first, target)
     arrays = [a, np.zeros_like(a)]
     np.testing.assert_array_equal(outputs(lower(func), arrays)[1], a - a.sum(1, keepdims=True))
     assert_same_after_lowering(func, arrays, target)
+
+
+@given(st.sampled_from([-(2**31), 2**31 - 1, 5]), st.sampled_from([-(2**31), 65537]), TARGETS)
+def test_lets_that_wrap_around(offset, factor, target):
+    A, i, x = decl_buffer((4,), "int32", name="A"), int_var("i"), int_var("x")
+    value = (i + const(offset, "int32")) * const(factor, "int32") * 65536 + offset
+    body = LetStmt(x, value, BufferStore(A, x - i, (i,)))
+    arrays = [small_integers(4, 0, "int32")]
+    assert_same_after_lowering(function((A,), loop_nest([(i, 4)], body)), arrays, target)

@@ -160,7 +160,7 @@ def to_expr(form: Affine, dtype: DType) -> Expr:
         result = product if result is None else Add(result, product)
     constant = form.constant
     if constant > 0 or (result is None and (constant or not negative)):
-        imm = const(constant, dtype)
+        imm = _constant(constant, dtype)
         result = imm if result is None else Add(result, imm)
         constant = 0
     for term in negative:
@@ -169,7 +169,7 @@ def to_expr(form: Affine, dtype: DType) -> Expr:
         else:
             result = Sub(result, _product(term._replace(coefficient=-term.coefficient), dtype))
     if constant < 0 and result is not None:
-        result = Sub(result, const(-constant, dtype))
+        result = Sub(result, _constant(-constant, dtype))
     assert result is not None
     return result
 
@@ -178,7 +178,12 @@ def _product(term: Term, dtype: DType) -> Expr:
     result = term.factors[0]
     for factor in term.factors[1:]:
         result = Mul(result, factor)
-    return result if term.coefficient == 1 else Mul(result, const(term.coefficient, dtype))
+    return result if term.coefficient == 1 else Mul(result, _constant(term.coefficient, dtype))
+
+
+def _constant(value: int, dtype: DType) -> Expr:
+    """`value` as arithmetic that wraps around sees it."""
+    return const((value - dtype.min_int) % (1 << dtype.bits) + dtype.min_int, dtype)
 
 
 def expand(expr: Expr) -> Expr:

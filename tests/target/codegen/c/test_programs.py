@@ -97,6 +97,24 @@ def test_a_conditional_reads_only_what_it_takes(tmp_path):
 
 
 @T.prim_func
+def read_before_written(a: T.Buffer((200,), "int8"), b: T.Buffer((200,), "int8")):
+    for i in range(3, 12):
+        for j in range(16):
+            b[j + i + 1] = a[j + i * 2 + 15]
+            a[j + i + 7] = a[j + i + 3] & T.int8(-128)
+        b[i + 3] = T.max(b[i + 3], a[i + 8])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_loads_stay_before_stores(order):
+    arrays = np.random.default_rng(0).integers(-128, 128, (2, 200)).astype("int8")[::order]
+    expected = arrays.copy()
+    interpret(read_before_written, *expected)
+    tvm.build(read_before_written, target="c")(*arrays)
+    np.testing.assert_array_equal(arrays, expected)
+
+
+@T.prim_func
 def root(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
     for i in T.serial(4):
         assert a[i] >= T.float32(0), "100% of the elements must not be negative"

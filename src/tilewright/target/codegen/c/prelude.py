@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 HEADERS: Final = """\
+#if defined(__GNUC__) && !defined(__clang__)
+/* At -O3, GCC 12 splits loops such that loads move behind stores to the same elements. */
+#pragma GCC optimize("no-tree-loop-distribution")
+#endif
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
