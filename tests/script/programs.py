@@ -143,6 +143,8 @@ def threads(A: T.Buffer((64,), "int8")):
             with T.block("A"):
                 v = T.axis.spatial(64, b * 16 + t)
                 A[v] = T.Cast("int8", v) ^ T.int8(3)
+    with T.launch_thread("vthread.x", 2) as vx:
+        A[vx] = T.int8(0)
     with T.launch_thread("threadIdx.y", 4) as ty:
         A[ty] = A[ty] << T.int8(1)
 """,

@@ -113,6 +113,8 @@ def launch_thread(thread: Var | str, extent: Any) -> WrapFrame:
         extent: how many.
     """
     size = as_size(extent, "the extent of T.launch_thread")
+    if isinstance(thread, str) and not thread:
+        raise ArgumentError('T.launch_thread needs a tag, such as "threadIdx.x"')
     if isinstance(thread, str):
         var, tag = Var("", size.dtype), thread
     else:
@@ -123,7 +125,7 @@ def launch_thread(thread: Var | str, extent: Any) -> WrapFrame:
         var, tag = known.var, known.thread_tag
         size = cast(var.dtype, size)
     axis = IterVar(Range(const(0, size.dtype), size), var, IterType.THREAD_INDEX, tag)
-    key = "virtual_thread" if tag == "vthread" or tag.startswith("vthread.") else "thread_extent"
+    key = "virtual_thread" if tag.split(".")[0] == "vthread" else "thread_extent"
 
     def wrap(body: Stmt, span: Span | None) -> Stmt:
         return AttrStmt(axis, key, size, body, span)
