@@ -40,6 +40,8 @@ def main() -> None:
     options = parser.parse_args()
     repeat = REPEAT_QUICK if options.quick else REPEAT
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)
     figures: dict[str, list[Figure]] = {}
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with (
