@@ -158,6 +158,9 @@ def _fma(row: tuple[Any, ...], dtype: DType) -> np.generic:
     if not all(map(math.isfinite, (a, b, c))):
         return approximate
     exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if np.isfinite(approximate):
+        # Rounded to float64 and then to the type: at most one step away from the nearest number.
+        approximate = np.array(float(exact)).astype(dtype.numpy)[()]
     if not np.isfinite(approximate):
         return approximate
     step = dtype.numpy.type(np.inf)
