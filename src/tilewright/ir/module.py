@@ -70,10 +70,6 @@ class IRModule(Scriptable):
     def __iter__(self) -> Any:
         return iter(self.functions)
 
-    def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
-        """Pairs of name and function, in the order in which they were added."""
-        return list(self.functions.items())
-
     def get_global_var(self, name: str) -> GlobalVar:
         """The name object of the function `name`, which must exist."""
         return self._find(name)

@@ -59,11 +59,6 @@ class PrimFunc(BaseFunc):
         return specialize_function(self, values)
 
 
-def buffers_of(function: PrimFunc) -> list[Buffer]:
-    """The buffers of the parameters, in the order of the parameters."""
-    return [function.buffer_map[p] for p in function.params if p in function.buffer_map]
-
-
 def size_value(var: Var, value: object) -> Expr:
     """`value` as a constant of the dtype of the size `var`."""
     if not isinstance(var, Var):

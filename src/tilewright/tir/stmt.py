@@ -252,10 +252,3 @@ def nop() -> Stmt:
     from tilewright.tir.buffer import ZERO
 
     return Evaluate(ZERO)
-
-
-def is_nop(stmt: Stmt) -> bool:
-    """Whether `stmt` only evaluates a constant."""
-    from tilewright.ir.expr import IntImm
-
-    return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)

@@ -8,7 +8,6 @@ of them a store, must not have the earlier one of the text in the later iteratio
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -137,8 +136,3 @@ def _pitch(form: Affine, bound: frozenset[Var]) -> int:
 
 def _mentions(index: Expr, variables: frozenset[Var]) -> bool:
     return any(var in variables for var in variables_of(index))
-
-
-def stores_of(accesses: Sequence[Access]) -> set[Var]:
-    """The memory that is written."""
-    return {access.data for access in accesses if access.is_store}

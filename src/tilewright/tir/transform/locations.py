@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tilewright.ir.expr import Call, Expr, Ramp, Var, is_const_int
+from tilewright.ir.expr import Call, Ramp, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.tir.buffer import BufferLoad
@@ -159,8 +159,3 @@ def all_disjoint(locations: Iterable[Location]) -> bool:
     if len(terms) > 1:
         return False
     return not any(a.overlaps(b) for a, b in itertools.pairwise(distinct))
-
-
-def depends_on(expr: Expr, variables: set[Var]) -> bool:
-    """Whether `expr` mentions one of the variables."""
-    return any(var in variables for var in variables_of(expr))

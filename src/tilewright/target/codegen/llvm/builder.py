@@ -77,7 +77,7 @@ class Builder:
             self.regions[level + 1].known[code] = register
         else:
             region.lines.append(line)
-            region.remember(code, register, in_header=False)
+            region.remember(code, register)
         return register
 
     def value(self, code: str) -> str:

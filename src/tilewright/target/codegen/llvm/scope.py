@@ -38,7 +38,7 @@ class Region:
                 return found
         return self.known.get(key)
 
-    def remember(self, key: Any, register: str, *, in_header: bool) -> None:
+    def remember(self, key: Any, register: str) -> None:
         """Note that `register` holds the value `key`."""
-        table = self.known if in_header or not self.branches else self.branches[-1]
+        table = self.branches[-1] if self.branches else self.known
         table[key] = register
