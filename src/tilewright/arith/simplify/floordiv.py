@@ -22,12 +22,9 @@ def simplify_floordiv(s: Simplifier, expr: Any) -> Expr:
 
 def floordiv(s: Simplifier, a: Expr, b: Expr) -> Expr:
     """``a // b`` of simplified operands."""
-    dtype = a.dtype
-    if dtype.lanes != 1 or not (dtype.is_int or dtype.is_uint):
-        return simplify_vector(s, FloorDiv, a, b)
-    folded = fold_constants(FloorDiv, a, b)
-    if folded is not None:
-        return s(folded)
+    direct = vector_or_constant(s, FloorDiv, a, b)
+    if direct is not None:
+        return direct
     if b.__class__ is not IntImm:
         return _by_symbol(s, a, b)
     divisor: int = b.value  # type: ignore[attr-defined]
@@ -38,6 +35,15 @@ def floordiv(s: Simplifier, a: Expr, b: Expr) -> Expr:
         if found is not None:
             return found
     return s.make(FloorDiv, a, b)
+
+
+def vector_or_constant(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr | None:
+    """The division `kind` of vectors, of floats, or of two constants; None for any other."""
+    dtype = a.dtype
+    if dtype.lanes != 1 or not (dtype.is_int or dtype.is_uint):
+        return simplify_vector(s, kind, a, b)
+    folded = fold_constants(kind, a, b)
+    return None if folded is None else s(folded)
 
 
 def take_multiples(terms: Terms, constant: int, divisor: int) -> tuple[Terms, int, Terms, int]:

@@ -7,12 +7,10 @@ from typing import Any
 from tilewright.arith.bounds import is_nonzero, linear_bounds
 from tilewright.arith.linear import Terms, collect
 from tilewright.arith.modular import modular_of
-from tilewright.arith.simplify.floordiv import low_part
+from tilewright.arith.simplify.floordiv import low_part, vector_or_constant
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.symbolic import split_by_divisor, within
-from tilewright.arith.simplify.vector import simplify_vector
 from tilewright.ir.expr import Expr, FloorMod, IntImm
-from tilewright.ir.folding import fold_constants
 
 
 def simplify_floormod(s: Simplifier, expr: Any) -> Expr:
@@ -22,17 +20,14 @@ def simplify_floormod(s: Simplifier, expr: Any) -> Expr:
 
 def floormod(s: Simplifier, a: Expr, b: Expr) -> Expr:
     """``a % b`` of simplified operands."""
-    dtype = a.dtype
-    if dtype.lanes != 1 or not (dtype.is_int or dtype.is_uint):
-        return simplify_vector(s, FloorMod, a, b)
-    folded = fold_constants(FloorMod, a, b)
-    if folded is not None:
-        return s(folded)
+    direct = vector_or_constant(s, FloorMod, a, b)
+    if direct is not None:
+        return direct
     if b.__class__ is not IntImm:
         return _by_symbol(s, a, b)
     divisor: int = b.value  # type: ignore[attr-defined]
     if divisor == 1 and s.total(a):
-        return s.constant(0, dtype)
+        return s.constant(0, a.dtype)
     if divisor > 1:
         found = by_constant(s, a, divisor)
         if found is not None:
