@@ -189,6 +189,12 @@ class Prefetch(Stmt):
     span: Span | None = meta(default=None)
 
 
+class BlockKey:
+    """The identity of a block in a schedule: stays the same while the block is rewritten."""
+
+    __slots__ = ()
+
+
 @node
 class Block(Stmt):
     """A computation that is isolated from the loops around it.
@@ -205,6 +211,7 @@ class Block(Stmt):
         alloc_buffers: buffers that live inside the block.
         match_buffers: views of sub-regions.
         annotations: hints for schedules and passes.
+        key: in a function that is being scheduled, what identifies the block; rewriting keeps it.
     """
 
     __compare_first__ = ("iter_vars", "alloc_buffers", "match_buffers")
@@ -219,6 +226,7 @@ class Block(Stmt):
     match_buffers: tuple[MatchBufferRegion, ...] = child(default=())
     annotations: Attributes = attr(default=EMPTY)
     span: Span | None = meta(default=None)
+    key: BlockKey | None = meta(default=None)
 
 
 @node

@@ -29,7 +29,11 @@ def show(obj: Any, style: str | None = None, **options: Any) -> None:
     """
     from tilewright.script.printer import script
 
-    text = script(obj, **options)
+    show_text(script(obj, **options), style)
+
+
+def show_text(text: str, style: str | None = None) -> None:
+    """Print Python text; see `show`."""
     if style is not None:
         _style(style)
     if _in_notebook():

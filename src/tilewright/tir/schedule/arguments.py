@@ -1,0 +1,107 @@
+"""From what a user passes to a primitive to what the primitive works on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.expr import Expr
+from tilewright.tir.schedule.primitive import Parameter, Primitive, expected
+from tilewright.tir.schedule.references import BlockRV, LoopRV
+
+if TYPE_CHECKING:
+    from tilewright.tir.schedule.schedule import Schedule
+
+
+def resolve(
+    sch: Schedule, primitive: Primitive, arguments: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """What is recorded, what the primitive gets, and the name of the function that it edits.
+
+    A block given by name is looked up by `get_block`, which the trace records.
+    """
+    recorded: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    functions: dict[str, str] = {}
+    for parameter in primitive.parameters:
+        argument = arguments[parameter.name]
+        if parameter.kind == "value" or (argument is None and not parameter.many):
+            recorded[parameter.name] = values[parameter.name] = argument
+        elif parameter.many:
+            one = _Resolution(sch, primitive, parameter, functions)
+            items = None if argument is None else _as_list(primitive, parameter, argument)
+            pairs = None if items is None else [one.resolve(item) for item in items]
+            recorded[parameter.name] = None if pairs is None else [rv for rv, _ in pairs]
+            values[parameter.name] = None if pairs is None else [value for _, value in pairs]
+        else:
+            one = _Resolution(sch, primitive, parameter, functions)
+            recorded[parameter.name], values[parameter.name] = one.resolve(argument)
+    return recorded, values, _function(sch, primitive, arguments, functions)
+
+
+def _as_list(primitive: Primitive, parameter: Parameter, argument: Any) -> list[Any]:
+    if not isinstance(argument, (list, tuple)):
+        raise ArgumentError(
+            f"{primitive.name}: `{parameter.name}` is a list, each item {expected(parameter)}; "
+            f"got {argument!r}"
+        )
+    return list(argument)
+
+
+def _function(
+    sch: Schedule, primitive: Primitive, arguments: dict[str, Any], functions: dict[str, str]
+) -> str:
+    if len(set(functions.values())) > 1:
+        raise ArgumentValueError(
+            f"{primitive.name}: the loops and blocks are in different functions: "
+            + ", ".join(f"`{name}` in {func}" for name, func in functions.items())
+        )
+    if functions:
+        return next(iter(functions.values()))
+    if arguments.get("func_name"):
+        return sch.state.global_var(arguments["func_name"]).name_hint
+    working_on = sch.func_working_on or next(iter(sch.state.functions))
+    return working_on.name_hint
+
+
+class _Resolution:
+    """Resolves the items of one parameter."""
+
+    def __init__(
+        self, sch: Schedule, primitive: Primitive, parameter: Parameter, functions: dict[str, str]
+    ) -> None:
+        self._sch = sch
+        self._primitive = primitive
+        self._parameter = parameter
+        self._functions = functions
+
+    def resolve(self, argument: Any) -> tuple[Any, Any]:
+        """What is recorded and what the primitive gets."""
+        kind = self._parameter.kind
+        if kind == "number":
+            return self._number(argument)
+        if kind == "value":
+            return argument, argument
+        if isinstance(argument, str) and kind != "loop":
+            argument = self._sch.get_block(argument)
+        accepted = {"loop": LoopRV, "block": BlockRV, "loop or block": (LoopRV, BlockRV)}[kind]
+        if not isinstance(argument, accepted):
+            raise ArgumentError(
+                f"{self._primitive.name}: `{self._parameter.name}` must be "
+                f"{expected(self._parameter)}, got {argument!r}"
+            )
+        name, stmt = self._sch._statement(argument)
+        self._functions[self._parameter.name if not self._parameter.many else str(argument)] = name
+        return argument, stmt
+
+    def _number(self, argument: Any) -> tuple[Any, Any]:
+        if argument is None:
+            return None, None
+        try:
+            number = self._sch.number(argument)
+        except ArgumentError:
+            raise ArgumentError(
+                f"{self._primitive.name}: `{self._parameter.name}` must be "
+                f"{expected(self._parameter)}, got {argument!r}"
+            ) from None
+        return (argument if isinstance(argument, Expr) else number), number

@@ -1,0 +1,138 @@
+"""`@primitive`: from one function to a method, an instruction of a trace, and a page of help.
+
+A primitive is a function of a `FunctionTree` and of what it acts on::
+
+    @primitive
+    def split(tree: FunctionTree, loop: For, factors: list[...], ...) -> Edit: ...
+
+Its signature is its schema. The annotation of a parameter says what users may pass for it: for a
+`For` a `LoopRV`, for a `BlockRealize` a `BlockRV` or the name of a block, for a `Number` an integer
+or a sampled `ExprRV`; everything else is passed as it is. What it returns in an `Edit`
+becomes new random variables.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tilewright.error import ArgumentError
+from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.tree import Edit
+
+Number = int
+"""An integer; users may pass a sampled `ExprRV`, or an expression over some."""
+
+
+class Parameter(NamedTuple):
+    """One parameter of a primitive.
+
+    Attributes:
+        name: its name.
+        kind: what is passed: ``"loop"``, ``"block"``, ``"loop or block"``, ``"number"`` or
+            ``"value"``.
+        many: whether it is a list of these.
+        variadic: whether it takes all positional arguments (``*loops``).
+        default: its default, `inspect.Parameter.empty` without one.
+    """
+
+    name: str
+    kind: str
+    many: bool
+    variadic: bool
+    default: Any
+
+
+class Primitive:
+    """A transformation, query or sampling of a schedule.
+
+    Attributes:
+        name: its name, which is the name of the method of `Schedule`.
+        apply: the function ``(tree, **arguments) -> Edit``.
+        parameters: what it takes, in order.
+        signature: the signature of the method.
+        is_sampling: whether it takes ``random`` and a ``decision``.
+        is_postproc: whether what follows in the trace is postprocessing.
+    """
+
+    def __init__(self, function: Callable[..., Edit], is_sampling: bool) -> None:
+        self.name = function.__name__.rstrip("_")
+        self.apply = function
+        self.doc = inspect.getdoc(function) or ""
+        self.is_sampling = is_sampling
+        signature = inspect.signature(function)
+        skipped = 2 if is_sampling else 1
+        parameters = list(signature.parameters.values())[skipped:]
+        self.parameters = tuple(map(_parameter, parameters))
+        self.signature = signature.replace(parameters=parameters)
+        self.by_name = {parameter.name: parameter for parameter in self.parameters}
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name, defaults filled in."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(f"{self.name}: {error}") from None
+        bound.apply_defaults()
+        return bound.arguments
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}{self.signature}>"
+
+
+PRIMITIVES: dict[str, Primitive] = {}
+"""All primitives by name."""
+
+
+def primitive(function: Callable[..., Edit]) -> Callable[..., Edit]:
+    """Register a function as a primitive."""
+    _register(Primitive(function, is_sampling=False))
+    return function
+
+
+def sampling(function: Callable[..., Edit]) -> Callable[..., Edit]:
+    """Register a function ``(tree, random, ..., decision=None)`` as a sampling primitive.
+
+    Its `Edit` has ``results = (values, decision)``; the decision is kept in the trace.
+    """
+    _register(Primitive(function, is_sampling=True))
+    return function
+
+
+def _register(found: Primitive) -> None:
+    assert found.name not in PRIMITIVES, found.name
+    PRIMITIVES[found.name] = found
+
+
+_KINDS = {
+    "For": "loop",
+    "BlockRealize": "block",
+    "For | BlockRealize": "loop or block",
+    "Number": "number",
+}
+
+
+def _parameter(parameter: inspect.Parameter) -> Parameter:
+    text = str(parameter.annotation).removesuffix(" | None")
+    many = text.startswith("list[")
+    if many:
+        text = text[len("list[") : -1].removesuffix(" | None")
+    variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    kind = _KINDS.get(text, "value")
+    return Parameter(parameter.name, kind, many or variadic, variadic, parameter.default)
+
+
+def expected(parameter: Parameter) -> str:
+    """What users pass for a parameter, for messages."""
+    return {
+        "loop": "a LoopRV",
+        "block": "a BlockRV or the name of a block",
+        "loop or block": "a LoopRV, a BlockRV or the name of a block",
+        "number": "an integer or an ExprRV",
+    }[parameter.kind]
+
+
+def is_random_variable(value: object) -> bool:
+    """Whether `value` refers to a loop or a block."""
+    return isinstance(value, (BlockRV, LoopRV))

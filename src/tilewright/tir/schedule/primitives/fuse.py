@@ -1,0 +1,74 @@
+"""Fusing nested loops into one."""
+
+from __future__ import annotations
+
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Expr, Var
+from tilewright.tir.schedule.bindings import bind_loops, rebind
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.loops import nest, require_nested, require_plain
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import For
+from tilewright.tir.substitute import variables_of
+
+
+@primitive
+def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> Edit:
+    """Fuse perfectly nested loops into one.
+
+    The order of execution stays the same.
+
+    Before::
+
+        for i, j in T.grid(16, 32):
+            S(i, j)
+
+    After ``fuse(i, j)``::
+
+        for i_j_fused in range(512):
+            S(i_j_fused // 32, i_j_fused % 32)
+
+    Requires: each loop contains the next one and nothing else, none has annotations or a thread
+    binding, and no extent depends on the variable of another one.
+
+    Args:
+        loops: the loops, from the outermost on.
+        preserve_unit_iters: whether loops of one iteration are kept in the result's bindings.
+
+    Returns:
+        The fused loop.
+
+    Raises:
+        ScheduleError: for loops that are not perfectly nested, or depend on each other.
+    """
+    if not loops:
+        raise ScheduleError("fuse needs at least one loop")
+    for loop in loops:
+        require_plain(loop)
+    require_nested(tree, loops)
+    _require_independent(loops)
+    name = "_".join(loop.loop_var.name for loop in loops)
+    dtype = max((loop.loop_var.dtype for loop in loops), key=lambda dtype: dtype.bits)
+    fused = Var(f"{name}_fused", dtype)
+    analyzer = tree.analyzer(loops[0])
+    size: Expr = const(1, dtype)
+    values: dict[Var, Expr] = {}
+    for position, loop in reversed(list(enumerate(loops))):
+        digit = fused // size
+        values[loop.loop_var] = loop.min + (digit if position == 0 else digit % loop.extent)
+        size = analyzer.simplify(size * loop.extent)
+    bind_loops(analyzer, {fused: size}, preserve_unit_iters)
+    body = rebind(loops[-1].body, values, analyzer)
+    (new,), _ = nest({fused: size}, body)
+    return tree.edit({loops[0]: new}, new)
+
+
+def _require_independent(loops: tuple[For, ...]) -> None:
+    for position, inner in enumerate(loops):
+        mentioned = variables_of(inner.extent) + variables_of(inner.min)
+        for outer in loops[:position]:
+            if any(var is outer.loop_var for var in mentioned):
+                raise ScheduleError(
+                    "the bounds of {1} depend on the variable of {0}", at=[outer, inner]
+                )

@@ -1,0 +1,95 @@
+"""Changing the order of nested loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.legality import require_order_kept
+from tilewright.tir.schedule.loops import require_schedulable
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import For, Stmt
+from tilewright.tir.substitute import variables_of
+
+
+@primitive
+def reorder(tree: FunctionTree, *ordered_loops: For) -> Edit:
+    """Put nested loops into a new order.
+
+    Before::
+
+        for i, j, k in T.grid(16, 32, 64):
+            S(i, j, k)
+
+    After ``reorder(k, i)``::
+
+        for k, j, i in T.grid(64, 32, 16):
+            S(i, j, k)
+
+    Requires: the loops are on one chain of perfectly nested loops (others may be between them and
+    stay where they are), no bounds of a loop depend on one that comes to stand inside of it, and
+    no two iterations that depend on each other change their order. The updates of a reduction by a
+    commutative and associative operator may change theirs.
+
+    Args:
+        ordered_loops: the loops in their new order, from the outermost on.
+
+    Raises:
+        ScheduleError: if a requirement does not hold; for a dependence, with two iterations and
+            the element that both access.
+    """
+    if len(set(ordered_loops)) < len(ordered_loops):
+        raise ScheduleError("a loop is given more than once", at=ordered_loops)
+    if len(ordered_loops) < 2:
+        return Edit(tree.func)
+    require_schedulable(tree, ordered_loops[0])
+    chain = _chain(tree, ordered_loops)
+    places = [position for position, loop in enumerate(chain) if loop in set(ordered_loops)]
+    order = list(chain)
+    for position, loop in zip(places, ordered_loops, strict=True):
+        order[position] = loop
+    if all(new is old for new, old in zip(order, chain, strict=True)):
+        return Edit(tree.func)
+    _require_bounds_known(order)
+    body: Stmt = chain[-1].body
+    for loop in reversed(order):
+        body = loop.replace(body=body)
+    edit = tree.edit({chain[0]: body})
+    require_order_kept(tree, edit, chain[0], moved=ordered_loops)
+    return edit
+
+
+def _chain(tree: FunctionTree, loops: Sequence[For]) -> list[For]:
+    """All loops from the outermost of `loops` to the innermost."""
+    depth = {loop: sum(1 for _ in tree.ancestors(loop)) for loop in loops}
+    top, bottom = min(loops, key=depth.__getitem__), max(loops, key=depth.__getitem__)
+    chain = [top]
+    while chain[-1] is not bottom:
+        below = chain[-1].body
+        if not isinstance(below, For):
+            raise ScheduleError(
+                "the loops are not on one chain: between {0} and {1} there is more than loops",
+                at=[top, bottom],
+                hint="only perfectly nested loops can be reordered",
+            )
+        chain.append(below)
+    missing = [loop for loop in loops if loop not in set(chain)]
+    if missing:
+        raise ScheduleError(
+            "the loops are not on one chain: {0} is not between {1} and {2}",
+            at=[missing[0], top, bottom],
+        )
+    return chain
+
+
+def _require_bounds_known(order: Sequence[For]) -> None:
+    """Refuse bounds that mention the variable of a loop further inside."""
+    for position, outer in enumerate(order):
+        mentioned = set(variables_of(outer.min) + variables_of(outer.extent))
+        for inner in order[position + 1 :]:
+            if inner.loop_var in mentioned:
+                raise ScheduleError(
+                    "the bounds of {0} depend on {1}, which would come to stand inside of it",
+                    at=[outer, inner],
+                )

@@ -1,0 +1,72 @@
+"""A trace as Python text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
+from tilewright.tir.schedule.instruction import Instruction
+from tilewright.tir.schedule.references import BlockRV, LoopRV
+
+if TYPE_CHECKING:
+    from tilewright.tir.schedule.trace import Trace
+
+
+def as_python(trace: Trace, remove_postproc: bool) -> list[str]:
+    """One line per instruction; variables are numbered in the order of their definition."""
+    names: dict[Any, str] = {}
+    lines = []
+    for inst in trace:
+        if remove_postproc and inst.kind.is_postproc:
+            break
+        lines.append(_line(inst, names, trace.get_decision(inst)))
+    return lines
+
+
+def _line(inst: Instruction, names: dict[Any, str], decision: Any) -> str:
+    arguments = ", ".join(_arguments(inst, names, decision))
+    call = f"sch.{inst.kind.name}({arguments})"
+    for output in inst.outputs:
+        letter = "b" if isinstance(output, BlockRV) else "l" if isinstance(output, LoopRV) else "v"
+        names[output] = f"{letter}{len(names)}"
+    if not inst.outputs:
+        return call
+    targets = ", ".join(names[output] for output in inst.outputs)
+    # A list of one is unpacked too.
+    return f"{targets}{',' if inst.returns_list and len(inst.outputs) == 1 else ''} = {call}"
+
+
+def _arguments(inst: Instruction, names: dict[Any, str], decision: Any) -> list[str]:
+    texts = []
+    for parameter in inst.kind.primitive.parameters:
+        value = inst.arguments.get(parameter.name)
+        if parameter.name == "decision":
+            value = decision
+        if parameter.variadic:
+            texts += [value_text(item, names) for item in value or ()]
+        elif not (value is None and parameter.default is None):
+            texts.append(f"{parameter.name}={value_text(value, names)}")
+    return texts
+
+
+def value_text(value: Any, names: dict[Any, str]) -> str:
+    """An argument as Python text.
+
+    Args:
+        value: a random variable, number, string, list, dictionary or expression.
+        names: the names of the random variables.
+    """
+    if isinstance(value, (BlockRV, LoopRV, Var)):
+        return names.get(value, "_")
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(value_text(item, names) for item in value) + "]"
+    if isinstance(value, dict):
+        items = (f"{value_text(k, names)}: {value_text(v, names)}" for k, v in value.items())
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, (IntImm, FloatImm, StringImm)):
+        return value_text(value.value, names)
+    if isinstance(value, Expr):
+        return str(value)
+    return repr(value)

@@ -1,0 +1,303 @@
+"""`Schedule`: a program under transformation, with its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.arguments import resolve
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.instruction import Instruction, InstructionKind
+from tilewright.tir.schedule.methods import PrimitiveMethods
+from tilewright.tir.schedule.prepare import prepare
+from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
+from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.references import BlockRV, LoopRV, new_expr_rv
+from tilewright.tir.schedule.state import ScheduleState, StmtSRef
+from tilewright.tir.schedule.trace import Trace
+from tilewright.tir.stmt import Block, BlockRealize, For
+from tilewright.tir.substitute import substitute
+
+_LEVELS = ("detail", "fast", "none")
+
+
+class Schedule(PrimitiveMethods):
+    """A program that is transformed step by step, each step proved to keep its meaning.
+
+    The methods that transform take and return random variables: `BlockRV`, `LoopRV` and `ExprRV`
+    stand for blocks, loops and numbers of the program as it is at the time. A block may also be
+    given by name. What a primitive cannot prove it refuses with a `ScheduleError`, and the program
+    stays as it was.
+
+    Args:
+        mod: a module, or a function, which becomes the function ``main`` of a module (or is named
+            by its ``global_symbol``).
+        seed: of the random choices of the sampling methods; by default another one every time.
+        debug_mask: ``"all"`` (or -1) to verify after each step that the program is well-formed;
+            ``"none"`` (or 0) not to.
+        error_render_level: what errors say: ``"detail"`` with the script and a counterexample,
+            ``"fast"`` one line, ``"none"`` nothing.
+        enable_check: whether primitives prove what they require. Without, a wrong schedule gives
+            a wrong program; for replaying schedules that were proved before.
+    """
+
+    def __init__(
+        self,
+        mod: IRModule | PrimFunc,
+        *,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+        enable_check: bool = True,
+    ) -> None:
+        if debug_mask not in ("none", "all") and not isinstance(debug_mask, int):
+            raise ArgumentValueError(
+                f'Schedule: debug_mask is "none", "all" or a number, got {debug_mask!r}'
+            )
+        if error_render_level not in _LEVELS:
+            raise ArgumentValueError(
+                f"Schedule: error_render_level is one of {_LEVELS}, got {error_render_level!r}"
+            )
+        self._state = ScheduleState(_as_module(mod), bool(enable_check))
+        self._trace = Trace()
+        self._random = RandomState(seed)
+        self._values: dict[Any, Any] = {}
+        self._values_shared = False
+        self._debug = debug_mask not in ("none", 0)
+        self._level = error_render_level
+        self._working_on: GlobalVar | None = self._state.only_function()
+
+    # --- what there is ----------------------------------------------------------------------
+
+    @property
+    def mod(self) -> IRModule:
+        """The program as it is now."""
+        return self._state.mod
+
+    @property
+    def state(self) -> ScheduleState:
+        """The program with an index of its statements."""
+        return self._state
+
+    @property
+    def trace(self) -> Trace:
+        """The history: prints as Python, and can be saved and replayed."""
+        return self._trace
+
+    @property
+    def func_working_on(self) -> GlobalVar | None:
+        """The function in which `get_block` looks if it is not told another."""
+        return self._working_on
+
+    def work_on(self, func_name: str) -> None:
+        """Let `get_block` look in the function `func_name` from now on."""
+        self._working_on = self._state.global_var(func_name)
+
+    def copy(self) -> Schedule:
+        """An independent schedule of the same program, in constant time.
+
+        Random variables of this schedule stand for the same in the copy. The copy's random
+        choices are seeded by `fork_seed`.
+        """
+        copy = Schedule.__new__(Schedule)
+        copy.__dict__.update(self.__dict__)
+        copy._state = self._state.copy()
+        copy._trace = self._trace.copy()
+        copy._random = RandomState(self.fork_seed())
+        self._values_shared = copy._values_shared = True
+        return copy
+
+    def seed(self, seed: int) -> None:
+        """Seed the random choices; -1 for a seed from the system."""
+        self._random = RandomState(None if seed == -1 else seed)
+
+    def fork_seed(self) -> int:
+        """A seed for another schedule, from the random choices of this one."""
+        return self._random.fork_seed()
+
+    def show(self, *args: Any, **kwargs: Any) -> None:
+        """Print the program and the trace; options as in `IRModule.show`."""
+        self.mod.show(*args, **kwargs)
+        self.trace.show(*args, **kwargs)
+
+    def _repr_html_(self) -> str:
+        return self.mod._repr_html_()
+
+    # --- random variables -------------------------------------------------------------------
+
+    def get(self, rand_var_or_sref: Any) -> Any:
+        """What a random variable stands for now: a `Block`, a `For`, or an int."""
+        if isinstance(rand_var_or_sref, StmtSRef):
+            return rand_var_or_sref.stmt
+        if isinstance(rand_var_or_sref, (BlockRV, LoopRV)):
+            _, stmt = self._statement(rand_var_or_sref)
+            return stmt.block if isinstance(stmt, BlockRealize) else stmt
+        if isinstance(rand_var_or_sref, Expr):
+            return self.number(rand_var_or_sref)
+        raise ArgumentError(f"get: expected a random variable, got {rand_var_or_sref!r}")
+
+    def get_sref(self, rand_var_or_stmt: Any) -> StmtSRef:
+        """A reference to the statement of a random variable, or to a statement of the program."""
+        if isinstance(rand_var_or_stmt, (Block, For)):
+            return self._state.get_sref(rand_var_or_stmt)
+        name, stmt = self._statement(rand_var_or_stmt)
+        return self._state.get_sref(stmt.block if isinstance(stmt, BlockRealize) else stmt, name)
+
+    def remove_rv(self, rand_var: Any) -> None:
+        """Forget a random variable."""
+        if rand_var not in self._values:
+            raise ArgumentValueError(f"remove_rv: {rand_var!r} is unknown or was removed")
+        self._own_values()
+        del self._values[rand_var]
+
+    def number(self, value: Any) -> int:
+        """The value of a number, a sampled `ExprRV`, or an expression over some."""
+        if isinstance(value, Var):
+            found = self._values.get(value)
+            if found is None:
+                raise ArgumentValueError(f"the variable {value.name} is no number of this schedule")
+            return found
+        if isinstance(value, Expr) and not isinstance(value, IntImm):
+            known = {k: as_expr(v) for k, v in self._values.items() if isinstance(k, Var)}
+            value = self._state.simplify(substitute(value, known))
+        if isinstance(value, IntImm):
+            return int(value.value)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise ArgumentError(f"expected an integer or an ExprRV, got {value!r}")
+        return value.__index__()
+
+    def _statement(self, rand_var: Any) -> tuple[str, BlockRealize | For]:
+        """The function and the statement of a random variable."""
+        target = self._values.get(rand_var)
+        if target is None:
+            raise ArgumentValueError(f"{rand_var!r} is unknown in this schedule, or was removed")
+        name, identity = target
+        tree = self._state.tree(name)
+        is_loop = isinstance(rand_var, LoopRV)
+        stmt = tree.loop(identity) if is_loop else tree.block(identity)
+        if stmt is None:
+            what = "loop" if is_loop else "block"
+            raise ScheduleError(
+                f"The {what} no longer exists in the IRModule: an earlier step replaced it",
+                hint="use what that step returned, or look it up again",
+            )
+        return name, stmt
+
+    # --- applying primitives ----------------------------------------------------------------
+
+    def apply(self, primitive: str, arguments: Mapping[str, Any], decision: Any = None) -> Any:
+        """Apply the primitive of that name; what replaying a trace does.
+
+        Args:
+            primitive: its name.
+            arguments: by name; parameters that are left out have their defaults.
+            decision: of a sampling.
+        """
+        found = InstructionKind.get(primitive).primitive
+        complete = {p.name: p.default for p in found.parameters} | dict(arguments)
+        if decision is not None:
+            complete["decision"] = decision
+        return self._apply(found, complete)
+
+    def _call(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._apply(primitive, primitive.bind(args, kwargs))
+
+    def _apply(self, primitive: Primitive, arguments: dict[str, Any]) -> Any:
+        tree = None
+        try:
+            recorded, values, name = resolve(self, primitive, arguments)
+            tree = self._state.tree(name)
+            edit = self._run(primitive, tree, values)
+        except ScheduleError as error:
+            raise error.raised_by(primitive.name, tree, self._level) from None
+        decision = None
+        results = edit.results
+        if primitive.is_sampling:
+            results, decision = results
+            recorded = {k: v for k, v in recorded.items() if k != "decision"}
+        if edit.func is not tree.func:
+            self._state.update(name, edit.func)
+            if self._debug:
+                self._state.verify(name, primitive.name)
+        outputs = self._define(name, results)
+        returned = (
+            outputs if isinstance(outputs, list) else [outputs] if outputs is not None else []
+        )
+        kind = InstructionKind.get(primitive.name)
+        inst = Instruction(kind, recorded, tuple(returned), isinstance(outputs, list))
+        self._trace.append(inst, decision)
+        return outputs
+
+    def _run(self, primitive: Primitive, tree: Any, values: dict[str, Any]) -> Any:
+        positional: tuple[Any, ...] = ()
+        if primitive.parameters and primitive.parameters[0].variadic:
+            positional = tuple(values.pop(primitive.parameters[0].name))
+        if primitive.is_sampling:
+            return primitive.apply(tree, self._random, *positional, **values)
+        return primitive.apply(tree, *positional, **values)
+
+    def _define(self, name: str, result: Any) -> Any:
+        """New random variables for what a primitive returned."""
+        if result is None:
+            return None
+        if isinstance(result, (list, tuple)):
+            return [self._define(name, item) for item in result]
+        self._own_values()
+        if isinstance(result, For):
+            loop = LoopRV()
+            self._values[loop] = (name, result.loop_var)
+            return loop
+        if isinstance(result, (Block, BlockRealize)):
+            block = BlockRV()
+            key = result.key if isinstance(result, Block) else result.block.key
+            self._values[block] = (name, key)
+            return block
+        if isinstance(result, int) and not isinstance(result, bool):
+            number = new_expr_rv()
+            self._values[number] = result
+            return number
+        return result
+
+    def _own_values(self) -> None:
+        if self._values_shared:
+            self._values = dict(self._values)
+            self._values_shared = False
+
+    # --- blocks by name ---------------------------------------------------------------------
+
+    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
+        """The block called `name`.
+
+        Args:
+            name: its name, which no other block of the function has.
+            func_name: the function to look in; by default the one that `work_on` chose, or the
+                only one.
+        """
+        if func_name is None:
+            if self._working_on is None:
+                names = [var.name_hint for var in self._state.functions]
+                raise ArgumentValueError(
+                    f"get_block: the module has several functions, {names}: give func_name, or "
+                    "choose one by work_on"
+                )
+            func_name = self._working_on.name_hint
+        return self._apply(PRIMITIVES["get_block"], {"name": name, "func_name": func_name})
+
+
+def _as_module(mod: Any) -> IRModule:
+    if isinstance(mod, PrimFunc):
+        return IRModule.from_expr(mod)
+    if not isinstance(mod, IRModule):
+        raise ArgumentError(f"Schedule: expected a PrimFunc or an IRModule, got {mod!r}")
+    if not any(isinstance(func, PrimFunc) for func in mod.functions.values()):
+        raise ArgumentValueError("Schedule: the module has no PrimFunc")
+    return mod
+
+
+__all__ = ["PRIMITIVES", "Schedule", "UnknownNameError", "prepare"]

@@ -1,0 +1,122 @@
+"""The history of a schedule: instructions with their decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tilewright.tir.schedule.instruction import Instruction, InstructionKind
+from tilewright.tir.schedule.python_text import as_python
+
+if TYPE_CHECKING:
+    from tilewright.tir.schedule.schedule import Schedule
+
+
+class Trace:
+    """Instructions in the order in which they were applied, with the decisions of samplings.
+
+    Instructions are kept in a list that copies of the trace share until one of them changes.
+
+    Args:
+        insts: the instructions.
+        decisions: the decisions of sampling instructions.
+    """
+
+    def __init__(
+        self,
+        insts: list[Instruction] | None = None,
+        decisions: Mapping[Instruction, Any] | None = None,
+    ) -> None:
+        self._insts = list(insts or ())
+        self._decisions = dict(decisions or {})
+        self._shared = False
+
+    @property
+    def insts(self) -> list[Instruction]:
+        """The instructions; a copy."""
+        return list(self._insts)
+
+    @property
+    def decisions(self) -> dict[Instruction, Any]:
+        """The decisions by instruction; a copy."""
+        return dict(self._decisions)
+
+    def __len__(self) -> int:
+        return len(self._insts)
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return iter(self._insts)
+
+    def copy(self) -> Trace:
+        """An independent copy, in constant time."""
+        copy = Trace.__new__(Trace)
+        copy._insts, copy._decisions = self._insts, self._decisions
+        copy._shared = self._shared = True
+        return copy
+
+    def _own(self) -> None:
+        if self._shared:
+            self._insts, self._decisions = list(self._insts), dict(self._decisions)
+            self._shared = False
+
+    def append(self, inst: Instruction, decision: Any = None) -> None:
+        """Add an instruction, with its decision if it is a sampling."""
+        self._own()
+        self._insts.append(inst)
+        if decision is not None:
+            self._decisions[inst] = decision
+
+    def get_decision(self, inst: Instruction) -> Any:
+        """The decision of an instruction, None if it has none."""
+        return self._decisions.get(inst)
+
+    def apply_to_schedule(
+        self,
+        sch: Schedule,
+        remove_postproc: bool = False,
+        decision_provider: Callable[[Instruction, list[Any], list[Any], Any], Any] | None = None,
+    ) -> None:
+        """Apply the instructions to `sch`.
+
+        Args:
+            sch: a schedule of the program that the trace was made on, or of one like it.
+            remove_postproc: stop at the instruction `enter_postproc`.
+            decision_provider: called with each sampling instruction, its inputs, its attributes
+                and its decision; returns the decision to take.
+        """
+        values: dict[Any, Any] = {}
+        for inst in self._insts:
+            if remove_postproc and inst.kind.is_postproc:
+                break
+            arguments = inst.map_arguments(values)
+            decision = self._decisions.get(inst)
+            if decision_provider is not None and decision is not None:
+                inputs = inst.inputs_of(arguments)
+                decision = decision_provider(inst, inputs, inst.attrs, decision)
+            outputs = sch.apply(inst.kind.name, arguments, decision)
+            inst.note_outputs(outputs, values)
+
+    def as_python(self, remove_postproc: bool = False) -> list[str]:
+        """The instructions as lines of Python that call the methods of a schedule ``sch``."""
+        return as_python(self, remove_postproc)
+
+    def show(self, style: str | None = None) -> None:
+        """Print the trace as Python, with colours in a terminal.
+
+        Args:
+            style: the name of a Pygments style.
+        """
+        # The printer is in a package above this one.
+        from tilewright.script.printer.display import show_text
+
+        show_text(str(self), style)
+
+    def __str__(self) -> str:
+        lines = ["# from tilewright import tir", "def apply_trace(sch: tir.Schedule) -> None:"]
+        lines += ["  " + line for line in self.as_python()] or ["  pass"]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+__all__ = ["Instruction", "InstructionKind", "Trace"]
