@@ -230,3 +230,12 @@ def test_what_is_simple_already_is_returned_itself(at):
     first, second = i * 1024 + j // 3, i * 1024 + j // 3
     assert at.analyzer.simplify(first) is first
     assert at.analyzer.simplify(second) is second
+
+
+def test_a_simplified_expression_is_still_comparable():
+    i = Var("i", DType("int32"))
+    analyzer = Analyzer()
+    first, second = analyzer.simplify(i * 2 // 8), analyzer.simplify(i - i // 4 * 4)
+    assert analyzer.simplify(second) is second
+    assert analyzer.can_prove_equal(i // 4, first)
+    assert analyzer.can_prove_equal(i % 4, second)

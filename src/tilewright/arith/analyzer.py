@@ -54,6 +54,7 @@ class Analyzer:
 
     def __init__(self) -> None:
         self._simplifier = Simplifier()
+        self._answers: dict[Expr, tuple[Expr, Expr]] = {}
 
     # --- facts ------------------------------------------------------------------------------
 
@@ -127,13 +128,15 @@ class Analyzer:
     def simplify(self, expr: Expr | int) -> Expr:
         """An expression equal to `expr`, as a person would write it; `expr` itself if it is so."""
         source = as_expr(expr)
-        memo = self._simplifier.facts.simplified
-        found = memo.get(source)
-        if found is None:
-            found = self._simplifier(source)
-            if found is not source and _same(found, source):
-                found = memo[source] = source
-        return found
+        found = self._simplifier(source)
+        if found is source:
+            return source
+        # Remembered here, since inside of the simplifier equal nodes must be one object.
+        answered = self._answers.get(source)
+        if answered is None or answered[0] is not found:
+            answer = source if _same(found, source) else found
+            answered = self._answers[source] = (found, answer)
+        return answered[1]
 
     def can_prove(self, condition: Expr | bool) -> bool:
         """Whether `condition` is known to hold; False says nothing about the opposite."""

@@ -11,6 +11,7 @@ from tilewright.tir.buffer import (
 )
 from tilewright.tir.expr import CommReducer, IterType, IterVar, ProducerLoad, Reduce
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.index_map import IndexMap
 from tilewright.tir.op import *  # noqa: F403
 from tilewright.tir.schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError, Trace
 from tilewright.tir.stmt import (

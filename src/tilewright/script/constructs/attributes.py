@@ -9,6 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.index_map import IndexMap
 
 
 def constant_attributes(values: Any, what: str) -> dict[str, Any]:
@@ -35,3 +36,6 @@ def _require_constant(value: Any, what: str) -> None:
         isinstance(value, Expr) and not isinstance(value, (IntImm, FloatImm, StringImm))
     ):
         raise ArgumentError(f"{what} needs a constant, got {value!r}")
+    elif isinstance(value, IndexMap) and value.free_variables():
+        names = ", ".join(var.name for var in value.free_variables())
+        raise ArgumentError(f"{what} needs a constant, the index map mentions {names}")

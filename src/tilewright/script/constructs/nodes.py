@@ -23,6 +23,7 @@ from tilewright.tir import expr as tir_nodes
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.buffer import BufferLoad as BufferLoadNode
 from tilewright.tir.buffer import Range as RangeNode
+from tilewright.tir.index_map import IndexMap
 
 
 def _binary(kind: type[Any]) -> Callable[[object, object], Expr]:
@@ -233,6 +234,22 @@ def comm_reducer(combiner: Callable[..., Any], identity: Sequence[object]) -> An
     return tir_nodes.CommReducer(tuple(variables[:half]), tuple(variables[half:]), values, start)
 
 
+def index_map(
+    mapping: Callable[..., Any],
+    *,
+    inverse_index_map: Callable[..., Any] | IndexMap | None = None,
+    index_dtype: Any = "int32",
+) -> IndexMap:
+    """A map from the indices of one layout to those of another.
+
+    Args:
+        mapping: a lambda of the old indices that returns the new ones.
+        inverse_index_map: the way back, where it is not to be computed.
+        index_dtype: the dtype of the old indices, or a list of one for each.
+    """
+    return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype=index_dtype)
+
+
 def Reduce(
     combiner: Any,
     source: Sequence[object],
@@ -258,5 +275,5 @@ __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "Broadcast", "BufferLoad", "Call", "Cast",
     "Div", "FloatImm", "FloorDiv", "FloorMod", "IntImm", "IterVar", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "Ramp", "Range", "Reduce", "Select", "Shuffle", "SizeVar", "StringImm", "Sub",
-    "Var", "cast", "comm_reducer",
+    "Var", "cast", "comm_reducer", "index_map",
 ]  # fmt: skip

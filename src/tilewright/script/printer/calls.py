@@ -13,6 +13,7 @@ from tilewright.script.printer.buffers import same
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
 from tilewright.tir import op as functions
 from tilewright.tir.expr import CommReducer, IterVar, ProducerLoad, Reduce
+from tilewright.tir.index_map import IndexMap
 
 
 @prints(EXPRESSIONS, Call)
@@ -99,6 +100,30 @@ def _comm_reducer(p: Printer, node: CommReducer) -> Rendered:
     p.names.pop()
     identity = p.exprs(node.identity_element)
     return f"{p.tir}comm_reducer(lambda {names}: {result}, [{identity}])", ATOM
+
+
+@prints(EXPRESSIONS, IndexMap)
+def _index_map(p: Printer, node: IndexMap) -> Rendered:
+    p.names.push()
+    names = ", ".join([p.names.define(var, var.name) for var in node.initial_indices])
+    dtypes = [var.dtype for var in node.initial_indices]
+    indices = [_new_index(p, index, dtypes[0] if dtypes else INT32) for index in node.final_indices]
+    p.names.pop()
+    result = f"({indices[0]},)" if len(indices) == 1 else f"({', '.join(indices)})"
+    parts = [f"lambda {names}: {result}" if names else f"lambda: {result}"]
+    if node.inverse_index_map is not None:
+        parts.append(f"inverse_index_map={p.expr(node.inverse_index_map)}")
+    if any(dtype is not INT32 for dtype in dtypes):
+        same = all(dtype is dtypes[0] for dtype in dtypes)
+        parts.append(f"index_dtype={p.value(dtypes[0] if same else dtypes)}")
+    return f"{p.tir}index_map({', '.join(parts)})", ATOM
+
+
+def _new_index(p: Printer, index: Expr, dtype: DType) -> str:
+    """The text of one result; a number alone would be read as one of type `dtype`."""
+    if isinstance(index, IntImm) and not index.dtype is dtype is p.options.int_dtype:
+        return f"{p.tir}{index.dtype}({index.value})"
+    return p.expr(index)
 
 
 @prints(EXPRESSIONS, Reduce)
