@@ -1,0 +1,151 @@
+"""Regions of buffers as seen from outside of the blocks that access them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tilewright.arith import Analyzer
+from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of, union
+from tilewright.ir.arithmetic import maximum, minimum
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Expr, Var
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.schedule.tree import FunctionTree, bind_scope
+from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
+from tilewright.tir.substitute import substitute
+
+
+class Access(NamedTuple):
+    """One region that a block accesses."""
+
+    realize: BlockRealize
+    region: BufferRegion
+
+
+Box = tuple[IntervalSet, ...]
+"""An interval per dimension; `EVERYTHING` where nothing is known."""
+
+
+def relaxed(tree: FunctionTree, access: Access, place: Stmt, analyzer: Analyzer) -> Box:
+    """What all instances of a block inside of `place` access together.
+
+    The ends are expressions over what is defined at `place`. If that is a loop, its own variable
+    is: the box is what one iteration accesses. It may lie partly outside of the buffer where a
+    predicate restricts the instances.
+
+    Args:
+        tree: the program.
+        access: a block and one of its regions.
+        place: a loop or block around the block.
+        analyzer: what is known at `place`; the loops inside of it are added.
+    """
+    loops: dict[Var, IntervalSet] = {}
+    values: dict[Var, Expr] = _bindings(access.realize)
+    inner = []
+    for above in tree.ancestors(access.realize):
+        if above is place or (isinstance(place, BlockRealize) and above is place.block):
+            break
+        inner.append(above)
+        if isinstance(above, BlockRealize):
+            outer = _bindings(above)
+            values = {var: substitute(value, outer) for var, value in values.items()}
+    for stmt in reversed(inner):
+        if isinstance(stmt, For):
+            low, size = interval_of(stmt.min, loops, analyzer), stmt.extent
+            most = interval_of(stmt.min + size - 1, loops, analyzer).max_value
+            loops[stmt.loop_var] = IntervalSet(low.min_value, most)
+            bind_scope(analyzer, stmt)
+    return tuple(
+        _relaxed_range(substitute(item, values), loops, analyzer) for item in access.region.region
+    )
+
+
+def _bindings(realize: BlockRealize) -> dict[Var, Expr]:
+    iterators = realize.block.iter_vars
+    return {v.var: value for v, value in zip(iterators, realize.iter_values, strict=True)}
+
+
+def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
+    if _reads_memory(item.min) or _reads_memory(item.extent):
+        return EVERYTHING
+    low = interval_of(item.min, loops, analyzer)
+    high = interval_of(item.min + item.extent - 1, loops, analyzer)
+    return IntervalSet(low.min_value, high.max_value)
+
+
+def _reads_memory(expr: object) -> bool:
+    if isinstance(expr, BufferLoad):
+        return True
+    return isinstance(expr, Expr) and any(map(_reads_memory, expr.children()))
+
+
+def hull(boxes: Sequence[Box], analyzer: Analyzer) -> Box:
+    """The smallest box around all; there is at least one."""
+    if len(boxes) == 1:
+        return boxes[0]
+    return tuple(union(axis, analyzer) for axis in zip(*boxes, strict=True))
+
+
+def clipped(buffer: Buffer, box: Box, analyzer: Analyzer) -> tuple[Range, ...]:
+    """A box as ranges inside of the buffer; a whole dimension where nothing is known.
+
+    An end is clipped only if it is not known to be inside, so that the usual case stays simple.
+    """
+    return tuple(
+        _clipped(interval, extent, analyzer)
+        for interval, extent in zip(box, buffer.shape, strict=True)
+    )
+
+
+def _clipped(interval: IntervalSet, extent: Expr, analyzer: Analyzer) -> Range:
+    low, high = interval.min_value, interval.max_value
+    if low is None or high is None:
+        return Range(const(0, extent.dtype), extent)
+    simplify = analyzer.simplify
+    if not analyzer.can_prove(low >= 0):
+        low = maximum(low, const(0, low.dtype))
+    if not analyzer.can_prove(high < extent):
+        high = minimum(high, extent - 1)
+    return Range(simplify(low), simplify(high - low + 1))
+
+
+def covers(outer: Box, inner: Box, analyzer: Analyzer) -> bool:
+    """Whether `inner` is known to lie inside of `outer`."""
+    return all(_covers(a, b, analyzer) for a, b in zip(outer, inner, strict=True))
+
+
+def _covers(outer: IntervalSet, inner: IntervalSet, analyzer: Analyzer) -> bool:
+    if (
+        outer.min_value is None
+        or outer.max_value is None
+        or inner.min_value is None
+        or inner.max_value is None
+    ):
+        return False
+    return analyzer.can_prove(outer.min_value <= inner.min_value) and analyzer.can_prove(
+        inner.max_value <= outer.max_value
+    )
+
+
+def accesses(realizes: Iterable[BlockRealize], buffer: Buffer, *, written: bool) -> list[Access]:
+    """The regions of `buffer` that blocks write, or read."""
+    return [
+        Access(realize, region)
+        for realize in realizes
+        for region in (realize.block.writes if written else realize.block.reads)
+        if region.buffer is buffer
+    ]
+
+
+def whole(buffer: Buffer) -> Box:
+    """The box of all elements of a buffer."""
+    return tuple(IntervalSet(const(0, e.dtype), e - 1) for e in buffer.shape)
+
+
+def region_of_block(block: Block, buffer: Buffer, *, written: bool) -> BufferRegion | None:
+    """The region of `buffer` that a block writes, or reads; None if it does not."""
+    for region in block.writes if written else block.reads:
+        if region.buffer is buffer:
+            return region
+    return None
