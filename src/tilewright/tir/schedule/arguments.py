@@ -60,8 +60,8 @@ def _function(
         return next(iter(functions.values()))
     if arguments.get("func_name"):
         return sch.state.global_var(arguments["func_name"]).name_hint
-    working_on = sch.func_working_on or next(iter(sch.state.functions))
-    return working_on.name_hint
+    working_on = sch.func_working_on
+    return (sch.state.functions[0] if working_on is None else working_on).name_hint
 
 
 class _Resolution:

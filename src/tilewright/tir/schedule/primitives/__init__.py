@@ -2,9 +2,13 @@
 
 from tilewright.tir.schedule.primitives import (
     block_relations,
+    enter_postproc,
     fuse,
     get_block,
     get_loops,
     reorder,
+    sample_categorical,
+    sample_partitioned_tile,
+    sample_perfect_tile,
     split,
 )

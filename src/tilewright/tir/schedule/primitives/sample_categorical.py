@@ -1,0 +1,60 @@
+"""Choosing one of several numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tilewright.error import ArgumentValueError
+from tilewright.tir.schedule.primitive import Number, sampling
+from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+
+
+@sampling
+def sample_categorical(
+    tree: FunctionTree,
+    random: RandomState,
+    candidates: list[Number],
+    probs: list[float],
+    decision: int | None = None,
+) -> Edit:
+    """Choose one of several numbers at random.
+
+    Args:
+        candidates: the numbers.
+        probs: how likely each one is; only their ratios count.
+        decision: the position of the candidate to take, instead of choosing one.
+
+    Returns:
+        The number, as an `ExprRV`.
+
+    Raises:
+        ArgumentValueError: for lists of different lengths, probabilities that are negative or all
+            zero, or a decision that is no position in the list.
+    """
+    if len(candidates) != len(probs):
+        raise ArgumentValueError(
+            f"sample_categorical: there are {len(candidates)} candidates, "
+            f"but {len(probs)} probabilities"
+        )
+    weights = [float(prob) for prob in probs]
+    if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
+        raise ArgumentValueError(
+            f"sample_categorical: probabilities are not negative, and not all zero; got {probs}"
+        )
+    position = random.choice(weights) if decision is None else _position(decision, len(candidates))
+    return Edit(tree.func, (candidates[position], position))
+
+
+def _position(decision: Any, size: int) -> int:
+    if isinstance(decision, bool) or not hasattr(decision, "__index__"):
+        raise ArgumentValueError(
+            f"sample_categorical: a decision is the position of a candidate, got {decision!r}"
+        )
+    position = decision.__index__()
+    if not 0 <= position < size:
+        raise ArgumentValueError(
+            f"sample_categorical: the decision {position} is no position among {size} candidates"
+        )
+    return position
