@@ -32,9 +32,8 @@ format: $(STAMP) ## Format the code and mend what can be mended automatically
 bench: $(STAMP) ## Measure the compiler itself and its code against numpy
 	@$(BIN)/python -m benchmarks
 
-fuzz: $(STAMP) ## Random programs, scripts and calls, for longer than in the tests (SECONDS=300)
-	@TILEWRIGHT_FUZZ_SECONDS=$(SECONDS) TILEWRIGHT_HYPOTHESIS=thorough \
-		$(BIN)/pytest -q -n $(JOBS) tests/property tests/error
+fuzz: $(STAMP) ## Random programs, scripts and calls, for so long: make fuzz SECONDS=300
+	@TILEWRIGHT_FUZZ_SECONDS=$(SECONDS) $(BIN)/pytest -q -n $(JOBS) --dist worksteal tests
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache build dist

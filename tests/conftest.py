@@ -6,6 +6,8 @@ os.environ.setdefault("TILEWRIGHT_IR_GUARD", "1")
 
 import hypothesis
 
+pytest_plugins = ["tests.budget"]
+
 hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("TILEWRIGHT_HYPOTHESIS", "quick"))

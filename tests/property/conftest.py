@@ -1,7 +1,4 @@
-"""Tells at the end how many random programs ran (also with several pytest workers).
-
-``TILEWRIGHT_HYPOTHESIS=thorough pytest tests/property`` makes a longer run.
-"""
+"""Tells at the end how many random programs ran (also with several pytest workers)."""
 
 from collections import Counter
 

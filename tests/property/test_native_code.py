@@ -9,6 +9,7 @@ the last test bounds.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.property.compiled import (
@@ -25,6 +26,8 @@ from tests.tir.transform.programs import matmul
 
 import tilewright as tvm
 from tilewright.tir import ForKind
+
+pytestmark = pytest.mark.budget(4)
 
 ALL = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
        "float16", "bfloat16", "float32", "float64")  # fmt: skip

@@ -18,6 +18,8 @@ from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform import legalize_for, lower
 from tilewright.tir.transform.pipeline import LOWERING, GenericMachine, legalization, run_passes
 
+pytestmark = pytest.mark.budget(2)
+
 ANY_FLOAT = Features(exact=False, dtypes=(*Features().dtypes, "bfloat16"))
 
 

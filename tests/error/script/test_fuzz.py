@@ -1,13 +1,8 @@
-"""Whatever the text, only a `ScriptError` comes out, and what parses prints and parses again.
+"""Whatever the text, only a `ScriptError` comes out, and what parses prints and parses again."""
 
-A longer run: ``TILEWRIGHT_FUZZ_SECONDS=600 pytest tests/error/script/test_fuzz.py``.
-"""
-
-import os
 import random
 import re
 import signal
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -113,11 +108,13 @@ def at_most(seconds: int):
         signal.signal(signal.SIGALRM, before)
 
 
-def run(rng: random.Random, programs: list[str], deadline: float, count: int) -> tuple[int, int]:
-    """Check mutated programs until the deadline; how many, and how many of them parsed."""
-    done = parsed = 0
-    while done < count and time.monotonic() < deadline:
-        text = rng.choice(programs)
+@pytest.mark.budget(0.2)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_mutated_programs_give_script_errors_only(name, budget):
+    rng = random.Random(name if budget.seconds is None else None)
+    parsed = 0
+    for _ in budget.examples(150):
+        text = PROGRAMS[name]
         for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
             text = mutate(rng, text) or "x"
         try:
@@ -125,21 +122,7 @@ def run(rng: random.Random, programs: list[str], deadline: float, count: int) ->
                 parsed += check(text)
         except (Exception, TookTooLong) as error:
             raise AssertionError(f"{type(error).__name__} of the text\n{text}") from error
-        done += 1
-    return done, parsed
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_mutated_programs_give_script_errors_only(name):
-    seconds = float(os.environ.get("TILEWRIGHT_FUZZ_SECONDS", "0"))
-    if seconds:
-        rng = random.Random()
-        done, parsed = run(rng, [PROGRAMS[name]], time.monotonic() + seconds / len(PROGRAMS), 10**9)
-        print(f"{name}: {done} texts, {parsed} of them parsed")
-    else:
-        done, parsed = run(random.Random(name), [PROGRAMS[name]], time.monotonic() + 20, 150)
-    assert done > parsed
-    assert parsed > 0
+    assert budget.count > parsed > 0
 
 
 @pytest.mark.parametrize(
