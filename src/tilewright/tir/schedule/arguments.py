@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.expr import Expr
+from tilewright.tir.schedule.instruction import random_variables
 from tilewright.tir.schedule.primitive import Parameter, Primitive, expected
 from tilewright.tir.schedule.references import BlockRV, LoopRV
 
@@ -80,6 +82,8 @@ class _Resolution:
         kind = self._parameter.kind
         if kind == "number":
             return self._number(argument)
+        if kind == "annotation":
+            return argument, self._numbers_in(argument)
         if kind == "value":
             return argument, argument
         if isinstance(argument, str) and kind != "loop":
@@ -93,6 +97,16 @@ class _Resolution:
         name, stmt = self._sch._statement(argument)
         self._functions[self._parameter.name if not self._parameter.many else str(argument)] = name
         return argument, stmt
+
+    def _numbers_in(self, value: Any) -> Any:
+        """The value of an annotation with random variables replaced by their numbers."""
+        if isinstance(value, Expr) and any(True for _ in random_variables(value)):
+            return self._sch.number(value)
+        if isinstance(value, (list, tuple)):
+            return [self._numbers_in(item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self._numbers_in(item) for key, item in value.items()}
+        return value
 
     def _number(self, argument: Any) -> tuple[Any, Any]:
         if argument is None:

@@ -110,6 +110,9 @@ def random_variables(value: Any) -> Iterator[Any]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from random_variables(item)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from random_variables(item)
 
 
 def replaced(value: Any, values: Mapping[Any, Any]) -> Any:
@@ -122,4 +125,6 @@ def replaced(value: Any, values: Mapping[Any, Any]) -> Any:
         return substitute(value, values)
     if isinstance(value, (list, tuple)):
         return [replaced(item, values) for item in value]
+    if isinstance(value, Mapping):
+        return {key: replaced(item, values) for key, item in value.items()}
     return value

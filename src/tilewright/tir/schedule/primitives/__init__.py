@@ -1,12 +1,15 @@
 """The schedule primitives, one file each; importing this package registers them."""
 
 from tilewright.tir.schedule.primitives import (
+    add_unit_loop,
+    annotate,
     block_relations,
     enter_postproc,
     fuse,
     get_block,
     get_loops,
     reorder,
+    reorder_block_iter_var,
     sample_categorical,
     sample_partitioned_tile,
     sample_perfect_tile,

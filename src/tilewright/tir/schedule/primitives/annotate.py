@@ -1,0 +1,72 @@
+"""Annotations of blocks and loops."""
+
+from __future__ import annotations
+
+from tilewright.error import ArgumentError
+from tilewright.ir.attributes import as_attribute
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import AnnotationValue, primitive
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import Block, BlockRealize, For
+
+
+@primitive
+def annotate(
+    tree: FunctionTree, block_or_loop: For | BlockRealize, ann_key: str, ann_val: AnnotationValue
+) -> Edit:
+    """Annotate a block or a loop.
+
+    An annotation that has the same key is replaced.
+
+    Before::
+
+        for i in range(128):
+            S(i)
+
+    After ``annotate(i, "pragma_auto_unroll_max_step", 16)``::
+
+        for i in T.serial(128, annotations={"pragma_auto_unroll_max_step": 16}):
+            S(i)
+
+    Args:
+        block_or_loop: what to annotate.
+        ann_key: the name of the annotation.
+        ann_val: its value: a string, a number, an `ExprRV`, or a list or dictionary of these.
+
+    Raises:
+        ArgumentError: for a key that is no string, or a value that cannot be kept.
+    """
+    if not isinstance(ann_key, str):
+        raise ArgumentError(f"annotate: `ann_key` must be a string, got {ann_key!r}")
+    annotations = {**_annotated(block_or_loop).annotations, ann_key: as_attribute(ann_val)}
+    return _edit(tree, block_or_loop, annotations)
+
+
+@primitive
+def unannotate(tree: FunctionTree, block_or_loop: For | BlockRealize, ann_key: str) -> Edit:
+    """Remove an annotation of a block or a loop.
+
+    Args:
+        block_or_loop: what is annotated.
+        ann_key: the name of the annotation.
+
+    Raises:
+        ScheduleError: if there is no such annotation.
+    """
+    annotations = dict(_annotated(block_or_loop).annotations)
+    if ann_key not in annotations:
+        names = ", ".join(map(repr, annotations)) or "none"
+        raise ScheduleError(
+            f"{{0}} has no annotation {ann_key!r}; its annotations: {names}", at=[block_or_loop]
+        )
+    del annotations[ann_key]
+    return _edit(tree, block_or_loop, annotations)
+
+
+def _annotated(stmt: For | BlockRealize) -> For | Block:
+    return stmt.block if isinstance(stmt, BlockRealize) else stmt
+
+
+def _edit(tree: FunctionTree, stmt: For | BlockRealize, annotations: dict[str, object]) -> Edit:
+    target = _annotated(stmt)
+    return tree.edit({target: target.replace(annotations=annotations)})

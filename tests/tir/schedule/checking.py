@@ -1,0 +1,67 @@
+"""Whether a scheduled program still means what it meant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tilewright as tvm
+from tilewright.ir.expr import IntImm
+from tilewright.ir.module import IRModule
+from tilewright.script import from_source
+from tilewright.tir import PrimFunc, Schedule
+from tilewright.tir.analysis.verify import verify_well_formed
+from tilewright.tir.interpreter import Interpreter
+from tilewright.tir.substitute import symbolic_sizes
+
+
+def assert_same_meaning(
+    before: PrimFunc | IRModule,
+    sch: Schedule,
+    *,
+    sizes: dict[str, int] | None = None,
+    name: str | None = None,
+) -> None:
+    """Check that the scheduled function computes what it computed before.
+
+    Both run in the reference interpreter on the same random data. The result must be well-formed,
+    replaying the trace must give it again, and so must parsing its script.
+
+    Args:
+        before: the function, or the module, as it was.
+        sch: the schedule, after its primitives.
+        sizes: values of the symbolic sizes, by name.
+        name: the name of the function in the module of the schedule; by default the only one.
+    """
+    again = Schedule(before)
+    sch.trace.apply_to_schedule(again)
+    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    name = name or sch.mod.get_global_vars()[0].name_hint
+    old = before[name] if isinstance(before, IRModule) else before
+    new = sch.mod[name]
+    verify_well_formed(new)
+    tvm.ir.assert_structural_equal(from_source(new.script()), new)
+    assert_equal_results(results_of(old, sizes), results_of(new, sizes))
+
+
+def assert_equal_results(expected: list[np.ndarray], found: list[np.ndarray]) -> None:
+    """Check that two runs left the same in all arguments."""
+    assert len(expected) == len(found)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def results_of(func: PrimFunc, sizes: dict[str, int] | None = None) -> list[np.ndarray]:
+    """All arguments of `func` after a run on random data, which is the same every time.
+
+    The data are small integers, so that sums in any order are exact.
+    """
+    values = {var: (sizes or {})[var.name] for var in symbolic_sizes(func)}
+    func = func.specialize(values) if values else func
+    random = np.random.default_rng(0)
+    arguments = []
+    for param in func.params:
+        buffer = func.buffer_map[param]
+        shape = tuple(extent.value for extent in buffer.shape if isinstance(extent, IntImm))
+        arguments.append(random.integers(-8, 9, shape).astype(str(buffer.dtype)))
+    Interpreter(func, check_reads=True).run("main", *arguments)
+    return arguments
