@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from tilewright.error import LoweringError
+from tilewright.ir.attributes import EMPTY, Attributes, attributes
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL, INT32, INT64
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
-from tilewright.tir.stmt import Allocate, BufferStore, Evaluate, For, ForKind, Stmt
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    Allocate,
+    BlockRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    Stmt,
+)
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.statements import statements
 
@@ -23,6 +34,74 @@ def compact_strides(shape: Sequence[Expr]) -> tuple[Expr, ...]:
         strides.append(stride)
         stride = _product(stride, extent)
     return tuple(reversed(strides))
+
+
+STACK_LIMIT = 1 << 15
+"""Bytes up to which backends keep memory of constant size on the stack, where it costs nothing."""
+
+
+class Alignment(NamedTuple):
+    """A wish that ``stride[axis] % factor == offset``."""
+
+    axis: int
+    factor: int
+    offset: int
+
+
+def aligned_strides(shape: Sequence[Expr], alignments: Iterable[Alignment]) -> tuple[Expr, ...]:
+    """The least strides of a row-major layout that are as `alignments` ask."""
+    strides: list[Expr] = []
+    stride: Expr = ONE
+    for axis in reversed(range(len(shape))):
+        for wish in alignments:
+            if wish.axis == axis:
+                missing = (wish.offset - stride) % wish.factor
+                stride = as_expr(stride + missing)
+        strides.append(stride)
+        stride = _product(stride, shape[axis])
+    return tuple(reversed(strides))
+
+
+BUFFER_DIM_ALIGN = "buffer_dim_align"
+"""The annotation of a block, and of an allocation after it, that asks for alignments."""
+
+
+def requested_alignments(func: PrimFunc) -> dict[Buffer, tuple[Alignment, ...]]:
+    """How the blocks of `func` want the buffers aligned that they write.
+
+    Raises:
+        LoweringError: for a buffer that is not allocated by a block with a layout that is free.
+    """
+    found: dict[Buffer, tuple[Alignment, ...]] = {}
+    allocated: set[Buffer] = set()
+    for block in statements(func.body):
+        if not isinstance(block, BlockRealize):
+            continue
+        block = block.block
+        allocated.update(b for b in block.alloc_buffers if not b.strides)
+        for number, *wish in block.annotations.get(BUFFER_DIM_ALIGN, ()):
+            buffer = block.writes[int(number)].buffer
+            found[buffer] = (*found.get(buffer, ()), Alignment(*map(int, wish)))
+    for buffer in found:
+        if buffer not in allocated:
+            raise LoweringError(
+                f"{BUFFER_DIM_ALIGN}: the layout of {buffer.name} is given; only that of a buffer "
+                "which a block allocates, without strides, can be padded"
+            )
+    return found
+
+
+def alignments_of(stmt: Allocate) -> tuple[Alignment, ...]:
+    """The wishes that an allocation carries as an annotation."""
+    found = stmt.annotations.get(BUFFER_DIM_ALIGN, ())
+    return tuple(Alignment(*(int(number) for number in wish)) for wish in found)
+
+
+def with_alignments(annotations: Attributes, wishes: Sequence[Alignment]) -> Attributes:
+    """`annotations` with these wishes, instead of those that are there."""
+    rest = {key: value for key, value in annotations.items() if key != BUFFER_DIM_ALIGN}
+    added = {BUFFER_DIM_ALIGN: tuple(wishes)} if wishes else {}
+    return attributes({**rest, **added})
 
 
 def element_count(shape: Sequence[Expr]) -> Expr:
@@ -60,8 +139,8 @@ def span(buffer: Buffer) -> Expr:
     return as_expr(last + 1)
 
 
-def allocate(body: Stmt, buffers: Sequence[Buffer]) -> Stmt:
-    """`body` with memory for `buffers`.
+def allocate(body: Stmt, buffers: Mapping[Buffer, Sequence[Alignment]]) -> Stmt:
+    """`body` with memory for `buffers`, which keeps in mind how they are to be aligned.
 
     Memory is allocated around the whole of `body`, so that loops use the same again and again. The
     iterations of a parallel loop cannot share it: a buffer that only they use, with the same
@@ -72,21 +151,27 @@ def allocate(body: Stmt, buffers: Sequence[Buffer]) -> Stmt:
     parallel = any(
         isinstance(stmt, For) and stmt.kind is ForKind.PARALLEL for stmt in statements(body)
     )
-    for buffer in reversed(buffers):
-        body = _allocate_privately(body, buffer) if parallel else allocation(body, buffer)
+    for buffer, wishes in reversed(list(buffers.items())):
+        owner = _private_owner(body, buffer) if parallel else None
+        if owner is None:
+            body = allocation(body, buffer, wishes)
+        else:
+            inside = owner.replace(body=allocation(owner.body, buffer, wishes))
+            body = _Replace(owner, inside)(body)
     return body
 
 
-def allocation(body: Stmt, buffer: Buffer) -> Stmt:
+def allocation(body: Stmt, buffer: Buffer, wishes: Sequence[Alignment] = ()) -> Allocate:
     """`body` with memory for `buffer`."""
     extents = buffer.shape or (ONE,)
     if buffer.strides:
         extents = (span(buffer),)
-    return Allocate(buffer.data, buffer.dtype, extents, const(True, BOOL), body)
+    annotations = with_alignments(EMPTY, wishes)
+    return Allocate(buffer.data, buffer.dtype, extents, const(True, BOOL), body, annotations)
 
 
-def _allocate_privately(body: Stmt, buffer: Buffer) -> Stmt:
-    """`body` with memory for `buffer`, in the innermost parallel loop that must have its own."""
+def _private_owner(body: Stmt, buffer: Buffer) -> For | None:
+    """The innermost parallel loop whose iterations must have memory of their own, if any."""
     owner: For | None = None
     stmt: Stmt | None = body
     while stmt is not None:
@@ -101,10 +186,7 @@ def _allocate_privately(body: Stmt, buffer: Buffer) -> Stmt:
         ]
         in_statement = isinstance(stmt, (BufferStore, Evaluate)) or len(users) != 1
         stmt = None if in_statement else users[0]
-    if owner is None:
-        return allocation(body, buffer)
-    inside = owner.replace(body=allocation(owner.body, buffer))
-    return _Replace(owner, inside)(body)
+    return owner
 
 
 class _Replace(Rewriter):

@@ -31,7 +31,13 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.affine import expand
-from tilewright.tir.transform.allocations import allocate, compact_strides
+from tilewright.tir.transform.allocations import (
+    Alignment,
+    aligned_strides,
+    allocate,
+    compact_strides,
+    requested_alignments,
+)
 from tilewright.tir.transform.folding import FoldingRewriter
 from tilewright.tir.transform.hoist_init import Frame, Plan, plan_init, start_condition, wrap
 from tilewright.tir.transform.ranges import Ranges
@@ -41,9 +47,10 @@ def lower_blocks(func: PrimFunc) -> PrimFunc:
     """`func` without blocks.
 
     Raises:
-        LoweringError: for a view whose shape or strides do not fit what it views.
+        LoweringError: for a view whose shape or strides do not fit what it views, or for a storage
+            alignment that cannot be had.
     """
-    body = _BlockLowering()(func.body)
+    body = _BlockLowering(requested_alignments(func))(func.body)
     return func if body is func.body else func.with_body(body)
 
 
@@ -56,15 +63,20 @@ class View(NamedTuple):
 
 
 class _BlockLowering(FoldingRewriter):
-    def __init__(self) -> None:
+    def __init__(self, alignments: dict[Buffer, tuple[Alignment, ...]]) -> None:
         FoldingRewriter.__init__(self)
+        self._alignments = alignments
         self._values: dict[Var, Expr] = {}
         self._views: dict[Buffer, View] = {}
         self._frames: list[Frame] = []
         self._ranges = Ranges()
 
     def map_buffer(self, buffer: Buffer) -> Buffer:
-        return self.rebuilt(buffer)
+        wishes = self._alignments.get(buffer)
+        buffer = self.rebuilt(buffer)
+        if wishes is None:
+            return buffer
+        return buffer.replace(strides=aligned_strides(buffer.shape, wishes))
 
     def Var(self, var: Var) -> Expr:
         return self._values.get(var, var)
@@ -154,7 +166,7 @@ class _BlockLowering(FoldingRewriter):
             start = self._ranges.simplify_condition(start_condition(block, values))
             body = seq(branch(start, self(block.init)), body)
         self._frames = outer
-        buffers = [self.buffer(buffer) for buffer in block.alloc_buffers]
+        buffers = {self.buffer(b): self._alignments.get(b, ()) for b in block.alloc_buffers}
         return branch(predicate, allocate(body, buffers))
 
     def _bind(self, block: Block, values: Sequence[Expr]) -> None:

@@ -9,12 +9,15 @@ from typing import NamedTuple, Protocol, TypeVar
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
+from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
+from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
 from tilewright.tir.transform.lower_math import lower_math
+from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
@@ -53,8 +56,11 @@ def run_passes(
 
 LOWERING: tuple[Pass, ...] = (
     lower_blocks,  # the rest knows loops, branches and buffers only
+    plan_buffer_locations,  # now that initialisations are in their places
+    compact_buffers,  # to the size that is needed where they are now
     flatten_buffers,  # memory is one-dimensional
     storage_rewrite,  # memory of dead buffers is used again
+    hoist_workspaces,  # memory that is not used again with others of its loop
     common_subexpression_elimination,  # an index is computed once per statement
 )
 """From a scheduled function to the lowered form: loops over flat buffers, for any target."""

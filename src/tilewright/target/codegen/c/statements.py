@@ -31,9 +31,7 @@ from tilewright.tir.stmt import (
     Stmt,
     While,
 )
-
-STACK_LIMIT = 1 << 15
-"""Bytes up to which a buffer of constant size lives on the stack."""
+from tilewright.tir.transform.allocations import STACK_LIMIT
 
 
 class FunctionEmitter(CallEmitter):

@@ -1,0 +1,147 @@
+"""Memory that is allocated for a part of a buffer has the size of that part.
+
+Before::                                     After::
+
+    for i in range(64):                          for i in range(64):
+        allocate B[1024]                             allocate B[16]
+        for j in range(16): B[i * 16 + j] = ...      for j in range(16): B[j] = ...
+        for j in range(16): ... = B[i * 16 + j]      for j in range(16): ... = B[j]
+
+The part is the smallest box around all accesses, in terms of the variables outside of the
+allocation; a dimension in which it has no constant size stays whole. A row-major layout with
+padding, which the annotation ``buffer_dim_align`` of an allocation asks for, is laid out anew.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from tilewright.arith.interval import IntervalSet
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.expr import Broadcast, Expr, IntImm, Ramp, is_const_int
+from tilewright.ir.structural import structural_equal
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import Allocate, BufferStore, For, Stmt
+from tilewright.tir.substitute import BufferRewriter
+from tilewright.tir.transform.accessed_boxes import AccessedBoxes, Sides
+from tilewright.tir.transform.allocations import (
+    aligned_strides,
+    alignments_of,
+    allocation,
+    with_alignments,
+)
+from tilewright.tir.transform.memory_uses import MemoryUses
+from tilewright.tir.transform.ranges import Ranges
+
+
+def compact_buffers(func: PrimFunc) -> PrimFunc:
+    """`func`, without blocks, with smaller memory where only a part of a buffer is used."""
+    finder = _Parts(func)
+    finder.visit(func.body)
+    if not finder.parts:
+        return func
+    return func.with_body(_Compaction(finder.parts)(func.body))
+
+
+class _Part(NamedTuple):
+    """The part of a buffer that is used."""
+
+    start: tuple[Expr, ...]
+    """Its first element."""
+    buffer: Buffer
+    """The buffer that takes the place of the whole one."""
+
+
+class _Parts(AccessedBoxes):
+    """Finds what can be made smaller."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        AccessedBoxes.__init__(self)
+        self._uses = MemoryUses(func.body)
+        self.parts: dict[Buffer, _Part] = {}
+
+    def leave(self, stmt: Allocate, sides: Sides | None) -> None:
+        buffer = self._uses.only_buffer(stmt)
+        if buffer is None or sides is None or not _is_whole(stmt, buffer):
+            return
+        spans = [self._span(s, n) for s, n in zip(sides, buffer.shape, strict=True)]
+        start = tuple(low for low, _ in spans)
+        shape = tuple(extent for _, extent in spans)
+        if all(new is old for new, old in zip(shape, buffer.shape, strict=True)):
+            return
+        strides = aligned_strides(shape, alignments_of(stmt)) if buffer.strides else ()
+        self.parts[buffer] = _Part(start, buffer.replace(shape=shape, strides=strides))
+
+    def _span(self, values: IntervalSet, whole: Expr) -> tuple[Expr, Expr]:
+        """The first value and how many there are, a constant; or all values of the dimension."""
+        low, high = values
+        everything = const(0, whole.dtype), whole
+        if low is None or high is None:
+            return everything
+        extent = self.analyzer.const_int_bound(as_expr(high - low + 1)).max_value
+        if math.isinf(extent) or (isinstance(whole, IntImm) and extent >= whole.value):
+            return everything
+        return low, const(max(int(extent), 1), whole.dtype)
+
+
+def _is_whole(stmt: Allocate, buffer: Buffer) -> bool:
+    """Whether `stmt` allocates what `buffer` describes, in a row-major layout."""
+    if buffer.buffer_type or buffer.axis_separators or not is_const_int(buffer.elem_offset, 0):
+        return False
+    if buffer.strides:
+        strides = aligned_strides(buffer.shape, alignments_of(stmt))
+        return bool(alignments_of(stmt)) and _all_equal(strides, buffer.strides)
+    return stmt.dtype is buffer.dtype and _all_equal(stmt.extents, buffer.shape)
+
+
+def _all_equal(some: tuple[Expr, ...], others: tuple[Expr, ...]) -> bool:
+    return len(some) == len(others) and all(map(structural_equal, some, others))
+
+
+class _Compaction(BufferRewriter):
+    def __init__(self, parts: dict[Buffer, _Part]) -> None:
+        BufferRewriter.__init__(self)
+        self._parts = parts
+        self._of_memory = {buffer.data: part for buffer, part in parts.items()}
+        self._ranges = Ranges()
+
+    def map_buffer(self, buffer: Buffer) -> Buffer:
+        part = self._parts.get(buffer)
+        return buffer if part is None else part.buffer
+
+    def For(self, loop: For) -> Stmt:
+        self._ranges.bind(loop.loop_var, loop.min, loop.extent)
+        return loop.map_children(self)
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        part = self._of_memory.get(stmt.buffer_var)
+        if part is None:
+            return stmt.map_children(self)
+        annotations = with_alignments(stmt.annotations, ())
+        return allocation(self(stmt.body), part.buffer).replace(annotations=annotations)
+
+    def BufferLoad(self, load: BufferLoad) -> Expr:
+        return self._access(load)
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        return self._access(store)
+
+    def _access(self, access: Any) -> Any:
+        changed = access.map_children(self)
+        part = self._parts.get(access.buffer)
+        if part is None:
+            return changed
+        indices = tuple(map(self._moved, changed.indices, part.start))
+        return changed.replace(buffer=part.buffer, indices=indices)
+
+    def _moved(self, index: Expr, start: Expr) -> Expr:
+        """`index` counted from `start`."""
+        if is_const_int(start, 0):
+            return index
+        if isinstance(index, Ramp):
+            return index.replace(base=self._moved(index.base, start))
+        if index.dtype.is_vector:
+            return as_expr(index - Broadcast(start, index.dtype.lanes))
+        return self._ranges.simplify_index(as_expr(index - start))

@@ -1,0 +1,95 @@
+"""Memory from the heap is taken once for a loop, not once for each of its iterations.
+
+Before::                                     After::
+
+    for i in range(64):                          allocate B[65536]
+        allocate B[65536]                        for i in range(64):
+        ...                                          ...
+
+What an iteration leaves in memory means nothing to the next one, so it may find anything there.
+Iterations that run at the same time keep memory of their own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tilewright.ir.expr import IntImm, Var, is_const_int
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.expr import IterVar
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import Allocate, AttrStmt, For, ForKind, Stmt, While
+from tilewright.tir.substitute import symbolic_sizes, variables_of
+from tilewright.tir.transform.allocations import STACK_LIMIT
+from tilewright.tir.transform.statements import statements
+
+
+def hoist_workspaces(func: PrimFunc) -> PrimFunc:
+    """`func` with large allocations in front of the loops that run one iteration after another."""
+    pointers = Counter(
+        stmt.buffer_var for stmt in statements(func.body) if isinstance(stmt, Allocate)
+    )
+    several = {pointer for pointer, count in pointers.items() if count > 1}
+    body = _Hoisting({*func.params, *symbolic_sizes(func)}, several)(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Hoisting(Rewriter):
+    def __init__(self, sizes: set[Var], several: set[Var]) -> None:
+        self._sizes = sizes
+        self._several = several
+        """Pointers to memory that is allocated in several places."""
+        self._depth = 0
+        """How many loops are around, up to the next one whose iterations run at the same time."""
+        self._hoisted: list[Allocate] = []
+
+    def For(self, loop: For) -> Stmt:
+        if loop.kind in (ForKind.SERIAL, ForKind.UNROLLED):
+            return self._in_front(loop)
+        return self._keeping(loop)
+
+    def While(self, stmt: While) -> Stmt:
+        return self._in_front(stmt)
+
+    def AttrStmt(self, stmt: AttrStmt) -> Stmt:
+        is_thread = isinstance(stmt.node, IterVar)
+        return self._keeping(stmt) if is_thread else stmt.map_children(self)
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        known = stmt.buffer_var not in self._several and self._is_workspace(stmt)
+        if not self._depth or not known:
+            return stmt.map_children(self)
+        self._hoisted.append(stmt)
+        return self(stmt.body)
+
+    def _in_front(self, loop: For | While) -> Stmt:
+        """A loop with what is hoisted out of it."""
+        self._depth += 1
+        result: Stmt = loop.map_children(self)
+        self._depth -= 1
+        if not self._depth:
+            for allocation in reversed(self._hoisted):
+                result = allocation.replace(body=result)
+            self._hoisted = []
+        return result
+
+    def _keeping(self, stmt: Stmt) -> Stmt:
+        """A statement out of which nothing is hoisted."""
+        depth, hoisted = self._depth, self._hoisted
+        self._depth, self._hoisted = 0, []
+        result = stmt.map_children(self)
+        self._depth, self._hoisted = depth, hoisted
+        return result
+
+    def _is_workspace(self, stmt: Allocate) -> bool:
+        """Whether it is memory from the heap, of a size that is known when the function starts."""
+        size = stmt.dtype.itemsize
+        constant = True
+        for extent in stmt.extents:
+            if isinstance(extent, IntImm):
+                size *= extent.value
+            else:
+                constant = False
+                if not self._sizes.issuperset(variables_of(extent)):
+                    return False
+        return is_const_int(stmt.condition, 1) and (not constant or size > STACK_LIMIT)

@@ -1,0 +1,112 @@
+"""Memory is allocated in the innermost loop that has all of its uses.
+
+Before::                                     After::
+
+    allocate B[1024]                             for i in range(64):
+    for i in range(64):                              allocate B[1024]
+        for j in range(16): B[i * 16 + j] = ...          for j in range(16): B[i * 16 + j] = ...
+        for j in range(16): ... = B[i * 16 + j]          for j in range(16): ... = B[i * 16 + j]
+
+Then `compact_buffers` makes it smaller, and the iterations of a parallel loop have memory of their
+own. An iteration must not read what another one wrote: each element that it reads must have been
+written by itself (see `definitions`). So a window that slides along a loop stays outside of it, and
+so does a sum that the loop adds up.
+"""
+
+from __future__ import annotations
+
+from tilewright.arith import Analyzer
+from tilewright.ir.expr import Var, is_const_int
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.expr import IterVar
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, Stmt, While
+from tilewright.tir.transform.definitions import defines_what_it_reads
+from tilewright.tir.transform.memory_uses import MemoryUses, Mentions
+from tilewright.tir.transform.statements import statements
+
+
+def plan_buffer_locations(func: PrimFunc) -> PrimFunc:
+    """`func`, without blocks, with each allocation as far inside as its meaning allows."""
+    moves = _Plan(func.body).moves
+    if not moves:
+        return func
+    return func.with_body(_Move(moves)(func.body))
+
+
+class _Plan:
+    """Which allocations move into which loops."""
+
+    def __init__(self, body: Stmt) -> None:
+        self.moves: dict[For, list[Allocate]] = {}
+        self._uses = MemoryUses(body)
+        self._mentions = Mentions()
+        for stmt in statements(body):
+            if isinstance(stmt, Allocate) and is_const_int(stmt.condition, 1):
+                buffer = self._uses.only_buffer(stmt)
+                if buffer is None or not self._uses.is_read(stmt.buffer_var):
+                    continue  # results that nobody wants are not worth the trouble
+                loop = self._innermost_loop(stmt, buffer)
+                if loop is not None:
+                    self.moves.setdefault(loop, []).append(stmt)
+
+    def _innermost_loop(self, allocation: Allocate, buffer: Buffer) -> For | None:
+        """The innermost loop that can have memory of its own in each iteration."""
+        found: For | None = None
+        analyzer = Analyzer()
+        stmt: Stmt | None = allocation.body
+        while stmt is not None:
+            if isinstance(stmt, For):
+                analyzer.bind_range(stmt.loop_var, stmt.min, stmt.extent)
+                if not may_own_memory(stmt, buffer):
+                    break
+                if not defines_what_it_reads(stmt.body, buffer, analyzer):
+                    break
+                found = stmt
+            elif isinstance(stmt, While) or (
+                isinstance(stmt, AttrStmt) and isinstance(stmt.node, IterVar)
+            ):
+                break
+            stmt = self._only_user(stmt, allocation.buffer_var)
+        return found
+
+    def _only_user(self, stmt: Stmt, pointer: Var) -> Stmt | None:
+        """The part of `stmt` that has all uses of a pointer, if it is one statement."""
+        users = [child for child in stmt.children() if pointer in self._mentions(child)]
+        return users[0] if len(users) == 1 and isinstance(users[0], Stmt) else None
+
+
+def may_own_memory(loop: For, buffer: Buffer) -> bool:
+    """Whether the iterations of a loop can have memory of the scope of `buffer`.
+
+    The iterations of unrolled and vectorised loops become one piece of code, in which they need no
+    memory of their own. Threads share what is in shared memory, and all of a kernel what is global.
+    """
+    if loop.kind is ForKind.THREAD_BINDING:
+        tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
+        scope = buffer.scope()
+        return scope.startswith("local") or (
+            scope.startswith("shared") and tag.startswith("blockIdx")
+        )
+    return loop.kind in (ForKind.SERIAL, ForKind.PARALLEL)
+
+
+class _Move(Rewriter):
+    def __init__(self, moves: dict[For, list[Allocate]]) -> None:
+        self._moves = moves
+        self._moved = {a.buffer_var for allocations in moves.values() for a in allocations}
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        return self(stmt.body) if stmt.buffer_var in self._moved else stmt.map_children(self)
+
+    def DeclBuffer(self, stmt: DeclBuffer) -> Stmt:
+        # The memory stands for the buffer where that has no declaration.
+        return self(stmt.body) if stmt.buffer.data in self._moved else stmt.map_children(self)
+
+    def For(self, loop: For) -> Stmt:
+        changed = loop.map_children(self)
+        body = changed.body
+        for allocation in reversed(self._moves.get(loop, ())):
+            body = allocation.replace(body=body)
+        return changed if body is changed.body else changed.replace(body=body)
