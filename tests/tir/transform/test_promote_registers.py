@@ -130,3 +130,19 @@ def test_elements_that_overlap_are_not_promoted(at, promotes):
     body = promoted(function((A, S), loop_nest([(i, 8)], seq(vector, scalar))))
     (loop,) = loops_of(body, "i")
     assert bool(accesses(loop, "S")) is not promotes
+
+
+def test_small_memory_that_loops_index_goes_to_registers_while_it_is_updated():
+    A, C = decl_buffer((64,), name="A"), decl_buffer((8,), name="C")
+    S = decl_buffer((8,), name="S", scope="local")
+    i, j, k, m = (int_var(name) for name in "ijkm")
+    update = BufferStore(S, S[j] + A[k * 8 + j], (j,))
+    body = seq(
+        loop_nest([(i, 8)], BufferStore(S, const(0.0), (i,))),
+        loop_nest([(k, 8), (j, 8)], update, {"j": VECTOR}),
+        loop_nest([(m, 8)], BufferStore(C, S[m], (m,))),
+    )
+    result = promoted(function((A, C), body, [S]))
+    (updates,) = loops_of(result, "k")
+    assert not accesses(updates, "S")
+    assert of_kind(updates, BufferStore)

@@ -40,7 +40,7 @@ def compact_buffers(func: PrimFunc) -> PrimFunc:
     """`func`, without blocks, with smaller memory where only a part of a buffer is used."""
     finder = _Parts(func)
     finder.visit(func.body)
-    if not finder.parts:
+    if not finder.parts and not finder.padded:
         return func
     return func.with_body(_Compaction(finder.parts)(func.body))
 
@@ -61,8 +61,11 @@ class _Parts(AccessedBoxes):
         AccessedBoxes.__init__(self)
         self._uses = MemoryUses(func.body)
         self.parts: dict[Buffer, _Part] = {}
+        self.padded = False
+        """Whether there is an annotation, which means nothing after this pass."""
 
     def leave(self, stmt: Allocate, sides: Sides | None) -> None:
+        self.padded = self.padded or bool(alignments_of(stmt))
         buffer = self._uses.only_buffer(stmt)
         if buffer is None or sides is None or not _is_whole(stmt, buffer):
             return
@@ -116,11 +119,13 @@ class _Compaction(BufferRewriter):
         return loop.map_children(self)
 
     def Allocate(self, stmt: Allocate) -> Stmt:
-        part = self._of_memory.get(stmt.buffer_var)
-        if part is None:
-            return stmt.map_children(self)
-        annotations = with_alignments(stmt.annotations, ())
-        return allocation(self(stmt.body), part.buffer).replace(annotations=annotations)
+        part, annotations = self._of_memory.get(stmt.buffer_var), stmt.annotations
+        stmt = stmt.map_children(self)
+        if part is not None:
+            stmt = allocation(stmt.body, part.buffer).replace(annotations=annotations)
+        if alignments_of(stmt):
+            stmt = stmt.replace(annotations=with_alignments(annotations, ()))
+        return stmt
 
     def BufferLoad(self, load: BufferLoad) -> Expr:
         return self._access(load)

@@ -13,7 +13,7 @@ from tilewright.arith import Analyzer
 from tilewright.arith.itermap import detect_iter_map
 from tilewright.arith.linear import mentions
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import EQ, GE, GT, LE, LT, CompareExpr, Expr, IntImm, Ramp, Var
+from tilewright.ir.expr import EQ, GE, GT, LE, LT, Broadcast, CompareExpr, Expr, IntImm, Ramp, Var
 from tilewright.ir.range import Range
 from tilewright.tir.transform.affine import Affine, affine, expand, split, to_expr
 from tilewright.tir.transform.affine import mentions as form_mentions
@@ -38,6 +38,8 @@ def scalar_indices(indices: Iterable[Expr], lane: Var) -> tuple[tuple[Expr, ...]
         if isinstance(index, Ramp):
             lanes = index.lanes
             index = as_expr(index.base + lane * index.stride)
+        elif isinstance(index, Broadcast):
+            index = index.value
         if index.dtype.lanes != 1:
             return None
         found.append(index)

@@ -59,16 +59,28 @@ def promote_registers(
         vector_bits: width of a vector register; wider vectors take several.
         vector_registers: how many there are. Where an update needs more, only the first are used.
     """
-    body = _Promotion(Aliases(func), vector_bits, vector_registers)(func.body)
+    touches = Touches()
+    promotion = _Promotion(
+        Aliases(func), vector_bits, vector_registers, touches, indexed_memory(func.body, touches)
+    )
+    body = promotion(func.body)
     return func if body is func.body else func.with_body(body)
 
 
 class _Promotion(Rewriter):
-    def __init__(self, aliases: Aliases, vector_bits: int, vector_registers: int) -> None:
+    def __init__(
+        self,
+        aliases: Aliases,
+        vector_bits: int,
+        vector_registers: int,
+        touches: Touches,
+        indexed: set[Var],
+    ) -> None:
         self._aliases = aliases
+        self._indexed = indexed
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
-        self._touches = Touches()
+        self._touches = touches
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         done: list[Stmt] = []
@@ -147,12 +159,16 @@ class _Promotion(Rewriter):
         written = {data for data, items in by_memory.items() if any(t.is_store for t, _ in items)}
         found: list[Candidate] = []
         for data, items in by_memory.items():
-            if data in summary.allocated or _is_register(items):
+            if data in summary.allocated or self._is_register(data, items):
                 continue
             if self._may_alias(data, written, set(by_memory)):
                 continue
             found.extend(_invariant(items, summary, data in written))
         return self._within_budget(found)
+
+    def _is_register(self, data: Var, items: Sequence[tuple[Touch, bool]]) -> bool:
+        """Whether it is memory of scope ``local`` at constant indices: registers already."""
+        return items[0][0].node.buffer.scope() == "local" and data not in self._indexed
 
     def _may_alias(self, data: Var, written: set[Var], touched: set[Var]) -> bool:
         """Whether another memory of the loop may be the same, with one of the two written."""
@@ -171,11 +187,17 @@ class _Promotion(Rewriter):
         return chosen
 
 
-def _is_register(items: Sequence[tuple[Touch, bool]]) -> bool:
-    """Whether it is memory of scope ``local`` at constant indices: a register already."""
-    return items[0][0].node.buffer.scope() == "local" and all(
-        touch.location is not None and not touch.location.terms for touch, _ in items
-    )
+def indexed_memory(body: Stmt, touches: Touches) -> set[Var]:
+    """The memory with accesses at indices that are no constants, which no register has."""
+    return {
+        node.buffer.data
+        for node in walk(body)
+        if isinstance(node, (BufferLoad, BufferStore)) and not _is_constant(touches(node))
+    }
+
+
+def _is_constant(touch: Touch) -> bool:
+    return touch.location is not None and not touch.location.terms
 
 
 def _invariant(
