@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from tests.target.llvm.programs import FLOATS, HOST, INTEGERS, check, elementwise, native, samples
+from tests.target.ties import TYPES, fma_ties
 
 from tilewright import tir
 from tilewright.ir import DType, const
 from tilewright.ir.arithmetic import cast
+from tilewright.target import Target
 from tilewright.tir import op
 from tilewright.tir.op.math import fma
 
@@ -84,12 +86,25 @@ def test_copysign_and_classes(dtype):
         check_elementwise(test, dtype, result="bool")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_fma_rounds_once(dtype):
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("target", [HOST, Target("llvm -mattr=-fma")])
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_fma_rounds_once(dtype, target, lanes):
+    *operands, expected = fma_ties(dtype)
+    func = elementwise(fma, 8, dtype, dtype, dtype, lanes=lanes)
+    result = np.zeros_like(expected)
+    assert native(func, target)(*operands, result) == 0
+    np.testing.assert_array_equal(result.astype("float64"), expected.astype("float64"))
+    check(func, *operands, result, target=target)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_fma(dtype):
     check_elementwise(fma, dtype, dtype, dtype)
-    a = 1 + 2.0**-23 if dtype == "float32" else 1 + 2.0**-52
-    func = elementwise(lambda x: fma(x, x, -x), 8, dtype, lanes=8)
-    check(func, np.full(8, a, dtype), np.zeros(8, dtype))
+    if dtype in ("float32", "float64"):
+        a = 1 + 2.0**-23 if dtype == "float32" else 1 + 2.0**-52
+        func = elementwise(lambda x: fma(x, x, -x), 8, dtype, lanes=8)
+        check(func, np.full(8, a, dtype), np.zeros(8, dtype))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.target.codegen.c.compiled import compiled, needs_compiler
+from tests.target.ties import TYPES, fma_ties
 
 from tilewright import te, tir
 from tilewright.ir.dtype import DType
@@ -135,6 +136,16 @@ def test_shifts_and_counts(dtype, tmp_path):
     patterns = [int(x) % 2**bits for x in a]
     np.testing.assert_array_equal(outputs[2], [p.bit_count() for p in patterns])
     np.testing.assert_array_equal(outputs[3], [bits - p.bit_length() for p in patterns])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_fma_rounds_once(dtype, tmp_path):
+    *operands, expected = fma_ties(dtype)
+    tensors = [te.placeholder((8,), dtype, name) for name in "abc"]
+    output = elementwise((8,), tir.fma, *tensors)
+    function = te.create_prim_func([*tensors, output])
+    (result,) = run(function, [expected.dtype], tmp_path, *operands)
+    np.testing.assert_array_equal(result.astype("float64"), expected.astype("float64"))
 
 
 def assert_same_floats(got, want, message=""):

@@ -43,7 +43,7 @@ class CallEmitter(StructureEmitter):
         if isinstance(call.op, GlobalVar):
             return Text(f"{c_name(call.op.name_hint)}({self.arguments(call.args)})")
         name = call.op.name.removeprefix("tir.")  # type: ignore[attr-defined]
-        if name in LIBRARY and not (name == "nextafter" and call.dtype in HALVES):
+        if name in LIBRARY and not (name in ("fma", "nextafter") and call.dtype in HALVES):
             return self.round(call.dtype, Text(self.library(name, call.dtype, call.args)))
         if name in EXPANDED:
             return self.round(call.dtype, self._expanded(name, call))
@@ -102,6 +102,14 @@ class CallEmitter(StructureEmitter):
         value = self.code(call.args[0], Precedence.UNARY)
         operator = "!" if call.dtype.is_bool else "~"
         return self.round(call.dtype, Text(f"{operator}{value}", Precedence.UNARY))
+
+    def call_fma(self, call: Call) -> Text:
+        """For half types: the product is exact in double, and the sum is not rounded twice."""
+        self.helper("odd_f32", prelude.ROUND_TO_ODD)
+        self.helper("odd_sum", prelude.SUM_TO_ODD)
+        a, b = (self.code(arg, Precedence.UNARY) for arg in call.args[:2])
+        total = f"tw_odd_sum((double){a} * {b}, {self.code(call.args[2])})"
+        return self.round(call.dtype, Text(f"tw_odd_f32({total})"))
 
     def call_round(self, call: Call) -> Text:
         return self.round(call.dtype, Text(self.library("nearbyint", call.dtype, call.args)))

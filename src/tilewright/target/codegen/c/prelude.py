@@ -150,6 +150,20 @@ static inline float tw_odd_f32(double value) {
 }
 """
 
+SUM_TO_ODD: Final = """\
+/* A sum with an odd last bit if it is not exact: the rounding error says on which side it is. */
+static inline double tw_odd_sum(double a, double b) {
+  double sum = a + b, part = sum - a;
+  double error = (a - (sum - part)) + (b - part);
+  int64_t bits;
+  memcpy(&bits, &sum, 8);
+  if (bits & 1 || !(error < 0 || error > 0)) return sum;
+  bits += (error > 0) == (sum > 0) ? 1 : -1;
+  memcpy(&sum, &bits, 8);
+  return sum;
+}
+"""
+
 
 def division(operation: str, name: str, c_type: str, is_signed: bool) -> str:
     """A quotient or remainder that is some number, and no trap, where the divisor is 0."""

@@ -87,14 +87,15 @@ class Calls(Structures):
     def call_fma(self, call: Call) -> str:
         operands = [self.operand(arg) for arg in call.args]
         dtype = call.dtype
-        if self.module.target.has_fma or dtype.bits == 64:
+        native = self.module.target.has_fma and dtype.element not in HALVES
+        if native or dtype.bits == 64:
             return self.intrinsic("fma", dtype, *operands)
-        # In double the product is exact, and LLVM would call a function for each lane.
+        # In double the product is exact, and the sum is rounded such that rounding it again does
+        # no harm. LLVM would call a function for each lane.
         wide = FLOAT64.with_lanes(dtype.lanes)
         a, b, c = (self.cast(operand, dtype, wide) for operand in operands)
         product = self.pure(f"fmul {value_type(wide)} {a}, {b}", a, b)
-        total = self.pure(f"fadd {value_type(wide)} {product}, {c}", product, c)
-        return self.cast(total, wide, dtype)
+        return self.cast(self.sum_rounded_to_odd(product, c, wide), wide, dtype)
 
     def call_isnan(self, call: Call) -> str:
         value, ty = self.operand(call.args[0]), value_type(call.args[0].dtype)

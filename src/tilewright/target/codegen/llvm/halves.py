@@ -87,6 +87,37 @@ class Halves(Builder):
         chosen = self._choose(exact, bits, odd, word, dtype)
         return self.pure(f"bitcast {word} {chosen} to {wide}", chosen)
 
+    def sum_rounded_to_odd(self, a: str, b: str, dtype: DType) -> str:
+        """The sum of two float64 values, with an odd last bit if it is not exact.
+
+        The rounding error of a sum is a float64, computed by the method of Knuth (The Art of
+        Computer Programming 2, 4.2.2, theorem B); its sign says on which side the exact sum is.
+        """
+        double, test = value_type(dtype), value_type(DType("bool").with_lanes(dtype.lanes))
+        word = value_type(DType("int64").with_lanes(dtype.lanes))
+        one, zero = splat("i64", "1", dtype.lanes), self._zero(dtype)
+
+        def apply(op: str, x: str, y: str, kind: str = double) -> str:
+            return self.pure(f"{op} {kind} {x}, {y}", x, y)
+
+        total = apply("fadd", a, b)
+        part = apply("fsub", total, a)
+        rest = apply("fsub", a, apply("fsub", total, part))
+        error = apply("fadd", rest, apply("fsub", b, part))
+        bits = self.pure(f"bitcast {double} {total} to {word}", total)
+        # Not equal, and no NaN, which an infinite sum makes of the error.
+        inexact = apply("fcmp one", error, zero)
+        inward = apply("xor", apply("fcmp olt", error, zero), apply("fcmp olt", total, zero), test)
+        below = apply("sub", bits, one, word)
+        nearer = self.pure(
+            f"select {test} {inward}, {word} {below}, {word} {bits}", inward, below, bits
+        )
+        odd = apply("or", nearer, one, word)
+        chosen = self.pure(
+            f"select {test} {inexact}, {word} {odd}, {word} {bits}", inexact, odd, bits
+        )
+        return self.pure(f"bitcast {word} {chosen} to {double}", chosen)
+
     def _zero(self, dtype: DType) -> str:
         return splat("double", float_constant(0.0, 64), dtype.lanes)
 
