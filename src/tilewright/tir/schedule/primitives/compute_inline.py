@@ -1,0 +1,152 @@
+"""Computing the elements of a buffer where they are read."""
+
+from __future__ import annotations
+
+from tilewright.arith import Analyzer
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.schedule.dataflow import find_flow
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.inlining import (
+    Instantiation,
+    Inverse,
+    enclosing_users,
+    invert,
+    require_intermediate,
+    single_store,
+    users,
+    with_regions,
+    without_buffer,
+)
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.scope import buffers_read, buffers_written
+from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
+from tilewright.tir.stmt import BlockRealize, BufferStore, For, Stmt
+
+
+@primitive
+def compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
+    """Put the value that a block stores in the place of every read of it.
+
+    The block and the buffer that it writes disappear.
+
+    Before::
+
+        for i in range(128):
+            with T.block("B"):
+                vi = T.axis.spatial(128, i)
+                B[vi] = A[vi] * T.float32(2)
+        for i in range(128):
+            with T.block("C"):
+                vi = T.axis.spatial(128, i)
+                C[vi] = B[vi] + T.float32(1)
+
+    After ``compute_inline("B")``::
+
+        for i in range(128):
+            with T.block("C"):
+                vi = T.axis.spatial(128, i)
+                C[vi] = A[vi] * T.float32(2) + T.float32(1)
+
+    Requires: the body of the block is one store without effects and without an initialisation, to
+    a buffer that is no parameter of the function, that no other block writes and that the value
+    does not read. The indices of the store tell the iterators. Every element that is read was
+    written before, and what the value reads is not overwritten before the element is read.
+
+    Args:
+        block: the block.
+
+    Raises:
+        ScheduleError: if a requirement does not hold.
+    """
+    store = single_store(block)
+    buffer = store.buffer
+    require_intermediate(tree, block, buffer)
+    inverse = _require_function_of_indices(block, store)
+    readers = _readers(tree, block, buffer)
+    if tree.checked:
+        for reader in readers:
+            _require_same_value(tree, block, reader, buffer)
+    edits: dict[Stmt, Stmt | None] = {block: None}
+    for reader in readers:
+        analyzer = tree.analyzer(reader.block.body)
+        changed = _Inlining(store, inverse, analyzer)(reader)
+        edits[reader] = changed.replace(block=with_regions(changed.block))
+    body = without_buffer(tree.edited(edits), buffer, enclosing_users(tree, buffer))
+    return Edit(tree.func.with_body(body))
+
+
+def _require_function_of_indices(block: BlockRealize, store: BufferStore) -> Inverse:
+    if any(region.buffer.data is store.buffer.data for region in block.block.reads):
+        raise ScheduleError(
+            f"{{0}} reads `{store.buffer.name}` itself: its value depends on when it is computed",
+            at=[block],
+        )
+    inverse = invert(block.block, store.indices)
+    if inverse is None:
+        raise ScheduleError(
+            f"the indices of `{store.buffer.name}` in {{0}} do not tell which instance wrote an "
+            "element",
+            at=[block],
+            hint="the store must be to distinct iterators, or to an affine bijection of them",
+        )
+    return inverse
+
+
+def _readers(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> list[BlockRealize]:
+    """The other blocks that mention the buffer, which all read it only."""
+    readers = [user for user in users(tree, buffer) if user is not block]
+    for reader in readers:
+        if buffer in buffers_written(reader.block):
+            raise ScheduleError(
+                f"{{0}} and {{1}} both write `{buffer.name}`: what is read is not the value of "
+                "{0} alone",
+                at=[block, reader],
+            )
+    return readers
+
+
+def _require_same_value(
+    tree: FunctionTree, block: BlockRealize, reader: BlockRealize, buffer: Buffer
+) -> None:
+    """Refuse where an element would have another value when it is computed later."""
+    order = {item: position for position, item in enumerate(tree.blocks())}
+    if order[reader] < order[block]:
+        raise ScheduleError(
+            f"{{1}} reads `{buffer.name}` before {{0}} writes it", at=[block, reader]
+        )
+    flow = find_flow(tree, buffer, block, reader)
+    if flow is None:
+        raise ScheduleError(
+            f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write",
+            at=[block, reader],
+        )
+    inputs = {read.data for read in buffers_read(block.block)}
+    for other in flow.between:
+        for written in buffers_written(other.block):
+            if written.data in inputs:
+                raise ScheduleError(
+                    f"{{1}} may overwrite `{written.name}`, which {{0}} reads, before {{2}} reads "
+                    f"`{buffer.name}`",
+                    at=[block, other, reader],
+                )
+
+
+class _Inlining(Rewriter):
+    """Replaces the reads of a buffer by what is stored there."""
+
+    def __init__(self, store: BufferStore, inverse: Inverse, analyzer: Analyzer) -> None:
+        self._store = store
+        self._inverse = inverse
+        self._analyzer = analyzer
+
+    def For(self, loop: For) -> Stmt:
+        bind_scope(self._analyzer, loop)
+        return loop.map_children(self)
+
+    def BufferLoad(self, load: BufferLoad) -> object:
+        load = load.map_children(self)
+        if load.buffer is not self._store.buffer:
+            return load
+        values = self._inverse.at(load.indices, self._analyzer)
+        return Instantiation(values, self._analyzer)(self._store.value)

@@ -1,0 +1,263 @@
+"""Computing what a block stores right where its input is computed."""
+
+from __future__ import annotations
+
+from tilewright.arith import Analyzer
+from tilewright.ir.arithmetic import equal
+from tilewright.ir.expr import Expr, Var
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.structural import structural_equal
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.dataflow import bindings_of, find_flow, runs_whole_domain
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.inlining import (
+    Instantiation,
+    enclosing_users,
+    invert,
+    require_intermediate,
+    single_store,
+    users,
+    with_regions,
+    without_buffer,
+)
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.scope import buffers_read, buffers_written, scope_of
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import BlockRealize, BufferStore
+from tilewright.tir.substitute import substitute
+
+
+@primitive
+def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
+    """Let the only producer of a block store what the block would make of its value.
+
+    The block and the buffer between both disappear.
+
+    Before::
+
+        for i in range(128):
+            with T.block("B"):
+                vi = T.axis.spatial(128, i)
+                B[vi] = A[vi] * T.float32(2)
+        for i in range(128):
+            with T.block("C"):
+                vi = T.axis.spatial(128, i)
+                C[vi] = B[vi] + T.float32(1)
+
+    After ``reverse_compute_inline("C")``::
+
+        for i in range(128):
+            with T.block("B"):
+                vi = T.axis.spatial(128, i)
+                C[vi] = A[vi] * T.float32(2) + T.float32(1)
+
+    A block that reads only a part of what its producer makes adds a predicate to the producer.
+
+    Requires: the bodies of the block and of its only producer are one store each, without effects
+    and without an initialisation. The buffer in between is no parameter and has no other reader.
+    The block reads it at one place, whose indices tell the iterators of the block, and every
+    element that it reads was written before. Nothing that runs between the producer and the block
+    accesses what the block writes, or writes what it reads.
+
+    Args:
+        block: the block.
+
+    Raises:
+        ScheduleError: if a requirement does not hold.
+    """
+    store = single_store(block)
+    producer = _only_producer(tree, block)
+    stored = single_store(producer)
+    buffer = stored.buffer
+    require_intermediate(tree, producer, buffer)
+    _require_only_reader(tree, producer, block, buffer)
+    read = _the_read(block, store, buffer)
+    values = _values_at(tree, producer, block, read, stored)
+    if tree.checked:
+        _require_each_once(tree, block, store)
+        _require_undisturbed(tree, producer, block, buffer)
+    target = producer.block
+    analyzer = tree.analyzer(target.body)
+    instantiation = _Application(stored, values, analyzer)
+    target = target.replace(body=instantiation(store))
+    predicate = _predicate(tree, producer, block, read, stored, values)
+    changed = producer.replace(block=with_regions(target), predicate=predicate)
+    body = tree.edited({block: None, producer: changed})
+    body = without_buffer(body, buffer, enclosing_users(tree, buffer))
+    return Edit(tree.func.with_body(body))
+
+
+def _only_producer(tree: FunctionTree, block: BlockRealize) -> BlockRealize:
+    producers = scope_of(tree, block).producers(block)
+    if len(producers) != 1:
+        names = ", ".join(f"`{producer.block.name_hint}`" for producer in producers) or "none"
+        raise ScheduleError(
+            f"{{0}} must have exactly one producer in its scope, and has {names}", at=[block]
+        )
+    return producers[0]
+
+
+def _require_only_reader(
+    tree: FunctionTree, producer: BlockRealize, block: BlockRealize, buffer: Buffer
+) -> None:
+    for user in users(tree, buffer):
+        if user is producer:
+            if buffer in buffers_read(user.block):
+                raise ScheduleError(
+                    f"{{0}} reads `{buffer.name}` itself, so it needs the buffer", at=[producer]
+                )
+        elif user is not block:
+            raise ScheduleError(
+                f"{{0}} accesses `{buffer.name}` as well, so the buffer must stay", at=[user]
+            )
+        elif buffer in buffers_written(user.block):
+            raise ScheduleError(
+                f"{{0}} writes `{buffer.name}` as well: what it reads is not the value of {{1}} "
+                "alone",
+                at=[block, producer],
+            )
+
+
+def _the_read(block: BlockRealize, store: BufferStore, buffer: Buffer) -> BufferLoad:
+    """The read of `buffer`; refuses several different ones."""
+    found = [node for node in walk(block) if isinstance(node, BufferLoad) and node.buffer is buffer]
+    inside = [node for node in walk(store) if any(node is load for load in found)]
+    if not found or len(inside) < len(found):
+        raise ScheduleError(
+            f"{{0}} must read `{buffer.name}` in what it stores, and nowhere else", at=[block]
+        )
+    if any(not structural_equal(load, found[0]) for load in found):
+        raise ScheduleError(
+            f"{{0}} reads several elements of `{buffer.name}` to make one",
+            at=[block],
+            hint="compute_inline of the producer computes each of them",
+        )
+    return found[0]
+
+
+def _values_at(
+    tree: FunctionTree,
+    producer: BlockRealize,
+    block: BlockRealize,
+    read: BufferLoad,
+    stored: BufferStore,
+) -> dict[Var, Expr]:
+    """The instance of the block that reads what an instance of the producer writes."""
+    inverse = invert(block.block, read.indices)
+    if inverse is None:
+        raise ScheduleError(
+            f"the indices at which {{0}} reads `{stored.buffer.name}` do not tell its iterators: "
+            "several instances read one element",
+            at=[block],
+            hint="the read must be at distinct iterators, or at an affine bijection of them",
+        )
+    return inverse.at(stored.indices, tree.analyzer(producer.block.body))
+
+
+def _require_each_once(tree: FunctionTree, block: BlockRealize, store: BufferStore) -> None:
+    """Refuse unless all instances run and none depends on another one."""
+    if not runs_whole_domain(tree, block):
+        raise ScheduleError("the loops around {0} may not run all of its instances", at=[block])
+    if invert(block.block, store.indices) is None or any(
+        node.buffer.data is store.buffer.data and not _same_place(node, store)
+        for node in walk(store)
+        if isinstance(node, BufferLoad)
+    ):
+        raise ScheduleError(
+            f"instances of {{0}} depend on each other: several access one element of "
+            f"`{store.buffer.name}`",
+            at=[block],
+        )
+
+
+def _same_place(load: BufferLoad, store: BufferStore) -> bool:
+    return load.buffer is store.buffer and all(
+        structural_equal(a, b) for a, b in zip(load.indices, store.indices, strict=True)
+    )
+
+
+def _require_undisturbed(
+    tree: FunctionTree, producer: BlockRealize, block: BlockRealize, buffer: Buffer
+) -> None:
+    order = {item: position for position, item in enumerate(tree.blocks())}
+    if order[block] < order[producer]:
+        raise ScheduleError(
+            f"{{1}} reads `{buffer.name}` before {{0}} writes it", at=[producer, block]
+        )
+    flow = find_flow(tree, buffer, producer, block)
+    if flow is None:
+        raise ScheduleError(
+            f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write",
+            at=[producer, block],
+        )
+    written = {item.data for item in buffers_written(block.block)}
+    inputs = {item.data for item in buffers_read(block.block)} - {buffer.data}
+    for other in flow.between:
+        if other is block:
+            continue
+        for item in buffers_written(other.block):
+            if item.data in written or item.data in inputs:
+                _refuse_disturbance(producer, block, other, f"writes `{item.name}`")
+        for item in buffers_read(other.block):
+            if item.data in written:
+                _refuse_disturbance(producer, block, other, f"reads `{item.name}`")
+
+
+def _refuse_disturbance(
+    producer: BlockRealize, block: BlockRealize, other: BlockRealize, what: str
+) -> None:
+    raise ScheduleError(
+        f"{{2}} {what} and may run between {{0}} and {{1}}, which would come earlier",
+        at=[producer, block, other],
+    )
+
+
+def _predicate(
+    tree: FunctionTree,
+    producer: BlockRealize,
+    block: BlockRealize,
+    read: BufferLoad,
+    stored: BufferStore,
+    values: dict[Var, Expr],
+) -> Expr:
+    """When the producer writes an element that the block reads."""
+    conditions: list[Expr] = []
+    for iter_var in block.block.iter_vars:
+        value, domain = values[iter_var.var], iter_var.dom
+        assert domain is not None
+        conditions += [domain.min <= value, value < domain.min + domain.extent]
+    for index, position in zip(read.indices, stored.indices, strict=True):
+        conditions.append(equal(position, substitute(index, values)))
+    inside = tree.analyzer(producer.block.body)
+    outside = tree.analyzer(producer)
+    bindings = bindings_of(producer)
+    result = producer.predicate
+    for condition in conditions:
+        if inside.can_prove(condition):
+            continue
+        condition = outside.simplify(substitute(condition, bindings))
+        with outside.constraint(result):
+            proved = outside.can_prove(condition)
+        if not proved:
+            result = conjunction(result, condition)
+    return result
+
+
+class _Application(Rewriter):
+    """The store of the block at other iterators, with the value of the producer in it."""
+
+    def __init__(self, stored: BufferStore, values: dict[Var, Expr], analyzer: Analyzer) -> None:
+        self._stored = stored
+        self._instantiation = Instantiation(values, analyzer)
+        self._copy = Instantiation({}, analyzer)
+        self._simplify = analyzer.simplify
+
+    def BufferStore(self, store: BufferStore) -> BufferStore:
+        indices = tuple(self._simplify(self._instantiation(index)) for index in store.indices)
+        return store.replace(value=self(self._instantiation(store.value)), indices=indices)
+
+    def BufferLoad(self, load: BufferLoad) -> object:
+        if load.buffer is self._stored.buffer:
+            return self._copy(self._stored.value)
+        return load.map_children(self)
