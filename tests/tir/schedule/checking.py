@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import tilewright as tvm
-from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
 from tilewright.script import from_source
 from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.interpreter import Interpreter
+from tilewright.tir.schedule import ScheduleState
 from tilewright.tir.substitute import symbolic_sizes
 
 
@@ -61,7 +61,7 @@ def results_of(func: PrimFunc, sizes: dict[str, int] | None = None) -> list[np.n
     arguments = []
     for param in func.params:
         buffer = func.buffer_map[param]
-        shape = tuple(extent.value for extent in buffer.shape if isinstance(extent, IntImm))
+        shape = tuple(ScheduleState.simplify(extent).value for extent in buffer.shape)
         arguments.append(random.integers(-8, 9, shape).astype(str(buffer.dtype)))
     Interpreter(func, check_reads=True).run("main", *arguments)
     return arguments

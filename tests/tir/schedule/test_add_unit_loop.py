@@ -18,9 +18,9 @@ def double(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
 
 @T.prim_func
 def with_unit_loops(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
-    for u in range(1):
+    for _u in range(1):
         for i in range(6):
-            for u_1 in range(1):
+            for _u_1 in range(1):
                 with T.block("B"):
                     vi = T.axis.spatial(6, i)
                     B[vi] = A[vi] * T.float32(2)

@@ -9,6 +9,7 @@ from tilewright.tir.schedule.primitives import (
     fuse,
     get_block,
     get_loops,
+    loop_partition,
     reorder,
     reorder_block_iter_var,
     reverse_compute_inline,

@@ -1,0 +1,57 @@
+"""Copies of statements that can stand in a program next to the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.ir.expr import Expr, Var
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.expr import IterVar
+from tilewright.tir.stmt import Block, BlockKey, For, Stmt
+from tilewright.tir.substitute import Substitution
+
+
+def copied(stmt: Stmt, rename: Callable[[str], str]) -> Stmt:
+    """`stmt` with loops, blocks and allocated buffers of its own.
+
+    Args:
+        stmt: what to copy.
+        rename: from the name of a block to that of its copy.
+    """
+    return _Copy(rename)(stmt)
+
+
+class _Copy(Substitution):
+    def __init__(self, rename: Callable[[str], str]) -> None:
+        self._fresh: dict[Var, Expr] = {}
+        super().__init__(self._fresh)
+        self._rename = rename
+
+    def _renewed(self, var: Var) -> Var:
+        fresh = var.replace()
+        self._fresh[var] = fresh
+        return fresh
+
+    def For(self, loop: For) -> Any:
+        return loop.replace(loop_var=self._renewed(loop.loop_var)).map_children(self)
+
+    def IterVar(self, iter_var: IterVar) -> Any:
+        return iter_var.replace(var=self._renewed(iter_var.var)).map_children(self)
+
+    def Block(self, block: Block) -> Any:
+        # The iterators come first: everything else mentions them.
+        iterators = tuple(map(self, block.iter_vars))
+        buffers = tuple(map(self._allocated, block.alloc_buffers))
+        block = block.replace(
+            iter_vars=(),
+            alloc_buffers=buffers,
+            name_hint=self._rename(block.name_hint),
+            key=BlockKey(),
+        )
+        return block.map_children(self).replace(iter_vars=iterators)
+
+    def _allocated(self, buffer: Buffer) -> Buffer:
+        fresh = buffer.map_children(self).replace(data=self._renewed(buffer.data))
+        self._buffers[buffer] = fresh
+        return fresh

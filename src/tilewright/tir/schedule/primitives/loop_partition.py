@@ -1,0 +1,135 @@
+"""Cutting the range of a loop into consecutive parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.tir.schedule.bindings import TRUE, rebind
+from tilewright.tir.schedule.copying import copied
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.loops import require_plain, require_schedulable
+from tilewright.tir.schedule.primitive import Number, primitive
+from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
+from tilewright.tir.schedule.wrapping import with_regions, wrapped
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, seq
+
+
+@primitive
+def loop_partition(
+    tree: FunctionTree,
+    loop: For,
+    factors: list[Number | None],
+    preserve_unit_iters: bool = True,
+) -> Edit:
+    """Cut the range of a loop into consecutive parts, each a loop of its own.
+
+    The order of execution stays the same. Every part is inside of a block of its own, and all are
+    in one block together. In a part, conditions that always hold there disappear.
+
+    Before::
+
+        for i in range(128):
+            with T.block("B"):
+                vi = T.axis.spatial(128, i)
+
+    After ``loop_partition(i, [2, 64])``::
+
+        with T.block("B_i_common"):
+            with T.block("B_i0_partition"):
+                for i0 in range(2):
+                    with T.block("B_i0"):
+                        vi = T.axis.spatial(128, i0)
+            with T.block("B_i1_partition"):
+                for i1 in range(2, 66):
+                    with T.block("B_i1"):
+                        vi = T.axis.spatial(128, i1)
+            with T.block("B_i2_partition"):
+                for i2 in range(66, 128):
+                    with T.block("B_i2"):
+                        vi = T.axis.spatial(128, i2)
+
+    Requires: the loop has no annotation and no thread binding, and blocks are inside of it.
+
+    Args:
+        loop: the loop.
+        factors: how many iterations each part has. One of them may be None and is then what the
+            others leave. Without one, what they leave is a part after them.
+        preserve_unit_iters: whether loops of one iteration stay in the bindings.
+
+    Returns:
+        The loops of the parts.
+
+    Raises:
+        ScheduleError: for factors that are not positive, more than one None, or more iterations in
+            the factors than the loop is known to have.
+    """
+    require_plain(loop)
+    require_schedulable(tree, loop)
+    parts, start = [], loop.min
+    analyzer = tree.analyzer(loop)
+    for position, extent in enumerate(_extents(tree, loop, factors)):
+        parts.append(_part(tree, loop, position, start, extent, preserve_unit_iters))
+        start = analyzer.simplify(start + extent)
+    name = tree.blocks_below(loop)[0].block.name_hint
+    common = wrapped(tree, loop, seq(*parts), f"{name}_{loop.loop_var.name}_common")
+    analyzer = tree.analyzer(tree.scope(loop).block)
+    bind_scope(analyzer, common.block)
+    body = common.block.body
+    blocks = []
+    for part in body.seq if isinstance(body, SeqStmt) else (body,):
+        assert isinstance(part, For)
+        block = Block((), (), (), f"{name}_{part.loop_var.name}_partition", part)
+        blocks.append(BlockRealize((), TRUE, with_regions(block, analyzer)))
+    common = common.replace(block=common.block.replace(body=seq(*blocks)))
+    return tree.edit({loop: common}, parts)
+
+
+def _part(
+    tree: FunctionTree, loop: For, position: int, start: Expr, extent: Expr, keep_unit: bool
+) -> For:
+    """The iterations from `start` on, with blocks of their own."""
+    var = Var(f"{loop.loop_var.name}{position}", loop.loop_var.dtype)
+    analyzer = tree.analyzer(loop)
+    if not (keep_unit and is_const_int(extent, 1)):
+        analyzer.bind_range(var, start, extent)
+    body = copied(loop.body, lambda name: f"{name}_{var.name}")
+    body = rebind(body, {loop.loop_var: var}, analyzer)
+    return For(var, start, extent, ForKind.SERIAL, body)
+
+
+def _extents(tree: FunctionTree, loop: For, factors: Sequence[int | None]) -> list[Expr]:
+    """How many iterations each part has."""
+    dtype = loop.loop_var.dtype
+    if not factors:
+        raise ScheduleError("a partition of {0} needs at least one factor", at=[loop])
+    if sum(factor is None for factor in factors) > 1:
+        raise ScheduleError(
+            "only one factor of a partition may be None, and is then inferred", at=[loop]
+        )
+    for factor in factors:
+        if factor is not None and factor <= 0:
+            raise ScheduleError(f"the factors must be positive, got {factor}", at=[loop])
+    total = sum(factor for factor in factors if factor is not None)
+    analyzer = tree.analyzer(loop)
+    rest = analyzer.simplify(loop.extent - total)
+    exact = None not in factors
+    if is_const_int(rest, 0) and not exact:
+        raise ScheduleError(
+            f"the factors of {{0}} have {total} iterations, all that it has: nothing is left for "
+            "None",
+            at=[loop],
+        )
+    if total > 0 and not analyzer.can_prove(rest >= 0):
+        raise ScheduleError(
+            f"the factors of {{0}} have {total} iterations, but its extent is {loop.extent}",
+            at=[loop],
+            counterexample=None if isinstance(loop.extent, IntImm) else _too_few(loop, total),
+        )
+    extents = [rest if factor is None else const(factor, dtype) for factor in factors]
+    return extents if not exact or is_const_int(rest, 0) else [*extents, rest]
+
+
+def _too_few(loop: For, total: int) -> str:
+    return f"{loop.extent} = {total - 1}: the parts would have more iterations than the loop"

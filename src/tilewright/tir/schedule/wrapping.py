@@ -1,0 +1,97 @@
+"""Blocks around statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.arith.interval import IntervalSet, interval_of
+from tilewright.ir.expr import Var, is_const_int
+from tilewright.tir.analysis.regions import infer_block_regions
+from tilewright.tir.buffer import BufferRegion, Range
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.schedule.bindings import TRUE, rebind
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.regions import clipped
+from tilewright.tir.schedule.tree import FunctionTree, bind_scope
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt
+from tilewright.tir.substitute import variables_of
+
+
+def wrapped(tree: FunctionTree, place: Stmt, body: Stmt, name: str) -> BlockRealize:
+    """A block with the given body that can stand for the statement `place`.
+
+    Its iterators are the loops around `place` that the body mentions.
+    """
+    mentioned = set(variables_of(body))
+    loops = [loop for loop in tree.loops_above(place) if loop.loop_var in mentioned]
+    ranges = _ranges(loops, tree.analyzer(loops[0])) if loops else []
+    iterators = tuple(
+        IterVar(domain, Var(f"v{loop.loop_var.name}", loop.loop_var.dtype), _type(body, loop))
+        for loop, domain in zip(loops, ranges, strict=True)
+    )
+    values = {loop.loop_var: v.var for loop, v in zip(loops, iterators, strict=True)}
+    block = Block(iterators, (), (), name, body)
+    analyzer = tree.analyzer(tree.scope(place).block)
+    bind_scope(analyzer, block)
+    block = with_regions(block.replace(body=rebind(body, values, analyzer)), analyzer)
+    return BlockRealize(tuple(values), TRUE, block)
+
+
+def with_regions(block: Block, analyzer: Analyzer) -> Block:
+    """A new block with what it reads and writes as its body tells, and with a key.
+
+    Args:
+        block: the block, whose nested blocks have regions.
+        analyzer: what is known about its iterators and everything outside.
+    """
+    reads, writes = (
+        tuple(_clipped(region, analyzer) for region in regions)
+        for regions in infer_block_regions(block)
+    )
+    return block.replace(reads=reads, writes=writes, key=BlockKey())
+
+
+def _clipped(region: BufferRegion, analyzer: Analyzer) -> BufferRegion:
+    """A region inside of its buffer; an index alone is inside anyway."""
+    box = tuple(IntervalSet(item.min, item.min + item.extent - 1) for item in region.region)
+    ranges = [
+        old if is_const_int(old.extent, 1) else new
+        for old, new in zip(region.region, clipped(region.buffer, box, analyzer), strict=True)
+    ]
+    return region.replace(region=tuple(ranges))
+
+
+def _ranges(loops: Sequence[For], analyzer: Analyzer) -> list[Range]:
+    """The values of nested loops, in terms of what is outside of all."""
+    intervals: dict[Var, IntervalSet] = {}
+    ranges = []
+    for loop in loops:
+        low = interval_of(loop.min, intervals, analyzer).min_value
+        high = interval_of(loop.min + loop.extent - 1, intervals, analyzer).max_value
+        if low is None or high is None:
+            raise ScheduleError(
+                "the bounds of {0} depend on data, so that no block iterator can stand for it",
+                at=[loop],
+            )
+        intervals[loop.loop_var] = IntervalSet(low, high)
+        ranges.append(Range(low, analyzer.simplify(high - low + 1)))
+        analyzer.bind(loop.loop_var, ranges[-1])
+    return ranges
+
+
+def _type(body: Stmt, loop: For) -> IterType:
+    """What a loop is to the blocks in `body`: spatial, reduction, or several things."""
+    types = set(_types(body, loop.loop_var))
+    return types.pop() if len(types) == 1 else IterType.OPAQUE
+
+
+def _types(stmt: Any, var: Var) -> list[IterType]:
+    if isinstance(stmt, BlockRealize):
+        return [
+            iter_var.iter_type
+            for iter_var, value in zip(stmt.block.iter_vars, stmt.iter_values, strict=True)
+            if var in set(variables_of(value))
+        ]
+    return [t for child in stmt.children() if isinstance(child, Stmt) for t in _types(child, var)]
