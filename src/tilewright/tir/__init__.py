@@ -1,5 +1,8 @@
 """Tensor programs: buffers, blocks, loops and functions over them."""
 
+import importlib
+from typing import Any
+
 from tilewright.ir import *  # noqa: F403
 from tilewright.tir.buffer import (
     Buffer,
@@ -36,3 +39,10 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute
+
+
+def __getattr__(name: str) -> Any:
+    """Sub-packages that not every program needs are loaded when they are first used."""
+    if name in ("analysis", "transform"):
+        return importlib.import_module(f"tilewright.tir.{name}")
+    raise AttributeError(f"module 'tilewright.tir' has no attribute {name!r}")

@@ -1,0 +1,363 @@
+"""Which elements an instance of a statement reads and writes, exactly where indices are affine.
+
+The accesses are taken from loads and stores. Loops inside of the statement are existentially
+quantified, conditions restrict where they are affine. A pointer that is passed somewhere means that
+any element may be read and written, except where the block declares regions of that memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from tilewright.ir.expr import Call, Expr, Let, Var
+from tilewright.ir.node import Node
+from tilewright.ir.op import CallEffectKind, Op
+from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.stmt import (
+    Allocate,
+    AllocateConst,
+    AttrStmt,
+    Block,
+    BufferRealize,
+    BufferStore,
+    DeclBuffer,
+    For,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    Stmt,
+)
+
+EFFECTS: Final = "effects"
+"""Stands for the memory of calls that may do anything: they keep their order."""
+
+ANYTHING: Final = "memory behind an unknown pointer"
+"""Stands for memory that may be any other memory."""
+
+Memory = Any
+"""A pointer variable, `EFFECTS` or `ANYTHING`."""
+
+
+class Access(NamedTuple):
+    """What one load or store may touch.
+
+    Attributes:
+        memory: the pointer variable of the buffer.
+        buffer: the buffer, None for any place of the memory.
+        is_write: whether it is a store.
+        relation: ``[iterators] -> [element] : ...`` in the notation of isl, without braces.
+        parameters: the sizes in it.
+        exact: whether all these elements are touched for certain.
+    """
+
+    memory: Memory
+    buffer: Buffer | None
+    is_write: bool
+    relation: str
+    parameters: tuple[str, ...]
+    exact: bool
+
+
+class View(NamedTuple):
+    """A buffer that is a part of another one, from `offsets` on."""
+
+    source: Buffer
+    offsets: tuple[Expr, ...]
+    regular: bool
+    """Whether dimensions of the view are the last dimensions of the source."""
+
+
+class Surroundings(NamedTuple):
+    """What enclosing blocks define for a statement.
+
+    Attributes:
+        iterators: the iterators that name an instance, outermost first.
+        versions: for memory that an enclosing block allocates, the number of iterators that tell
+            one allocation from another.
+        views: the views that enclosing blocks make.
+    """
+
+    iterators: tuple[Var, ...]
+    versions: Mapping[Memory, int]
+    views: Mapping[Buffer, View]
+
+
+def view_of(buffer: Buffer, source: BufferRegion) -> View:
+    """The view `buffer` of a region."""
+    lead = len(source.region) - len(buffer.shape)
+    regular = lead >= 0 and all(
+        getattr(item.extent, "value", None) == 1 for item in source.region[:lead]
+    )
+    return View(source.buffer, tuple(item.min for item in source.region), regular)
+
+
+def accesses_of(stmt: Stmt, around: Surroundings) -> tuple[Access, ...]:
+    """The accesses of `stmt`, a block without blocks inside or a statement outside of blocks."""
+    collector = _Collector(around)
+    if isinstance(stmt, Block):
+        collector.block(stmt)
+    else:
+        collector.visit(stmt)
+    return tuple(dict.fromkeys(collector.accesses))
+
+
+class _Collector:
+    def __init__(self, around: Surroundings) -> None:
+        self.accesses: list[Access] = []
+        self.scope: dict[Var, Any] = {v: f"i{n}" for n, v in enumerate(around.iterators)}
+        self.dimensions = [f"i{n}" for n in range(len(around.iterators))]
+        self.versions = around.versions
+        self.views = dict(around.views)
+        self.private: set[Memory] = set()
+        self.conditions: list[tuple[Expr, bool]] = []
+        self.passed: list[tuple[Memory, bool]] = []
+        """Memory whose pointer is used, and whether it may be written."""
+
+    # --- statements -------------------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        self.private.update(buffer.data for buffer in block.alloc_buffers)
+        for match in block.match_buffers:
+            self.views[match.buffer] = view_of(match.buffer, match.source)
+            self.scope.update(layout_variables(match.buffer))
+        if block.init is not None:
+            with self._where(*start_conditions(block.iter_vars)):
+                self.visit(block.init)
+        self.visit(block.body)
+        for memory, may_write in dict.fromkeys(self.passed):
+            self._whole_memory(block, memory, may_write)
+
+    def _whole_memory(self, block: Block, memory: Memory, may_write: bool) -> None:
+        declared = [
+            (region, is_write)
+            for regions, is_write in ((block.reads, False), (block.writes, True))
+            for region in regions
+            if self._memory(region.buffer.data) is memory
+        ]
+        for region, is_write in declared:
+            self._region(region, is_write)
+        if not declared:
+            self._anywhere(memory, may_write)
+
+    @contextmanager
+    def _where(self, *conditions: tuple[Expr, bool]) -> Iterator[None]:
+        self.conditions += conditions
+        yield
+        del self.conditions[len(self.conditions) - len(conditions) :]
+
+    def visit(self, node: Any) -> None:
+        """Collect the accesses below a node."""
+        handler = _HANDLERS.get(node.__class__)
+        if handler is not None:
+            handler(self, node)
+        else:
+            for item in node.children():
+                self.visit(item)
+
+    def for_loop(self, loop: For) -> None:
+        self.visit(loop.min)
+        self.visit(loop.extent)
+        self.scope[loop.loop_var] = loop
+        self.visit(loop.body)
+
+    def let(self, let: LetStmt | Let) -> None:
+        self.scope[let.var] = let.value
+        if not let.var.dtype.is_handle:
+            self.visit(let.value)
+        self.visit(let.body)
+
+    def branch(self, stmt: IfThenElse) -> None:
+        self.visit(stmt.condition)
+        with self._where((stmt.condition, False)):
+            self.visit(stmt.then_case)
+        if stmt.else_case is not None:
+            with self._where((stmt.condition, True)):
+                self.visit(stmt.else_case)
+
+    def allocation(self, stmt: Allocate | AllocateConst) -> None:
+        self.private.add(stmt.buffer_var)
+        self.visit(stmt.body)
+
+    def declaration(self, stmt: DeclBuffer | BufferRealize) -> None:
+        if isinstance(stmt, BufferRealize):
+            self.private.add(stmt.buffer.data)
+        self.visit(stmt.body)
+
+    def store(self, store: BufferStore) -> None:
+        for item in store.children():
+            self.visit(item)
+        self._element(store.buffer, store.indices, True)
+
+    def attribute(self, stmt: AttrStmt) -> None:
+        if isinstance(stmt.node, IterVar):  # a thread index
+            self.scope[stmt.node.var] = None
+        for item in stmt.children():
+            self.visit(item)
+
+    def prefetch(self, stmt: Prefetch) -> None:
+        del stmt
+
+    # --- expressions ------------------------------------------------------------------------
+
+    def load(self, load: BufferLoad) -> None:
+        for item in load.children():
+            self.visit(item)
+        self._element(load.buffer, load.indices, False)
+
+    def call(self, call: Call) -> None:
+        name = getattr(call.op, "name", "")
+        if name == "tir.if_then_else":
+            condition, yes, no = call.args
+            self.visit(condition)
+            with self._where((condition, False)):
+                self.visit(yes)
+            with self._where((condition, True)):
+                self.visit(no)
+            return
+        if name == "tir.address_of" and isinstance(call.args[0], BufferLoad):
+            for index in call.args[0].indices:
+                self.visit(index)
+            self._pass(call.args[0].buffer.data, True)
+            return
+        if name == "tir.tvm_access_ptr" and isinstance(call.args[1], Var):
+            self._pass(call.args[1], getattr(call.args[4], "value", 3) != 1)
+            return
+        if not isinstance(call.op, Op) or call.op.effect in _ORDERED:
+            self._anywhere(EFFECTS, True)
+        for argument in call.args:
+            self.visit(argument)
+
+    def variable(self, var: Var) -> None:
+        if var.dtype.is_handle:
+            self._pass(var, True)
+
+    # --- accesses ---------------------------------------------------------------------------
+
+    def _pass(self, pointer: Var, may_write: bool) -> None:
+        memory = self._memory(pointer)
+        if memory not in self.private:
+            self.passed.append((memory, may_write))
+
+    def _memory(self, pointer: Var) -> Memory:
+        """What a pointer points into."""
+        for view, of in self.views.items():
+            if view.data is pointer:
+                return self._memory(of.source.data)
+        value = self.scope.get(pointer)
+        if value is None:
+            return ANYTHING if pointer in self.scope else pointer
+        found = {self._memory(p) for p in _pointers(value)}
+        return found.pop() if len(found) == 1 else ANYTHING
+
+    def _element(self, buffer: Buffer, indices: Sequence[Expr], is_write: bool) -> None:
+        affine = self._affine()
+        forms = [affine.text(index) for index in indices]
+        self._add(buffer, affine, forms, is_write)
+
+    def _region(self, region: BufferRegion, is_write: bool) -> None:
+        affine = self._affine()
+        forms = []
+        for item in region.region:
+            name = affine.unknown(exact=True)
+            low = affine.text(item.min)
+            size = affine.text(item.extent)
+            affine.constraints.append(f"{low} <= {name} < {low} + {size}")
+            forms.append(name)
+        self._add(region.buffer, affine, forms, is_write)
+
+    def _affine(self) -> Affine:
+        return Affine(self.scope)
+
+    def _add(self, buffer: Buffer, affine: Affine, indices: list[str], is_write: bool) -> None:
+        view = self.views.get(buffer)
+        while view is not None:
+            offsets = [affine.text(offset) for offset in view.offsets]
+            lead = len(offsets) - len(indices)
+            if view.regular and lead >= 0:
+                moved = zip(offsets[lead:], indices, strict=True)
+                indices = offsets[:lead] + [f"{offset} + {index}" for offset, index in moved]
+            else:
+                indices = [affine.unknown() for _ in offsets]
+            buffer = view.source
+            view = self.views.get(buffer)
+        memory = self._memory(buffer.data)
+        if memory in self.private:
+            return
+        if memory is not buffer.data:
+            self._anywhere(memory, is_write)
+            return
+        indices = self.dimensions[: self.versions.get(memory, 0)] + indices
+        conditions = [affine.formula(c, negated) for c, negated in self.conditions]
+        self.accesses.append(
+            Access(
+                memory,
+                buffer,
+                is_write,
+                affine.relation(self.dimensions, indices, conditions),
+                tuple(affine.parameters),
+                affine.exact,
+            )
+        )
+
+    def _anywhere(self, memory: Memory, may_write: bool) -> None:
+        relation = f"[{', '.join(self.dimensions)}] -> []"
+        for is_write in (False, True)[: 1 + may_write]:
+            self.accesses.append(Access(memory, None, is_write, relation, (), False))
+
+
+@functools.lru_cache(maxsize=4096)
+def start_conditions(iterators: tuple[IterVar, ...]) -> tuple[tuple[Expr, bool], ...]:
+    """That all reduction iterators are at the start of their domains, as `init` needs.
+
+    The result is the same object again for the same iterators.
+    """
+    return tuple(
+        (item.var.equal(item.dom.min), False)
+        for item in iterators
+        if item.iter_type is IterType.COMM_REDUCE and item.dom is not None
+    )
+
+
+def layout_variables(view: Buffer) -> dict[Var, None]:
+    """The variables that a view defines: nothing is known about them."""
+    layout = (*view.shape, *view.strides, view.elem_offset)
+    return {item: None for item in layout if isinstance(item, Var)}
+
+
+def _pointers(value: Node) -> Iterator[Var]:
+    """The pointers in an expression."""
+    if isinstance(value, Var) and value.dtype.is_handle:
+        yield value
+    if isinstance(value, BufferLoad):
+        yield value.buffer.data
+    for item in value.children():
+        yield from _pointers(item)
+
+
+_ORDERED: Final = (
+    CallEffectKind.UPDATE_STATE,
+    CallEffectKind.CONTROL_JUMP,
+    CallEffectKind.OPAQUE,
+)
+
+_HANDLERS: Final[dict[type, Any]] = {
+    For: _Collector.for_loop,
+    LetStmt: _Collector.let,
+    Let: _Collector.let,
+    IfThenElse: _Collector.branch,
+    AttrStmt: _Collector.attribute,
+    Allocate: _Collector.allocation,
+    AllocateConst: _Collector.allocation,
+    DeclBuffer: _Collector.declaration,
+    BufferRealize: _Collector.declaration,
+    BufferStore: _Collector.store,
+    Prefetch: _Collector.prefetch,
+    BufferLoad: _Collector.load,
+    Call: _Collector.call,
+    Var: _Collector.variable,
+}

@@ -1,0 +1,287 @@
+"""isl relations of statements: loops to instances, instances to elements, instances in conflict.
+
+What belongs to a block (its domain and accesses) is kept by the identity of the block, so the
+programs that a schedule goes through share it: only bindings of changed loops are new.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+from tilewright.tir.analysis.dependence.accesses import (
+    ANYTHING,
+    Memory,
+    accesses_of,
+)
+from tilewright.tir.analysis.dependence.affine import Affine, parameter_name
+from tilewright.tir.analysis.dependence.solver import UndecidedError, isl, read_map, read_set
+from tilewright.tir.analysis.dependence.statements import Statement
+from tilewright.tir.analysis.reduction import match_reduction
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.expr import IterType
+
+V = TypeVar("V")
+
+
+class _Recent(OrderedDict[Any, tuple[Any, Any]]):
+    """The values made last, by keys that name objects by `id`; those objects are kept as well."""
+
+    def __init__(self, size: int) -> None:
+        OrderedDict.__init__(self)
+        self._size = size
+
+    def get_or_make(self, key: Any, keep: Any, make: Callable[[], V]) -> V:
+        found = self.get(key)
+        if found is None:
+            found = self[key] = keep, make()
+            if len(self) > self._size:
+                self.popitem(last=False)
+        else:
+            self.move_to_end(key)
+        return found[1]
+
+
+_FOOTPRINTS: Final = _Recent(2048)
+_LOOP_MAPS: Final = _Recent(2048)
+
+
+def quantified(parameters: Iterable[str], disjuncts: Iterable[str]) -> str:
+    """The text of a set or map that mentions sizes."""
+    names = ", ".join(dict.fromkeys(parameters))
+    return f"[{names}] -> {{ {'; '.join(disjuncts)} }}"
+
+
+# --- loops to instances -----------------------------------------------------------------------
+
+
+class LoopMap(NamedTuple):
+    """From values of the loops around a statement to the instance that they run.
+
+    Attributes:
+        map: the relation.
+        exact: whether just these instances run; otherwise some of them may not.
+    """
+
+    map: Any
+    exact: bool
+
+
+def loop_map(statement: Statement) -> LoopMap:
+    """Which instance each iteration of the loops around a statement runs."""
+    return _LOOP_MAPS.get_or_make(statement.signature, statement, lambda: _make_loop_map(statement))
+
+
+def _make_loop_map(statement: Statement) -> LoopMap:
+    affine = Affine(statement.scope)
+    names = [f"l{number}" for number in range(len(statement.loops))]
+    conditions = []
+    for name, loop in zip(names, statement.loops, strict=True):
+        low, size = affine.text(loop.min), affine.text(loop.extent)
+        end = size if low == "0" else f"{low} + {size}"
+        conditions.append(f"{low} <= {name} < {end}")
+    conditions += [affine.formula(c, negated) for c, negated in statement.guards]
+    values = [affine.text(value) for value in statement.bindings]
+    text = affine.relation(names, values, conditions)
+    return LoopMap(read_map(quantified(affine.parameters, [text])), affine.exact)
+
+
+# --- instances to elements --------------------------------------------------------------------
+
+
+class Footprint:
+    """What the instances of a statement read and write, and which instances there may be."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.accesses = accesses_of(statement.stmt, statement.around)
+        self.reads = frozenset(a.memory for a in self.accesses if not a.is_write)
+        self.writes = frozenset(a.memory for a in self.accesses if a.is_write)
+        self._statement = statement
+        self._relations: dict[tuple[Buffer | None, bool], Any] = {}
+        self.conflicts: WeakKeyDictionary[Footprint, dict[frozenset[Memory], Any]]
+        self.conflicts = WeakKeyDictionary()
+        """For each other footprint, what `conflict` found."""
+
+    @functools.cached_property
+    def domain(self) -> Any:
+        """The set of instances that the domains of the iterators allow."""
+        statement = self._statement
+        names = [f"i{number}" for number in range(len(statement.iterators))]
+        affine = Affine(dict(zip(statement.iterators, names, strict=True)))
+        conditions = []
+        for name, domain in zip(names, statement.domains, strict=True):
+            if domain is not None:
+                low, size = affine.text(domain.min), affine.text(domain.extent)
+                conditions.append(f"{low} <= {name} < {low} + {size}")
+        text = affine.points(names, conditions)
+        return read_set(quantified(affine.parameters, [text]))
+
+    @functools.cached_property
+    def first(self) -> Any:
+        """The instances in which all reduction iterators are at the start: `init` runs there."""
+        statement = self._statement
+        names = [f"i{number}" for number in range(len(statement.iterators))]
+        affine = Affine(dict(zip(statement.iterators, names, strict=True)))
+        block = statement.block
+        assert block is not None
+        own = names[len(names) - len(block.iter_vars) :]
+        conditions = tuple(
+            f"{name} = {affine.text(item.dom.min)}"
+            for name, item in zip(own, block.iter_vars, strict=True)
+            if item.iter_type is IterType.COMM_REDUCE and item.dom is not None
+        )
+        text = affine.points(names, conditions)
+        return read_set(quantified(affine.parameters, [text]))
+
+    def relation(self, buffer: Buffer, is_write: bool) -> Any:
+        """From instances to the elements of a buffer that they read, or that they write."""
+        found = self._relations.get((buffer, is_write))
+        if found is None:
+            chosen = [a for a in self.accesses if a.buffer is buffer and a.is_write is is_write]
+            parameters = [name for a in chosen for name in a.parameters]
+            text = quantified(parameters, dict.fromkeys(a.relation for a in chosen))
+            found = read_map(text).intersect_domain(self.domain)
+            self._relations[buffer, is_write] = found
+        return found
+
+    def with_first(self, pairs: Any) -> Any:
+        """The pairs of which one instance initialises what both update; None if there are none."""
+        block = self._statement.block
+        if block is None or block.init is None:
+            return None
+        return pairs.intersect_domain(self.first).union(pairs.intersect_range(self.first))
+
+    @functools.cached_property
+    def commutes(self) -> bool:
+        """Whether instances that update one element may do so in any order."""
+        block = self._statement.block
+        return block is not None and match_reduction(block) is not None
+
+
+def footprint(statement: Statement) -> Footprint:
+    """What the instances of a statement read and write."""
+    around = statement.around
+    key = (
+        id(statement.stmt),
+        tuple(map(id, around.iterators)),
+        tuple(map(id, statement.domains)),
+        tuple((id(memory), count) for memory, count in around.versions.items() if count),
+        tuple(map(id, around.views)),
+    )
+    found = _FOOTPRINTS.get_or_make(key, statement, lambda: Footprint(statement))
+    _check_isolated(statement, found)
+    return found
+
+
+def _check_isolated(statement: Statement, found: Footprint) -> None:
+    """A block that mentions a loop variable from outside has no instances as defined here."""
+    used = {name for access in found.accesses for name in access.parameters}
+    for var in statement.scope:
+        if used and parameter_name(var) in used:
+            raise UndecidedError(f"{statement.name} mentions the variable {var.name} from outside")
+
+
+# --- instances in conflict ----------------------------------------------------------------------
+
+
+def meet(first: Footprint, second: Footprint) -> bool:
+    """Whether two footprints share memory that one of them writes."""
+    if not (first.writes or second.writes):
+        return False
+    if ANYTHING in first.reads | first.writes or ANYTHING in second.reads | second.writes:
+        return True
+    return not (
+        first.writes.isdisjoint(second.writes)
+        and first.writes.isdisjoint(second.reads)
+        and first.reads.isdisjoint(second.writes)
+    )
+
+
+def conflict(first: Footprint, second: Footprint, ignore: frozenset[Memory] = frozenset()) -> Any:
+    """Pairs of instances that touch one element, one of them writing it; None if there are none.
+
+    Memory in `ignore` does not count.
+    """
+    known = first.conflicts.setdefault(second, {})
+    ignore = ignore & (first.writes | second.writes)
+    if ignore not in known:
+        known[ignore] = _make_conflict(first, second, ignore)
+    return known[ignore]
+
+
+def _make_conflict(first: Footprint, second: Footprint, ignore: frozenset[Memory]) -> Any:
+    found: Any = None
+    done: set[Any] = set()
+    for part in conflict_parts(first, second):
+        if part.texts in done or part.memory in ignore:
+            continue
+        done.add(part.texts)
+        relation = part.make()
+        found = relation if found is None else found.union(relation)
+    if found is None or found.is_empty():
+        return None
+    return found.coalesce()
+
+
+class Part(NamedTuple):
+    """Pairs of instances that touch the same element in one way.
+
+    Attributes:
+        memory: of which memory; the pointer variable or a name.
+        buffers: of which buffer, for both instances; None for an unknown place.
+        writes: which of the two write.
+        texts: equal for parts that hold the same pairs.
+        make: gives the relation.
+    """
+
+    memory: Memory
+    buffers: tuple[Buffer | None, Buffer | None]
+    writes: tuple[bool, bool]
+    texts: Any
+    make: Callable[[], Any]
+
+
+def conflict_parts(first: Footprint, second: Footprint) -> Iterable[Part]:
+    """The ways in which instances of two statements touch the same element."""
+    for a, b in dict.fromkeys(_pairs(first, second)):
+        buffers, writes = (a[1], b[1]), (a[2], b[2])
+        memory = b[0] if a[0] is ANYTHING else a[0]
+        if a[1] is None or b[1] is None or a[1] is not b[1]:
+            make = functools.partial(_everything, first, second)
+            yield Part(memory, buffers, writes, "everything", make)
+        else:
+            texts = tuple(
+                (id(buffer), frozenset(_texts(side, buffer, is_write)))
+                for side, buffer, is_write in ((first, a[1], a[2]), (second, b[1], b[2]))
+            )
+            make = functools.partial(_same_element, first, second, a[1], writes)
+            yield Part(memory, buffers, writes, texts, make)
+
+
+_Kind = tuple[Memory, "Buffer | None", bool]
+
+
+def _pairs(first: Footprint, second: Footprint) -> Iterable[tuple[_Kind, _Kind]]:
+    for a in first.accesses:
+        for b in second.accesses:
+            same = a.memory is b.memory or a.memory is ANYTHING or b.memory is ANYTHING
+            if same and (a.is_write or b.is_write):
+                yield a[:3], b[:3]
+
+
+def _texts(side: Footprint, buffer: Buffer, is_write: bool) -> Iterable[str]:
+    return (a.relation for a in side.accesses if a.buffer is buffer and a.is_write is is_write)
+
+
+def _everything(first: Footprint, second: Footprint) -> Any:
+    return isl().Map.from_domain_and_range(first.domain, second.domain)
+
+
+def _same_element(
+    first: Footprint, second: Footprint, buffer: Buffer, writes: tuple[bool, bool]
+) -> Any:
+    left = first.relation(buffer, writes[0])
+    return left.apply_range(second.relation(buffer, writes[1]).reverse())

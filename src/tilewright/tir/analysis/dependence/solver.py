@@ -1,0 +1,86 @@
+"""isl, loaded when it is first needed, and a limit of what one question may cost."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, ParamSpec, TypeVar
+
+from tilewright.tir.analysis.dependence.violation import NotProved
+
+MAX_OPERATIONS: Final = 20_000_000
+"""Elementary steps of isl for one question, about a second; usual questions take a hundredth."""
+
+_LOCK = threading.RLock()
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class UndecidedError(Exception):
+    """A question that cannot be answered, with the reason; it never leaves this package."""
+
+
+@functools.cache
+def isl() -> Any:
+    """The module `islpy`."""
+    import islpy
+
+    return islpy
+
+
+@functools.cache
+def context() -> Any:
+    """The context of all sets and maps of this package."""
+    return isl().Context()
+
+
+def read_map(text: str) -> Any:
+    """The map that `text` says, in the notation of isl."""
+    return isl().Map.read_from_str(context(), text)
+
+
+def read_set(text: str) -> Any:
+    """The set that `text` says, in the notation of isl."""
+    return isl().Set.read_from_str(context(), text)
+
+
+@contextmanager
+def limited(operations: int) -> Iterator[None]:
+    """Within the scope, isl raises its error after so many operations.
+
+    One thread at a time: the count belongs to the context. A scope inside of another one only
+    shares what is left.
+    """
+    with _LOCK:
+        ctx = context()
+        if ctx.get_max_operations():
+            yield
+            return
+        ctx.reset_operations()
+        ctx.set_max_operations(operations)
+        try:
+            yield
+        finally:
+            ctx.set_max_operations(0)
+            ctx.reset_operations()
+
+
+def answers(question: Callable[P, R]) -> Callable[P, R | NotProved]:
+    """Make a question that isl cannot answer, or not soon enough, come back as `NotProved`."""
+
+    @functools.wraps(question)
+    def ask(*args: P.args, **kwargs: P.kwargs) -> R | NotProved:
+        try:
+            return question(*args, **kwargs)
+        except UndecidedError as error:
+            return NotProved(str(error))
+        except Exception as error:
+            # Only isl's own error is expected; isl is loaded if it was raised.
+            if type(error).__module__.partition(".")[0] != "islpy":
+                raise
+            why = "it takes too long" if "maximal number of op" in str(error) else str(error)
+            return NotProved(f"the dependences are too complicated for isl: {why}")
+
+    return ask
