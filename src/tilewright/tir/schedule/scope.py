@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize
 
@@ -86,6 +87,22 @@ def allocating_block(tree: FunctionTree, buffer: Buffer) -> BlockRealize | None:
         if any(allocated is buffer for allocated in realize.block.alloc_buffers):
             return realize
     return None
+
+
+def require_allocating_block(tree: FunctionTree, buffer: Buffer) -> BlockRealize:
+    """The block that allocates `buffer`.
+
+    Raises:
+        ScheduleError: for a parameter of the function, or a view made by `match_buffer`.
+    """
+    found = allocating_block(tree, buffer)
+    if found is None:
+        raise ScheduleError(
+            f"`{buffer.name}` is not allocated by a block of `{tree.name}`: it is a parameter or "
+            "a view",
+            hint="use cache_read or cache_write to have a buffer inside of the function",
+        )
+    return found
 
 
 def _note(found: dict[Buffer, list[BlockRealize]], buffer: Buffer, child: BlockRealize) -> None:

@@ -214,15 +214,20 @@ class FunctionTree:
         """
         return Edit(self.func.with_body(self.edited(edits)), results)
 
-    def edited(self, edits: Mapping[Stmt, Stmt | None]) -> Stmt:
-        """The body of the function with statements replaced; see `edit`."""
+    def edited(self, edits: Mapping[Stmt, Stmt | None], part: Stmt | None = None) -> Stmt:
+        """The body of the function with statements replaced; see `edit`.
+
+        Args:
+            edits: as in `edit`.
+            part: a statement to return in place of the body; some of it remains.
+        """
         dirty: set[Stmt] = set()
         for stmt in edits:
             above = self._parents[stmt]
             while above is not None and above not in dirty:
                 dirty.add(above)
                 above = self._parents[above]
-        body = _edited(self.func.body, edits, dirty)
+        body = _edited(self.func.body if part is None else part, edits, dirty)
         assert body is not None, "the root block is never removed"
         return body
 

@@ -4,6 +4,8 @@ from tilewright.tir.schedule.primitives import (
     add_unit_loop,
     annotate,
     block_relations,
+    cache_read,
+    cache_write,
     compute_inline,
     enter_postproc,
     fuse,
@@ -16,5 +18,6 @@ from tilewright.tir.schedule.primitives import (
     sample_categorical,
     sample_partitioned_tile,
     sample_perfect_tile,
+    set_scope,
     split,
 )

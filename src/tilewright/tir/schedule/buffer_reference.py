@@ -1,0 +1,59 @@
+"""How users say which buffer of a block they mean: by position, by name, or the buffer itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.tir.buffer import Buffer, BufferRegion
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.stmt import BlockRealize
+
+
+def buffer_read(realize: BlockRealize, reference: Any) -> BufferRegion:
+    """The region of the buffer that a block reads.
+
+    Args:
+        realize: the block.
+        reference: the position in its reads, the name of a buffer, or a buffer.
+
+    Raises:
+        ScheduleError: if the block reads no such buffer.
+    """
+    return _find(realize, realize.block.reads, reference, "reads")
+
+
+def buffer_written(realize: BlockRealize, reference: Any) -> BufferRegion:
+    """The region of the buffer that a block writes; see `buffer_read`."""
+    return _find(realize, realize.block.writes, reference, "writes")
+
+
+def _find(
+    realize: BlockRealize, regions: Sequence[BufferRegion], reference: Any, verb: str
+) -> BufferRegion:
+    names = ", ".join(f"`{region.buffer.name}`" for region in regions) or "nothing"
+    if isinstance(reference, int) and not isinstance(reference, bool):
+        if not 0 <= reference < len(regions):
+            raise ScheduleError(
+                f"{{0}} {verb} {len(regions)} buffers, so there is none of index {reference}",
+                at=[realize],
+                hint=f"it {verb} {names}",
+            )
+        return regions[reference]
+    for region in regions:
+        if region.buffer is reference:
+            return region
+    if not isinstance(reference, (str, Buffer)):
+        raise ScheduleError(
+            f"a buffer is given by its index, its name, or itself, got {reference!r}", at=[realize]
+        )
+    name = reference if isinstance(reference, str) else reference.name
+    named = [region for region in regions if region.buffer.name == name]
+    if len(named) != 1:
+        count = "no" if not named else "more than one"
+        raise ScheduleError(
+            f"{{0}} {verb} {count} buffer of the name `{name}`",
+            at=[realize],
+            hint=f"it {verb} {names}",
+        )
+    return named[0]

@@ -1,0 +1,167 @@
+"""Writing a buffer through another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.tir.buffer import Buffer, Range
+from tilewright.tir.schedule.buffer_reference import buffer_written
+from tilewright.tir.schedule.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.insertion import Place, analyzer_in, place_after, place_before
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.redirect import redirect_blocks
+from tilewright.tir.schedule.regions import (
+    accesses,
+    clipped,
+    hull,
+    region_of_block,
+)
+from tilewright.tir.schedule.scope import Scope, scope_of
+from tilewright.tir.schedule.stage import (
+    blocks_given,
+    require_no_view,
+    require_not_root,
+    with_stage,
+)
+from tilewright.tir.schedule.storage_scope import known_storage_scope
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import BlockRealize
+
+
+@primitive
+def cache_write(
+    tree: FunctionTree,
+    block: BlockRealize,
+    write_buffer_index: Any,
+    storage_scope: str,
+    consumer_blocks: list[BlockRealize] | None = None,
+) -> Edit:
+    """Let a block write into another buffer, which a new block copies to the place of the result.
+
+    Before::
+
+        for i, j in T.grid(16, 32):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * 2.0
+
+    After ``cache_write("B", 0, "local")``::
+
+        B_local = T.alloc_buffer((16, 32), scope="local")
+        for i, j in T.grid(16, 32):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B_local[vi, vj] = A[vi, vj] * 2.0
+        for ax0, ax1 in T.grid(16, 32):
+            with T.block("B_local"):
+                v0, v1 = T.axis.remap("SS", [ax0, ax1])
+                B[v0, v1] = B_local[v0, v1]
+
+    Requires: the block writes all of what is copied, and does not read what others wrote to the
+    buffer.
+
+    Args:
+        block: the block that writes the buffer.
+        write_buffer_index: the position of the buffer in what the block writes, or its name.
+        storage_scope: where the other buffer lives.
+        consumer_blocks: blocks that read the result from the other buffer; by default none does.
+
+    Returns:
+        The block that copies.
+
+    Raises:
+        ScheduleError: if a requirement does not hold, or for a view made by `match_buffer`.
+    """
+    storage_scope = known_storage_scope(storage_scope)
+    require_not_root(tree, block)
+    buffer = buffer_written(block, write_buffer_index).buffer
+    scope = scope_of(tree, block)
+    require_no_view(tree, scope, buffer)
+    _require_own_values(tree, block, buffer)
+    consumers = blocks_given(tree, scope, consumer_blocks or [], buffer)
+    users = {*scope.writers[buffer], *scope.readers.get(buffer, ())} - {block, *consumers}
+    others = [child for child in scope.children if child in users]
+    place = place_after(tree, scope.realize, block, others)
+    region = _region(tree, block, buffer, place)
+    for consumer in consumers:
+        _require_consumer(tree, scope, block, consumer, buffer)
+    cache = cache_of(buffer, storage_scope)
+    edits = redirect_blocks([block, *consumers], buffer, cache)
+    nest, copy = copy_nest(cache.name, cache, buffer, region)
+    return with_stage(
+        tree, scope.realize, edits=edits, place=place.stmt, after=[nest], buffers=[cache],
+        results=copy,
+    )  # fmt: skip
+
+
+def _require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> None:
+    """Refuse a block that reads elements which it has not written itself."""
+    read = region_of_block(block.block, buffer, written=False)
+    if read is None:
+        return
+    written = region_of_block(block.block, buffer, written=True)
+    assert written is not None
+    analyzer = tree.analyzer(block.block.body)
+    same = all(
+        analyzer.can_prove_equal(a.min, b.min) and analyzer.can_prove_equal(a.extent, b.extent)
+        for a, b in zip(read.region, written.region, strict=True)
+    )
+    if block.block.init is None or not same:
+        raise ScheduleError(
+            f"{{0}} reads elements of `{buffer.name}` that it did not write, which the new buffer "
+            "does not have",
+            at=[block],
+            hint="cache_inplace caches a buffer that a block reads and writes",
+        )
+
+
+def _region(
+    tree: FunctionTree, block: BlockRealize, buffer: Buffer, place: Place
+) -> tuple[Range, ...]:
+    """What is copied: all that the block writes in one iteration of the loops around the copy."""
+    analyzer = analyzer_in(tree, place.around)
+    box = hull(
+        [
+            accessed_box(tree, access, place.around, analyzer)
+            for access in accesses([block], buffer, written=True)
+        ],
+        analyzer,
+    )
+    region = clipped(buffer, box, analyzer)
+    if tree.checked:
+        box = box_of_ranges(region)
+        if not writes_all(tree, block, buffer, place.around, box, analyzer):
+            raise ScheduleError(
+                f"it is not proved that {{0}} writes all elements of `{buffer.name}` between the "
+                "smallest and the largest index, so that the copy would overwrite some with "
+                "nothing",
+                at=[block],
+            )
+    return region
+
+
+def _require_consumer(
+    tree: FunctionTree, scope: Scope, block: BlockRealize, consumer: BlockRealize, buffer: Buffer
+) -> None:
+    """Refuse a consumer that reads what is not in the new buffer."""
+    for other in scope.writers[buffer]:
+        if other is not block:
+            raise ScheduleError(
+                f"{{0}} also writes `{buffer.name}`, so that {{1}} may read more than what {{2}} "
+                "writes",
+                at=[other, consumer, block],
+            )
+    if scope.children.index(consumer) < scope.children.index(block):
+        raise ScheduleError("{0} runs before {1}", at=[consumer, block])
+    around = place_before(tree, scope.realize, [consumer], [block]).around
+    analyzer = analyzer_in(tree, around)
+    for access in accesses([consumer], buffer, written=False):
+        read = clipped(buffer, accessed_box(tree, access, around, analyzer), analyzer)
+        box = box_of_ranges(read)
+        if tree.checked and not writes_all(tree, block, buffer, around, box, analyzer):
+            raise ScheduleError(
+                f"it is not proved that {{0}} writes all that {{1}} reads of `{buffer.name}`",
+                at=[block, consumer],
+            )

@@ -1,0 +1,84 @@
+"""What the primitives that add a buffer and a block which copies to or from it have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.scope import Scope, scope_of
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import BlockRealize, Stmt, seq
+
+
+def require_no_view(tree: FunctionTree, scope: Scope, buffer: Buffer) -> None:
+    """Refuse a buffer that shares its memory with another one that is used in the scope."""
+    for above in (scope.realize, *tree.ancestors(scope.realize)):
+        if isinstance(above, BlockRealize):
+            for match in above.block.match_buffers:
+                if match.buffer is buffer:
+                    raise ScheduleError(
+                        f"`{buffer.name}` is a view of `{match.source.buffer.name}` that {{0}} "
+                        "makes by match_buffer",
+                        at=[above],
+                        hint=f"cache `{match.source.buffer.name}` in the scope around that block",
+                    )
+    for other in (*scope.writers, *scope.readers):
+        if other.data is buffer.data and other is not buffer:
+            users = scope.writers.get(other) or scope.readers[other]
+            raise ScheduleError(
+                f"`{buffer.name}` shares its memory with `{other.name}`, which {{0}} uses",
+                at=[users[0]],
+            )
+
+
+def blocks_given(
+    tree: FunctionTree, scope: Scope, blocks: Sequence[BlockRealize], buffer: Buffer
+) -> list[BlockRealize]:
+    """The consumers that a user chose, in the order of the text.
+
+    Raises:
+        ScheduleError: if one of them is in another scope or does not read the buffer.
+    """
+    readers = set(scope.readers.get(buffer, ()))
+    for block in blocks:
+        if block is tree.root or scope_of(tree, block) is not scope:
+            raise ScheduleError("{0} is not in the same scope as the others", at=[block])
+        if block not in readers:
+            raise ScheduleError(f"{{0}} does not read `{buffer.name}`", at=[block])
+    return [child for child in scope.children if child in set(blocks)]
+
+
+def require_not_root(tree: FunctionTree, block: BlockRealize) -> None:
+    """Refuse the root block, which is in no scope."""
+    if block is tree.root:
+        raise ScheduleError("{0} is the root block, which is in no scope", at=[block])
+
+
+def with_stage(
+    tree: FunctionTree,
+    scope: BlockRealize,
+    *,
+    edits: Mapping[Stmt, Stmt | None],
+    place: Stmt,
+    before: Iterable[Stmt] = (),
+    after: Iterable[Stmt] = (),
+    buffers: Iterable[Buffer],
+    results: object,
+) -> Edit:
+    """The program with edits, and with new statements and buffers.
+
+    Args:
+        tree: the program.
+        scope: the block that gets the new buffers.
+        edits: see `FunctionTree.edit`.
+        place: a statement in the scope.
+        before: what is added in front of `place`.
+        after: what is added behind `place`.
+        buffers: the new buffers.
+        results: what the primitive returns.
+    """
+    around = seq(before, tree.edited(edits, place), after)
+    block = tree.edited({**edits, place: around}, scope.block)
+    allocated = (*scope.block.alloc_buffers, *buffers)
+    return tree.edit({scope.block: block.replace(alloc_buffers=allocated)}, results)
