@@ -28,7 +28,8 @@ def resolve(
     for parameter in primitive.parameters:
         argument = arguments[parameter.name]
         if parameter.kind == "value" or (argument is None and not parameter.many):
-            recorded[parameter.name] = values[parameter.name] = argument
+            recorded[parameter.name] = argument
+            values[parameter.name] = sch.with_numbers(argument)
         elif parameter.many:
             one = _Resolution(sch, primitive, parameter, functions)
             items = None if argument is None else _as_list(primitive, parameter, argument)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tilewright.error import UnknownNameError
+from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir.expr import Expr, Var
-from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
+from tilewright.tir.schedule.primitive import PRIMITIVES, Parameter, Primitive
 from tilewright.tir.schedule.references import BlockRV, LoopRV
 from tilewright.tir.substitute import substitute, variables_of
 
@@ -42,6 +42,11 @@ class InstructionKind:
         """Whether what follows in a trace is postprocessing."""
         return self.name == "enter_postproc"
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether it changes nothing, so that without its results it is not needed."""
+        return self.primitive.is_sampling or self.name.startswith("get_")
+
     def __repr__(self) -> str:
         return f"InstructionKind({self.name})"
 
@@ -53,11 +58,16 @@ def _snake_case(name: str) -> str:
 class Instruction:
     """A primitive with its arguments and what it returned.
 
-    Attributes:
+    Args:
         kind: what it does.
-        arguments: by name, in the order of the signature.
-        outputs: the random variables that it defined.
-        returns_list: whether it returned a list of them.
+        inputs: the loops, blocks and numbers that it takes, in the order of the signature; all
+            loops of a ``*loops`` one after the other.
+        attrs: its other arguments, in the order of the signature.
+        outputs: the random variables that it defines.
+
+    Attributes:
+        arguments: inputs and attributes by name.
+        returns_list: whether it returns a list.
     """
 
     __slots__ = ("arguments", "kind", "outputs", "returns_list")
@@ -65,28 +75,55 @@ class Instruction:
     def __init__(
         self,
         kind: InstructionKind,
-        arguments: Mapping[str, Any],
-        outputs: tuple[Any, ...] = (),
-        returns_list: bool = False,
+        inputs: Sequence[Any],
+        attrs: Sequence[Any],
+        outputs: Sequence[Any] = (),
     ) -> None:
         self.kind = kind
-        self.arguments = arguments
-        self.outputs = outputs
-        self.returns_list = returns_list
+        self.arguments: Mapping[str, Any] = _by_name(kind, list(inputs), list(attrs))
+        self.outputs = tuple(outputs)
+        self.returns_list = len(self.outputs) > 1
+
+    @staticmethod
+    def of(
+        kind: InstructionKind,
+        arguments: Mapping[str, Any],
+        outputs: tuple[Any, ...],
+        returns_list: bool,
+    ) -> Instruction:
+        """An instruction with its arguments by name."""
+        inst = Instruction.__new__(Instruction)
+        inst.kind, inst.arguments = kind, arguments
+        inst.outputs, inst.returns_list = outputs, returns_list
+        return inst
 
     @property
     def inputs(self) -> list[Any]:
-        """The random variables that it uses."""
+        """The loops, blocks and numbers that it takes."""
         return self.inputs_of(self.arguments)
 
     def inputs_of(self, arguments: Mapping[str, Any]) -> list[Any]:
-        """The random variables among `arguments`."""
-        return [rv for value in arguments.values() for rv in random_variables(value)]
+        """The loops, blocks and numbers among arguments."""
+        found: list[Any] = []
+        for parameter in self.kind.primitive.parameters:
+            if is_input(parameter):
+                value = arguments.get(parameter.name, parameter.default)
+                found += value if parameter.variadic else [value]
+        return found
 
     @property
     def attrs(self) -> list[Any]:
-        """The arguments that are no random variables."""
-        return [v for v in self.arguments.values() if not any(True for _ in random_variables(v))]
+        """Its other arguments, the decision of a sampling left out."""
+        return [
+            self.arguments.get(parameter.name, parameter.default)
+            for parameter in self.kind.primitive.parameters
+            if is_attribute(parameter)
+        ]
+
+    def uses(self) -> Iterator[Any]:
+        """The random variables that it uses."""
+        for value in self.arguments.values():
+            yield from random_variables(value)
 
     def map_arguments(self, values: Mapping[Any, Any]) -> dict[str, Any]:
         """The arguments with the random variables of a recording replaced by others."""
@@ -99,6 +136,32 @@ class Instruction:
 
     def __repr__(self) -> str:
         return f"Instruction({self.kind.name}, {dict(self.arguments)!r})"
+
+
+def is_input(parameter: Parameter) -> bool:
+    """Whether a parameter takes loops, blocks or numbers."""
+    return parameter.kind != "value"
+
+
+def is_attribute(parameter: Parameter) -> bool:
+    """Whether a parameter takes something else, which is no decision either."""
+    return parameter.kind == "value" and parameter.name != "decision"
+
+
+def _by_name(kind: InstructionKind, inputs: list[Any], attrs: list[Any]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    for parameter in kind.primitive.parameters:
+        if parameter.variadic:
+            arguments[parameter.name], inputs = inputs, []
+        elif is_input(parameter) and inputs:
+            arguments[parameter.name] = inputs.pop(0)
+        elif is_attribute(parameter) and attrs:
+            arguments[parameter.name] = attrs.pop(0)
+    if inputs or attrs:
+        raise ArgumentError(
+            f"Instruction: {kind.name} has no parameter for {(inputs + attrs)[0]!r}"
+        )
+    return arguments
 
 
 def random_variables(value: Any) -> Iterator[Any]:
@@ -117,9 +180,7 @@ def random_variables(value: Any) -> Iterator[Any]:
 
 def replaced(value: Any, values: Mapping[Any, Any]) -> Any:
     """An argument with random variables replaced."""
-    if isinstance(value, (BlockRV, LoopRV)):
-        return values.get(value, value)
-    if isinstance(value, Var):
+    if isinstance(value, (BlockRV, LoopRV, Var)):
         return values.get(value, value)
     if isinstance(value, Expr):
         return substitute(value, values)

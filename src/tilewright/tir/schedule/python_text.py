@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
+from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.expression_text import format_expression
 from tilewright.tir.schedule.instruction import Instruction
 from tilewright.tir.schedule.references import BlockRV, LoopRV
 
@@ -27,13 +29,18 @@ def _line(inst: Instruction, names: dict[Any, str], decision: Any) -> str:
     arguments = ", ".join(_arguments(inst, names, decision))
     call = f"sch.{inst.kind.name}({arguments})"
     for output in inst.outputs:
-        letter = "b" if isinstance(output, BlockRV) else "l" if isinstance(output, LoopRV) else "v"
-        names[output] = f"{letter}{len(names)}"
+        names[output] = variable_name(output, len(names))
     if not inst.outputs:
         return call
     targets = ", ".join(names[output] for output in inst.outputs)
     # A list of one is unpacked too.
     return f"{targets}{',' if inst.returns_list and len(inst.outputs) == 1 else ''} = {call}"
+
+
+def variable_name(output: Any, number: int) -> str:
+    """The name of the random variable that is defined as the `number`-th one."""
+    letter = "b" if isinstance(output, BlockRV) else "l" if isinstance(output, LoopRV) else "v"
+    return f"{letter}{number}"
 
 
 def _arguments(inst: Instruction, names: dict[Any, str], decision: Any) -> list[str]:
@@ -68,5 +75,14 @@ def value_text(value: Any, names: dict[Any, str]) -> str:
     if isinstance(value, (IntImm, FloatImm, StringImm)):
         return value_text(value.value, names)
     if isinstance(value, Expr):
-        return str(value)
+        return format_expression(value, names)
+    if isinstance(value, IndexMap):
+        return _index_map_text(value)
     return repr(value)
+
+
+def _index_map_text(index_map: IndexMap) -> str:
+    names: dict[Any, str] = {v: v.name for v in index_map.initial_indices}
+    outputs = [format_expression(index, names) for index in index_map.final_indices]
+    comma = "," if len(outputs) == 1 else ""
+    return f"lambda {', '.join(names.values())}: ({', '.join(outputs)}{comma})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
+from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.function import GlobalVar
@@ -15,7 +15,6 @@ from tilewright.tir.schedule.arguments import resolve
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.methods import PrimitiveMethods
-from tilewright.tir.schedule.prepare import prepare
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 from tilewright.tir.schedule.random_state import RandomState
 from tilewright.tir.schedule.references import BlockRV, LoopRV, new_expr_rv
@@ -172,6 +171,16 @@ class Schedule(PrimitiveMethods):
             raise ArgumentError(f"expected an integer or an ExprRV, got {value!r}")
         return value.__index__()
 
+    def with_numbers(self, value: Any) -> Any:
+        """`value` (an argument, or a list or dictionary) with sampled numbers filled in."""
+        if isinstance(value, Var):
+            return self._values.get(value, value)
+        if isinstance(value, (list, tuple)):
+            return [self.with_numbers(item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self.with_numbers(item) for key, item in value.items()}
+        return value
+
     def _statement(self, rand_var: Any) -> tuple[str, BlockRealize | For]:
         """The function and the statement of a random variable."""
         target = self._values.get(rand_var)
@@ -218,6 +227,7 @@ class Schedule(PrimitiveMethods):
             raise error.raised_by(primitive.name, tree, self._level) from None
         decision = None
         results = edit.results
+        recorded |= edit.recorded
         if primitive.is_sampling:
             results, decision = results
             recorded = {k: v for k, v in recorded.items() if k != "decision"}
@@ -230,7 +240,7 @@ class Schedule(PrimitiveMethods):
             outputs if isinstance(outputs, list) else [outputs] if outputs is not None else []
         )
         kind = InstructionKind.get(primitive.name)
-        inst = Instruction(kind, recorded, tuple(returned), isinstance(outputs, list))
+        inst = Instruction.of(kind, recorded, tuple(returned), isinstance(outputs, list))
         self._trace.append(inst, decision)
         return outputs
 
@@ -298,6 +308,3 @@ def _as_module(mod: Any) -> IRModule:
     if not any(isinstance(func, PrimFunc) for func in mod.functions.values()):
         raise ArgumentValueError("Schedule: the module has no PrimFunc")
     return mod
-
-
-__all__ = ["PRIMITIVES", "Schedule", "UnknownNameError", "prepare"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tilewright.tir.schedule.instruction import Instruction, InstructionKind
+from tilewright.error import ArgumentValueError
+from tilewright.tir.schedule.instruction import Instruction
+from tilewright.tir.schedule.json_form import apply_json, to_json
 from tilewright.tir.schedule.python_text import as_python
 
 if TYPE_CHECKING:
@@ -66,6 +68,53 @@ class Trace:
         if decision is not None:
             self._decisions[inst] = decision
 
+    def pop(self) -> Instruction | None:
+        """Remove the last instruction, and return it; None if there is none."""
+        if not self._insts:
+            return None
+        self._own()
+        inst = self._insts.pop()
+        self._decisions.pop(inst, None)
+        return inst
+
+    def with_decision(
+        self, inst: Instruction, decision: Any, remove_postproc: bool = False
+    ) -> Trace:
+        """A copy in which a sampling instruction has another decision.
+
+        Args:
+            inst: an instruction of this trace.
+            decision: what it decides.
+            remove_postproc: leave out what follows `enter_postproc`.
+        """
+        if all(own is not inst for own in self._insts):
+            raise ArgumentValueError(f"with_decision: {inst!r} is not in the trace")
+        copy = Trace(list(self._kept(remove_postproc)), self._decisions)
+        copy._decisions[inst] = decision
+        return copy
+
+    def simplified(self, remove_postproc: bool = False) -> Trace:
+        """A copy without queries and samplings of which no result is used.
+
+        Args:
+            remove_postproc: leave out what follows `enter_postproc`.
+        """
+        used: set[Any] = set()
+        needed: list[Instruction] = []
+        for inst in reversed(list(self._kept(remove_postproc))):
+            if inst.kind.is_pure and not any(output in used for output in inst.outputs):
+                continue
+            used.update(inst.uses())
+            needed.append(inst)
+        decisions = {inst: self._decisions[inst] for inst in needed if inst in self._decisions}
+        return Trace(needed[::-1], decisions)
+
+    def _kept(self, remove_postproc: bool) -> Iterator[Instruction]:
+        for inst in self._insts:
+            if remove_postproc and inst.kind.is_postproc:
+                return
+            yield inst
+
     def get_decision(self, inst: Instruction) -> Any:
         """The decision of an instruction, None if it has none."""
         return self._decisions.get(inst)
@@ -85,9 +134,7 @@ class Trace:
                 and its decision; returns the decision to take.
         """
         values: dict[Any, Any] = {}
-        for inst in self._insts:
-            if remove_postproc and inst.kind.is_postproc:
-                break
+        for inst in self._kept(remove_postproc):
             arguments = inst.map_arguments(values)
             decision = self._decisions.get(inst)
             if decision_provider is not None and decision is not None:
@@ -95,6 +142,29 @@ class Trace:
                 decision = decision_provider(inst, inputs, inst.attrs, decision)
             outputs = sch.apply(inst.kind.name, arguments, decision)
             inst.note_outputs(outputs, values)
+
+    @staticmethod
+    def apply_json_to_schedule(json_obj: Any, sch: Schedule, remove_postproc: bool = False) -> None:
+        """Apply a trace in its JSON form, as `as_json` returns it, to `sch`.
+
+        Args:
+            json_obj: the form, as lists (what `json.loads` returns).
+            sch: a schedule of the program that the trace was made on, or of one like it.
+            remove_postproc: stop at the instruction `enter_postproc`.
+
+        Raises:
+            ArgumentValueError: for a malformed trace.
+            ScheduleError: for a step that does not apply.
+        """
+        apply_json(json_obj, sch, remove_postproc)
+
+    def as_json(self, remove_postproc: bool = False) -> list[Any]:
+        """The trace as lists of strings and numbers, which `json.dumps` writes.
+
+        Args:
+            remove_postproc: leave out what follows `enter_postproc`.
+        """
+        return to_json(self, remove_postproc)
 
     def as_python(self, remove_postproc: bool = False) -> list[str]:
         """The instructions as lines of Python that call the methods of a schedule ``sch``."""
@@ -117,6 +187,3 @@ class Trace:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-
-__all__ = ["Instruction", "InstructionKind", "Trace"]

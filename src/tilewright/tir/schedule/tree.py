@@ -8,6 +8,7 @@ version keeps; the way from a statement to the root is looked up in an index mad
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
@@ -32,10 +33,13 @@ class Edit(NamedTuple):
     Attributes:
         func: the new version of the function.
         results: what the primitive returns to its user: a loop, a block, a number, or a list.
+        recorded: arguments as the trace records them, where a user may pass what is no data, such
+            as a function for an index map.
     """
 
     func: PrimFunc
     results: Any = None
+    recorded: Mapping[str, Any] = MappingProxyType({})
 
 
 class FunctionTree:

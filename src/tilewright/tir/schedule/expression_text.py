@@ -1,0 +1,93 @@
+"""Integer arithmetic as text, and back without executing anything."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tilewright.error import ArgumentValueError
+from tilewright.ir.arithmetic import maximum, minimum
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import (
+    Add,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Sub,
+    Var,
+)
+from tilewright.tir.op import truncdiv, truncmod
+
+_INFIX: Final = {Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%"}
+_PREFIX: Final = {Max: "max", Min: "min", Div: "truncdiv", Mod: "truncmod"}
+
+
+def format_expression(expr: Expr, names: Mapping[Any, str]) -> str:
+    """`expr` as text, in parentheses wherever there are operators.
+
+    Args:
+        expr: sums, products, quotients, remainders, minima and maxima of variables and numbers.
+        names: the names of the variables.
+    """
+    if isinstance(expr, Var):
+        return names.get(expr, expr.name)
+    if isinstance(expr, IntImm):
+        return str(expr.value)
+    if isinstance(expr, Cast):
+        return format_expression(expr.value, names)
+    infix, prefix = _INFIX.get(type(expr)), _PREFIX.get(type(expr))
+    if infix is None and prefix is None:
+        raise ArgumentValueError(f"the expression {expr!r} of a trace has no form as text")
+    a, b = (format_expression(child, names) for child in expr.children())  # type: ignore[arg-type]
+    return f"({a} {infix} {b})" if infix else f"{prefix}({a}, {b})"
+
+
+_OPERATORS: Final[dict[type[ast.AST], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_FUNCTIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "max": maximum,
+    "min": minimum,
+    "truncdiv": truncdiv,
+    "truncmod": truncmod,
+}
+
+
+def parse_expression(text: str, values: Mapping[str, Any]) -> Any:
+    """What `format_expression` wrote; names are looked up in `values`."""
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        raise ArgumentValueError(f"{text!r} is no expression") from None
+    return _evaluate(tree.body, values, text)
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Any], text: str) -> Any:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_evaluate(node.operand, values, text)
+    if isinstance(node, ast.Name) and node.id in values:
+        return values[node.id]
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        a, b = (_evaluate(side, values, text) for side in (node.left, node.right))
+        return _OPERATORS[type(node.op)](a, b)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+        function = _FUNCTIONS.get(node.func.id)
+        if function is not None:
+            a, b = (as_expr(_evaluate(side, values, text)) for side in node.args)
+            return function(a, b)
+    raise ArgumentValueError(f"{text!r}: {ast.unparse(node)!r} is not understood here")

@@ -1,0 +1,157 @@
+"""How the iterations of a loop run: in parallel, as vectors, unrolled, or by GPU threads."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tilewright.error import ArgumentError
+from tilewright.ir.expr import Var
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.legality import require_independent, require_reduction_by_threads
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import For, ForKind
+
+
+@primitive
+def parallel(tree: FunctionTree, loop: For) -> Edit:
+    """Run the iterations of a loop on several threads.
+
+    Before::
+
+        for i in range(128):
+            S(i)
+
+    After ``parallel(i)``::
+
+        for i in T.parallel(128):
+            S(i)
+
+    Requires: no iteration depends on another one. Sums over the loop need `rfactor` first.
+
+    Args:
+        loop: the loop.
+
+    Raises:
+        ScheduleError: if two iterations access the same element and one of them writes it.
+    """
+    require_independent(tree, loop, "in parallel")
+    return tree.edit({loop: _of_kind(loop, ForKind.PARALLEL)})
+
+
+@primitive
+def vectorize(tree: FunctionTree, loop: For) -> Edit:
+    """Run the iterations of a loop as lanes of vector instructions.
+
+    Before::
+
+        for i in range(16):
+            S(i)
+
+    After ``vectorize(i)``::
+
+        for i in T.vectorized(16):
+            S(i)
+
+    Requires: no iteration depends on another one.
+
+    Args:
+        loop: the loop, usually of as many iterations as a vector has lanes, or a few times that.
+
+    Raises:
+        ScheduleError: if two iterations access the same element and one of them writes it.
+    """
+    require_independent(tree, loop, "as lanes of a vector")
+    return tree.edit({loop: _of_kind(loop, ForKind.VECTORIZED)})
+
+
+@primitive
+def unroll(tree: FunctionTree, loop: For) -> Edit:
+    """Repeat the body of a loop once per iteration. Nothing is required.
+
+    Before::
+
+        for i in range(4):
+            S(i)
+
+    After ``unroll(i)``::
+
+        for i in T.unroll(4):
+            S(i)
+
+    Args:
+        loop: the loop.
+    """
+    return tree.edit({loop: _of_kind(loop, ForKind.UNROLLED)})
+
+
+_THREADS: Final = re.compile(r"(blockIdx|threadIdx|vthread)\.[xyz]|vthread(\.\w+)?")
+
+
+@primitive
+def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
+    """Let GPU threads or blocks run the iterations of a loop.
+
+    Before::
+
+        for i in range(128):
+            S(i)
+
+    After ``bind(i, "threadIdx.x")``::
+
+        for i in T.thread_binding(128, thread="threadIdx.x"):
+            S(i)
+
+    Requires: no iteration depends on another one; for ``threadIdx``, iterations may also sum up
+    into the same element (a reduction across threads). No loop around or inside has the same axis.
+
+    Args:
+        loop: the loop.
+        thread_axis: ``"blockIdx.x"``, ``"threadIdx.y"``, ``"vthread.z"``, and so on; or a
+            `te.thread_axis`.
+
+    Raises:
+        ScheduleError: for an unknown axis, one that is bound around or inside of the loop, or
+            iterations that depend on each other.
+    """
+    tag = getattr(thread_axis, "thread_tag", thread_axis)
+    if not isinstance(tag, str):
+        raise ArgumentError(f"bind: thread_axis is a string, got {thread_axis!r}")
+    if not _THREADS.fullmatch(tag):
+        raise ScheduleError(
+            f"there is no thread axis {tag!r}: it is blockIdx, threadIdx or vthread with .x, .y "
+            "or .z",
+            at=[loop],
+        )
+    for other in _loops_around_and_inside(tree, loop):
+        binding = other.thread_binding
+        if binding is not None and binding.thread_tag == tag and not tag.startswith("vthread"):
+            raise ScheduleError(f"{{1}} is bound to {tag} already", at=[loop, other])
+    if tag.startswith("threadIdx"):
+        require_reduction_by_threads(tree, loop)
+    else:
+        require_independent(tree, loop, f"by {tag}")
+    thread = IterVar(None, Var("", loop.loop_var.dtype), IterType.THREAD_INDEX, tag)
+    bound = _of_kind(loop, ForKind.THREAD_BINDING).replace(thread_binding=thread)
+    return Edit(tree.edit({loop: bound}).func, None, {"thread_axis": tag})
+
+
+def _of_kind(loop: For, kind: ForKind) -> For:
+    if loop.thread_binding is not None and kind is not ForKind.THREAD_BINDING:
+        raise ScheduleError(
+            f"{{0}} is bound to {loop.thread_binding.thread_tag} already", at=[loop]
+        )
+    return loop.replace(kind=kind)
+
+
+def _loops_around_and_inside(tree: FunctionTree, loop: For) -> list[For]:
+    found = tree.all_loops_above(loop)
+    below = list(tree.children(loop))
+    while below:
+        stmt = below.pop()
+        if isinstance(stmt, For):
+            found.append(stmt)
+        below += tree.children(stmt)
+    return found

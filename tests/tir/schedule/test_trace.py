@@ -1,0 +1,100 @@
+"""Traces: Python text and JSON that replay, other decisions, simplification."""
+
+import json
+
+import pytest
+
+import tilewright as tvm
+from tilewright import tir
+from tilewright.error import ArgumentValueError, UnknownNameError
+from tilewright.script import tir as T
+from tilewright.tir import Schedule, Trace
+from tilewright.tir.schedule import Instruction, InstructionKind
+
+
+@T.prim_func
+def main(A: T.Buffer((16, 12), "float32"), B: T.Buffer((16, 12), "float32")):
+    for i, j in T.grid(16, 12):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+def scheduled():
+    sch = Schedule(main, seed=3)
+    i, j = sch.get_loops("B")
+    i0, i1 = sch.split(i, [None, 4])
+    j0, j1 = sch.split(j, [2, None])
+    sch.reorder(i0, j0, i1, j1)
+    sch.fuse(i1, j1)
+    return sch
+
+
+def test_text_executes_back():
+    sch = scheduled()
+    names = {"tir": tir}
+    exec(str(sch.trace), names)
+    again = Schedule(main)
+    names["apply_trace"](again)
+    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    assert str(again.trace) == str(sch.trace)
+
+
+def test_json_replays():
+    sch = scheduled()
+    text = json.dumps(sch.trace.as_json())
+    again = Schedule(main)
+    Trace.apply_json_to_schedule(json.loads(text), again)
+    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    assert str(again.trace) == str(sch.trace)
+    assert json.dumps(again.trace.as_json()) == text
+
+
+def test_json_says_what_is_wrong_with_it():
+    with pytest.raises(ArgumentValueError, match=r"\[instructions, decisions\]"):
+        Trace.apply_json_to_schedule(3, Schedule(main))
+    with pytest.raises(ArgumentValueError, match="instruction 0 of the trace"):
+        Trace.apply_json_to_schedule([[["split"]], []], Schedule(main))
+    with pytest.raises(UnknownNameError, match="no schedule instruction 'shatter'"):
+        Trace.apply_json_to_schedule([[["shatter", [], [], []]], []], Schedule(main))
+    with pytest.raises(ArgumentValueError, match="uses b0 before"):
+        form = [[["get_loops", [{"rv": "b0"}], [], []]], []]
+        Trace.apply_json_to_schedule(form, Schedule(main))
+
+
+def test_queries_that_nobody_uses_are_simplified_away():
+    sch = Schedule(main)
+    sch.get_block("B")
+    i, _ = sch.get_loops("B")
+    sch.split(i, [4, 4])
+    sch.get_loops("B")
+    kept = [inst.kind.name for inst in sch.trace.simplified()]
+    assert kept == ["get_block", "get_loops", "split"]
+
+
+def test_pop_removes_the_last_instruction_of_one_copy_only():
+    sch = scheduled()
+    copy = sch.trace.copy()
+    assert copy.pop().kind.name == "fuse"
+    assert len(copy) == len(sch.trace) - 1
+    assert Trace().pop() is None
+
+
+def test_an_instruction_made_by_hand_replays():
+    sch = scheduled()
+    trace = Trace()
+    block, i, j = (inst_output for inst_output in (tir.BlockRV(), tir.LoopRV(), tir.LoopRV()))
+    get = InstructionKind.get
+    trace.append(Instruction(get("get_block"), [], ["B", "main"], [block]))
+    trace.append(Instruction(get("GetLoops"), [block], [], [i, j]))
+    trace.append(Instruction(get("split"), [i, [None, 4]], [True, False], [tir.LoopRV()] * 2))
+    again = Schedule(main)
+    trace.apply_to_schedule(again)
+    assert [again.get(loop).extent.value for loop in again.get_loops("B")] == [4, 4, 12]
+    assert str(trace).splitlines()[2:] == str(sch.trace).splitlines()[2:5]
+
+
+def test_text_of_a_trace_without_instructions_executes():
+    names = {"tir": tir}
+    exec(str(Trace()), names)
+    names["apply_trace"](Schedule(main))
