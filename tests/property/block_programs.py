@@ -141,10 +141,10 @@ class BlockPrograms:
         return self._at(array, indices)
 
     def _pointwise(self) -> None:
-        source = self._source()
+        source, other = self._source(), self._source()
         out = self._new(source.shape)
         a = self._at(source, [f"v{n}" for n in range(len(out.shape))])
-        b = self._aligned(self._source(), out.shape)
+        b = self._aligned(other, out.shape)
         value = self.rng.choice(
             (f"{a} + {b}", f"{a} * T.float32(2) - {b}", f"T.max({a}, {b})", f"{a} + T.float32(1)")
         )

@@ -16,9 +16,6 @@ EXCLUDED = frozenset(
         "unsafe_hide_buffer_access",  # an opt-out of the proofs
         "tensorize",  # needs an intrinsic that fits
         "enter_postproc",
-        "get_block",
-        "get_loops",
-        "sample_compute_location",
     }
 )
 
@@ -44,11 +41,11 @@ class Steps:
 
     def step(self) -> None:
         """Try one random primitive; a refusal must leave the program as it was."""
-        names = [name for name in PRIMITIVES if name not in EXCLUDED]
+        names = [n for n in PRIMITIVES if n not in EXCLUDED and not n.startswith("get_")]
         weights = [WEIGHTS.get(name, 1) for name in names]
         (name,) = self.rng.choices(names, weights)
         primitive = PRIMITIVES[name]
-        arguments = self._arguments(primitive)
+        arguments = self._merged() if name == "merge" else self._arguments(primitive)
         if arguments is None:
             return
         before = self.sch.mod["main"]
@@ -83,6 +80,12 @@ class Steps:
             if value is not _LEFT_OUT:
                 found["*" if parameter.variadic else parameter.name] = value
         return found
+
+    def _merged(self) -> dict[str, Any]:
+        """Loops of several blocks, equally deep."""
+        nests = [self.sch.get_loops(self._block()) for _ in range(self.rng.choice((2, 2, 3)))]
+        depth = self.rng.randrange(min(map(len, nests)) or 1)
+        return {"*": [nest[min(depth, len(nest) - 1)] for nest in nests if nest]}
 
     def _blocks(self) -> list[str]:
         names = [r.block.name_hint for r in self.sch.state.tree("main").blocks()]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import tilewright as tvm
+from tilewright.error import InterpreterError
 from tilewright.ir.module import IRModule
 from tilewright.script import from_source
 from tilewright.tir import PrimFunc, Schedule
@@ -65,3 +68,20 @@ def results_of(func: PrimFunc, sizes: dict[str, int] | None = None) -> list[np.n
         arguments.append(random.integers(-8, 9, shape).astype(str(buffer.dtype)))
     Interpreter(func, check_reads=True).run("main", *arguments)
     return arguments
+
+
+def assert_would_be_wrong(before: PrimFunc, steps: Callable[[Schedule], object]) -> None:
+    """Check that refused steps, done without proofs, compute something else.
+
+    Args:
+        before: the program.
+        steps: does to a schedule what a schedule with proofs refuses.
+    """
+    sch = Schedule(before, enable_check=False)
+    steps(sch)
+    try:
+        found = results_of(sch.mod[sch.mod.get_global_vars()[0].name_hint])
+    except InterpreterError:
+        return  # it reads what is not written yet
+    expected = results_of(before)
+    assert any((one != other).any() for one, other in zip(expected, found, strict=True))

@@ -87,7 +87,9 @@ def test_an_instruction_made_by_hand_replays():
     get = InstructionKind.get
     trace.append(Instruction(get("get_block"), [], ["B", "main"], [block]))
     trace.append(Instruction(get("GetLoops"), [block], [], [i, j]))
-    trace.append(Instruction(get("split"), [i, [None, 4]], [True, False], [tir.LoopRV()] * 2))
+    trace.append(
+        Instruction(get("split"), [i, [None, 4]], [True, False], [tir.LoopRV(), tir.LoopRV()])
+    )
     again = Schedule(main)
     trace.apply_to_schedule(again)
     assert [again.get(loop).extent.value for loop in again.get_loops("B")] == [4, 4, 12]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.convert import const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.schedule.bindings import bind_loops, rebind
 from tilewright.tir.schedule.errors import ScheduleError
@@ -55,9 +55,10 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
     size: Expr = const(1, dtype)
     values: dict[Var, Expr] = {}
     for position, loop in reversed(list(enumerate(loops))):
-        digit = fused // size
-        values[loop.loop_var] = loop.min + (digit if position == 0 else digit % loop.extent)
-        size = analyzer.simplify(size * loop.extent)
+        reach = analyzer.simplify(size * loop.extent)
+        digit = fused // size if position == 0 else fused % reach // size
+        values[loop.loop_var] = loop.min + cast(loop.loop_var.dtype, digit)
+        size = reach
     bind_loops(analyzer, {fused: size}, preserve_unit_iters)
     body = rebind(loops[-1].body, values, analyzer)
     (new,), _ = nest({fused: size}, body)

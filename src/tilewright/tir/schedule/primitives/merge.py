@@ -16,7 +16,7 @@ from tilewright.tir.substitute import substitute
 
 
 @primitive
-def merge(tree: FunctionTree, *loops: For) -> Edit:
+def merge(tree: FunctionTree, *loops: For, place: str | None = None) -> Edit:
     """Merge loops of the same extent that are not nested into one that does the work of all.
 
     The loops around them are merged, too, up to the nearest statement that is around all.
@@ -37,11 +37,13 @@ def merge(tree: FunctionTree, *loops: For) -> Edit:
     Requires: the loops are in one scope, equally deep below the nearest statement around all of
     them, and equal in their extents level by level; on the way to that statement there are only
     perfectly nested loops, without annotations and thread bindings. No instance of a block comes
-    to run before one that it depends on. What stands between the merged loops runs
-    before the merged loop if that is right, otherwise after it.
+    to run before one that it depends on.
 
     Args:
         loops: two or more loops.
+        place: whether the merged loop stands where the ``"first"`` or the ``"last"`` of the loops
+            is, for what stands between them; None for the last place if that is right, otherwise
+            the first.
 
     Returns:
         The merged loop; of several levels the innermost.
@@ -52,23 +54,31 @@ def merge(tree: FunctionTree, *loops: For) -> Edit:
     """
     if len(loops) < 2:
         raise ScheduleError("merge needs at least two loops", at=loops)
+    _require_apart(tree, loops)
     chains = [_chain(tree, loop, loops) for loop in loops]
     _require_equal(tree, chains)
     chains = _in_text_order(tree, chains)
     merged, innermost = _merged(tree, chains)
     tops = [chain[0] for chain in chains]
-    last = tree.edit({**dict.fromkeys(tops), tops[-1]: merged}, innermost)
+    candidates = {
+        "last": tree.edit({**dict.fromkeys(tops), tops[-1]: merged}, innermost),
+        "first": tree.edit({**dict.fromkeys(tops), tops[0]: merged}, innermost),
+    }
+    if place is not None:
+        if place not in candidates:
+            raise ScheduleError(f'`place` is "first" or "last", got {place!r}', at=loops)
+        require_same_meaning(tree, candidates[place], at=loops)
+        return candidates[place]
     try:
-        require_same_meaning(tree, last, at=loops)
+        require_same_meaning(tree, candidates["last"], at=loops)
     except ScheduleError:
-        first = tree.edit({**dict.fromkeys(tops), tops[0]: merged}, innermost)
-        if not _try(tree, first, loops):
+        if not _is_right(tree, candidates["first"], loops):
             raise
-        return first
-    return last
+        return candidates["first"]._replace(recorded={"place": "first"})
+    return candidates["last"]
 
 
-def _try(tree: FunctionTree, edit: Edit, loops: Sequence[For]) -> bool:
+def _is_right(tree: FunctionTree, edit: Edit, loops: Sequence[For]) -> bool:
     try:
         require_same_meaning(tree, edit, at=loops)
     except ScheduleError:
@@ -76,13 +86,19 @@ def _try(tree: FunctionTree, edit: Edit, loops: Sequence[For]) -> bool:
     return True
 
 
+def _require_apart(tree: FunctionTree, loops: Sequence[For]) -> None:
+    for loop in loops:
+        if sum(other is loop for other in loops) > 1:
+            raise ScheduleError("{0} is given more than once", at=[loop])
+        for other in loops:
+            if tree.is_above(other, loop):
+                raise ScheduleError(
+                    "{0} is inside of {1}: use fuse for nested loops", at=[loop, other]
+                )
+
+
 def _chain(tree: FunctionTree, loop: For, loops: Sequence[For]) -> list[For]:
     """The loops that are merged on the way to `loop`, the outermost first."""
-    for other in loops:
-        if other is not loop and tree.is_above(other, loop):
-            raise ScheduleError("{0} is inside of {1}: use fuse for nested loops", at=[loop, other])
-    if sum(other is loop for other in loops) > 1:
-        raise ScheduleError("{0} is given more than once", at=[loop])
     common = tree.lowest_common_ancestor(loops)
     chain = [loop]
     for above in tree.ancestors(loop):

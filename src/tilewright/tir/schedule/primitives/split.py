@@ -55,7 +55,7 @@ def split(
             factors less than the extent.
     """
     require_plain(loop)
-    extents = _extents(loop, factors)
+    extents = _extents(loop, factors, checked=tree.checked)
     variables = [
         Var(f"{loop.loop_var.name}_{position}", loop.loop_var.dtype)
         for position in range(len(extents))
@@ -70,19 +70,20 @@ def split(
     body = rebind(loop.body, {loop.loop_var: loop.min + position}, analyzer)
     inside = position < loop.extent
     if not analyzer.can_prove(inside):
-        if disable_predication:
+        if not disable_predication:
+            body = guarded(body, inside)
+        elif tree.checked:
             raise ScheduleError(
                 "the factors cover more than the extent of {0}, which needs a predicate",
                 at=[loop],
                 counterexample=_beyond(loop, extents),
                 hint="leave out disable_predication",
             )
-        body = guarded(body, inside)
     new, outermost = nest(loops, body)
     return tree.edit({loop: outermost}, new)
 
 
-def _extents(loop: For, factors: Sequence[int | None]) -> list[Expr]:
+def _extents(loop: For, factors: Sequence[int | None], *, checked: bool) -> list[Expr]:
     """The extents of the new loops."""
     dtype = loop.loop_var.dtype
     if not factors:
@@ -96,7 +97,7 @@ def _extents(loop: For, factors: Sequence[int | None]) -> list[Expr]:
             raise ScheduleError(f"the factors must be positive, got {factor}", at=[loop])
     product = math.prod(factor for factor in factors if factor is not None)
     inferred = _inferred(loop, product)
-    if None not in factors:
+    if None not in factors and checked:
         _require_cover(loop, product)
     return [inferred if factor is None else const(factor, dtype) for factor in factors]
 

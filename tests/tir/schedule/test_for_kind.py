@@ -1,0 +1,127 @@
+"""Parallel, vectorised, unrolled and thread-bound loops."""
+
+import pytest
+from tests.tir.schedule.checking import assert_same_meaning
+from tests.tir.schedule.loop_programs import (
+    elementwise,
+    matmul,
+    prefix_sum,
+    two_products,
+    wavefront,
+)
+
+from tilewright.error import ArgumentError
+from tilewright.script import tir as T
+from tilewright.tir import Schedule, ScheduleError
+
+KINDS = {"parallel": "T.parallel", "vectorize": "T.vectorized", "unroll": "T.unroll"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_independent_iterations(kind):
+    sch = Schedule(elementwise, debug_mask="all")
+    i, j = sch.get_loops("B")
+    _, i1 = sch.split(i, [None, 4])
+    getattr(sch, kind)(j)
+    getattr(sch, kind)(i1)
+    assert KINDS[kind] in sch.mod.script()
+    assert_same_meaning(elementwise, sch)
+
+
+@pytest.mark.parametrize("kind", ["parallel", "vectorize"])
+def test_rows_and_columns_of_a_product(kind):
+    sch = Schedule(matmul, debug_mask="all")
+    i, j, k = sch.get_loops("C")
+    getattr(sch, kind)(i)
+    getattr(sch, kind)(j)
+    assert_same_meaning(matmul, sch)
+    with pytest.raises(ScheduleError, match="one depends on another one") as info:
+        getattr(sch, kind)(k)
+    assert "rfactor the loop" in str(info.value)
+    assert "Counterexample: C[" in str(info.value)
+    sch.unroll(k)
+    assert_same_meaning(matmul, sch)
+
+
+@pytest.mark.parametrize("kind", ["parallel", "vectorize"])
+@pytest.mark.parametrize(("func", "block"), [(wavefront, "A"), (prefix_sum, "B")])
+def test_iterations_that_depend_on_each_other(kind, func, block):
+    sch = Schedule(func)
+    loop = sch.get_loops(block)[0]
+    with pytest.raises(ScheduleError, match="the iterations of loop `i` cannot run") as info:
+        getattr(sch, kind)(loop)
+    assert "Counterexample" in str(info.value)
+
+
+def test_independence_that_only_dependences_show():
+    """The columns of the wavefront do not depend on each other within one row."""
+    sch = Schedule(wavefront, debug_mask="all")
+    sch.parallel(sch.get_loops("A")[1])
+    assert_same_meaning(wavefront, sch)
+
+
+def test_several_blocks_in_a_loop():
+    sch = Schedule(two_products, debug_mask="all")
+    first, second, third = (sch.get_loops(name)[0] for name in "CDF")
+    sch.parallel(sch.merge(first, second, third))
+    assert_same_meaning(two_products, sch)
+
+
+def test_redundant_iterations_race():
+    @T.prim_func
+    def repeated(A: T.Buffer((4,), "float32")):
+        for _i, j in T.grid(3, 4):
+            with T.block("A"):
+                vj = T.axis.spatial(4, j)
+                A[vj] = T.float32(1)
+
+    sch = Schedule(repeated)
+    with pytest.raises(ScheduleError, match="one depends on another one"):
+        sch.parallel(sch.get_loops("A")[0])
+
+
+def test_a_scatter_may_hit_one_element_twice():
+    @T.prim_func
+    def scatter(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "float32")):
+        for i in range(6):
+            with T.block("B"):
+                vi = T.axis.spatial(6, i)
+                B[A[vi]] = T.float32(1)
+
+    sch = Schedule(scatter)
+    with pytest.raises(ScheduleError, match="the iterations of loop `i` cannot run in parallel"):
+        sch.parallel(sch.get_loops("B")[0])
+
+
+def test_threads():
+    sch = Schedule(elementwise, debug_mask="all")
+    i, j = sch.get_loops("B")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "threadIdx.x")
+    assert 'T.thread_binding(12, thread="threadIdx.x")' in sch.mod.script()
+    assert_same_meaning(elementwise, sch)
+    with pytest.raises(ScheduleError, match=r"is bound to blockIdx\.x already"):
+        sch.vectorize(i)
+
+
+def test_threads_may_reduce_together_but_blocks_may_not():
+    sch = Schedule(matmul)
+    k = sch.get_loops("C")[2]
+    with pytest.raises(ScheduleError, match=r"cannot run by blockIdx\.x"):
+        sch.bind(k, "blockIdx.x")
+    sch.bind(k, "threadIdx.x")
+    sch = Schedule(prefix_sum)
+    with pytest.raises(ScheduleError, match="cannot run by threads"):
+        sch.bind(sch.get_loops("B")[0], "threadIdx.x")
+
+
+def test_axes_that_do_not_exist_or_are_taken():
+    sch = Schedule(elementwise)
+    i, j = sch.get_loops("B")
+    with pytest.raises(ScheduleError, match="there is no thread axis"):
+        sch.bind(i, "threadIdx.w")
+    with pytest.raises(ArgumentError, match="thread_axis is a string, got 3"):
+        sch.bind(i, 3)
+    sch.bind(i, "threadIdx.x")
+    with pytest.raises(ScheduleError, match=r"loop `i` is bound to threadIdx\.x already"):
+        sch.bind(j, "threadIdx.x")
