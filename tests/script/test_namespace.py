@@ -26,7 +26,7 @@ tvm_access_ptr address_of tvm_struct_get tvm_struct_set lookup_param assume unde
 FloatImm StringImm Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And Or Not
 BufferLoad ProducerLoad Call CallEffectKind IterVar CommReducer Reduce Range tvm_storage_sync
 bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64
-e4m3_float8 e5m2_float8 float32x4 int8x64 float16x8
+call_kernel index_map e4m3_float8 e5m2_float8 float32x4 int8x64 float16x8
 """
 
 

@@ -41,7 +41,7 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.global_info import DummyGlobalInfo, GlobalInfo
+from tilewright.ir.global_info import DummyGlobalInfo, GlobalInfo, VDevice
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op

@@ -7,9 +7,16 @@ from typing import Any
 
 
 class ModuleUnderConstruction:
-    """Attributes and global infos of a module that is being read."""
+    """Attributes and global infos of a module that is being read.
+
+    Attributes:
+        attrs: its attributes.
+        global_infos: its global infos.
+        is_open: whether they may be set: not any more when its functions are read.
+    """
 
     def __init__(self) -> None:
+        self.is_open = True
         self.attrs: dict[str, Any] = {}
         self.global_infos: dict[str, tuple[Any, ...]] = {}
 
@@ -27,6 +34,11 @@ class _Thread(threading.local):
 
 
 _THREAD = _Thread()
+
+
+def is_reading_module() -> bool:
+    """Whether this thread reads a module."""
+    return bool(_THREAD.modules)
 
 
 def current_module() -> ModuleUnderConstruction:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tilewright.script.constructs.module import (
     dummy_global_info,
+    lookup_vdevice,
     module_attrs,
     module_global_infos,
+    vdevice,
 )
 from tilewright.script.constructs.nodes import Range
 from tilewright.script.parser.entry import ir_module

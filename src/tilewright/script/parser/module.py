@@ -38,11 +38,12 @@ def parse_module(
             if decorator is not None:
                 assert isinstance(statement, ast.FunctionDef)
                 functions.append((decorator, statement))
-    result = IRModule(None, module.attrs, module.global_infos)
-    inside = scope.snapshot()
-    for decorator, definition in functions:
-        function = decorator.parse(source, definition, inside, check_well_formed)
-        result.update_func(reference.functions[definition.name], function)
+        module.is_open = False
+        result = IRModule(None, module.attrs, module.global_infos)
+        inside = scope.snapshot()
+        for decorator, definition in functions:
+            function = decorator.parse(source, definition, inside, check_well_formed)
+            result.update_func(reference.functions[definition.name], function)
     return result
 
 

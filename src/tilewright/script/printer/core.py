@@ -175,8 +175,13 @@ class Printer:
         if hasattr(value, "items"):
             return self.dictionary(value)
         if getattr(value, "is_attribute", False):
-            return f"{self.tir}target({quoted(str(value))})"
+            return f"{self.tir}target({self.target(value)})"
         return repr(value)
+
+    def target(self, target: Any) -> str:
+        """A target: its options as a string, or all its parts if that does not say everything."""
+        text = str(target)
+        return quoted(text) if type(target)(text) == target else self.value(target.export())
 
     def dictionary(self, values: Any) -> str:
         """A dictionary of attributes, sorted by name."""

@@ -8,7 +8,7 @@ from tilewright.ir.convert import round_float
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import FloatImm, IntImm, StringImm
 from tilewright.ir.function import GlobalVar
-from tilewright.ir.global_info import DummyGlobalInfo
+from tilewright.ir.global_info import DummyGlobalInfo, VDevice
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
@@ -62,6 +62,13 @@ def _global_var(p: Printer, node: GlobalVar) -> Rendered:
 def _dummy_global_info(p: Printer, node: DummyGlobalInfo) -> Rendered:
     del node
     return f"{p.options.ir_prefix}.dummy_global_info()", ATOM
+
+
+@prints(EXPRESSIONS, VDevice)
+def _vdevice(p: Printer, node: VDevice) -> Rendered:
+    target = "None" if node.target is None else p.target(node.target)
+    parts = f"{target}, {node.vdevice_id}, {quoted(node.memory_scope)}"
+    return f"{p.options.ir_prefix}.vdevice({parts})", ATOM
 
 
 @prints(EXPRESSIONS, Op)

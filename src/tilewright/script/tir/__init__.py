@@ -40,6 +40,7 @@ from tilewright.script.constructs.function import (
     meta_var,
     target,
 )
+from tilewright.script.constructs.kernels import call_kernel
 from tilewright.script.constructs.loops import (
     grid,
     parallel,
