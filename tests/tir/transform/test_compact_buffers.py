@@ -2,74 +2,9 @@
 
 import pytest
 from tests.tir.transform.memory import assert_same_meaning, compacted, extents_of, loops_around
-from tests.tir.transform.programs import of_kind
 
-from tilewright.error import LoweringError
-from tilewright.ir.structural import assert_structural_equal
 from tilewright.script import tir as T
-from tilewright.tir import Allocate, BufferStore
-from tilewright.tir.transform import compact_buffers, lower, lower_blocks
-
-
-def assert_compacted(func, expected):
-    """The memory of `func` is as in `expected`."""
-    assert_structural_equal(compacted(func).with_attr("global_symbol", "f"),
-                            expected.with_attr("global_symbol", "f"))  # fmt: skip
-
-
-@T.prim_func
-def matmul(
-    A: T.Buffer((16, 12), "int32"), B: T.Buffer((12, 16), "int32"), C: T.Buffer((16, 16), "int32")
-):
-    T.func_attr({"tir.noalias": True})
-    P = T.alloc_buffer((2, 12, 8), "int32")
-    S = T.alloc_buffer((16, 16), "int32", scope="local")
-    for j0 in range(2):
-        for k, j1 in T.grid(12, 8):
-            with T.block("pack"):
-                vj, vk, vl = T.axis.remap("SSS", [j0, k, j1])
-                P[vj, vk, vl] = B[vk, vj * 8 + vl]
-        for i0 in range(4):
-            for k, i1, j1 in T.grid(12, 4, 8):
-                with T.block("update"):
-                    vi = T.axis.spatial(16, i0 * 4 + i1)
-                    vj = T.axis.spatial(2, j0)
-                    vl = T.axis.spatial(8, j1)
-                    vk = T.axis.reduce(12, k)
-                    with T.init():
-                        S[vi, vj * 8 + vl] = 0
-                    S[vi, vj * 8 + vl] = S[vi, vj * 8 + vl] + A[vi, vk] * P[vj, vk, vl]
-            for i1, j1 in T.grid(4, 8):
-                with T.block("write"):
-                    vi = T.axis.spatial(16, i0 * 4 + i1)
-                    vj = T.axis.spatial(16, j0 * 8 + j1)
-                    C[vi, vj] = S[vi, vj]
-
-
-@T.prim_func
-def matmul_in_tiles(
-    A: T.Buffer((16, 12), "int32"), B: T.Buffer((12, 16), "int32"), C: T.Buffer((16, 16), "int32")
-):
-    T.func_attr({"tir.noalias": True})
-    for j0 in range(2):
-        P_data = T.allocate([1, 12, 8], "int32", "global")
-        P = T.Buffer((1, 12, 8), "int32", data=P_data)
-        for k, j1 in T.grid(12, 8):
-            P[0, k, j1] = B[k, j0 * 8 + j1]
-        for i0 in range(4):
-            S_data = T.allocate([4, 8], "int32", "local")
-            S = T.Buffer((4, 8), "int32", data=S_data, scope="local")
-            for i1_init, j1_init in T.grid(4, 8):
-                S[i1_init, j1_init] = 0
-            for k, i1, j1 in T.grid(12, 4, 8):
-                S[i1, j1] = S[i1, j1] + A[i0 * 4 + i1, k] * P[0, k, j1]
-            for i1, j1 in T.grid(4, 8):
-                C[i0 * 4 + i1, j0 * 8 + j1] = S[i1, j1]
-
-
-def test_the_panel_and_the_accumulator_of_a_matrix_product():
-    assert_compacted(matmul, matmul_in_tiles)
-    assert_same_meaning(matmul, (16, 12), (12, 16), (16, 16))
+from tilewright.tir.transform import compact_buffers
 
 
 @T.prim_func
@@ -332,88 +267,6 @@ def empty(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
 
 def test_what_never_runs_accesses_nothing():
     assert_same_meaning(empty, 4, 4)
-
-
-# --- padding ------------------------------------------------------------------------------------
-
-
-@T.prim_func
-def aligned(A: T.Buffer((16, 16), "int32"), C: T.Buffer((16, 16), "int32")):
-    T.func_attr({"tir.noalias": True})
-    B = T.alloc_buffer((16, 16), "int32", scope="shared")
-    for i0, j0 in T.grid(4, 2):
-        for i1, j1 in T.grid(4, 8):
-            with T.block("B"):
-                vi = T.axis.spatial(16, i0 * 4 + i1)
-                vj = T.axis.spatial(16, j0 * 8 + j1)
-                T.reads(A[vi, vj])
-                T.writes(B[vi, vj])
-                T.block_attr({"buffer_dim_align": [[0, 0, 16, 10]]})
-                B[vi, vj] = A[vi, vj]
-        for i1, j1 in T.grid(4, 8):
-            with T.block("C"):
-                vi = T.axis.spatial(16, i0 * 4 + i1)
-                vj = T.axis.spatial(16, j0 * 8 + j1)
-                C[vi, vj] = B[vi, vj] + 1
-
-
-@T.prim_func
-def aligned_view(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
-    T.func_attr({"tir.noalias": True})
-    B = T.alloc_buffer((4, 8), "int32")
-    for i, j in T.grid(4, 8):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            T.reads(A[vi, vj])
-            T.writes(B[vi, vj])
-            T.block_attr({"buffer_dim_align": [[0, 0, 4, 1]]})
-            B[vi, vj] = A[vi, vj]
-    for i in range(4):
-        with T.block("C"):
-            vi = T.axis.spatial(4, i)
-            stride = T.int32()
-            V = T.match_buffer(B[vi, 0:8], (1, 8), "int32", strides=[stride, 1])
-            for j in range(8):
-                C[vi, j] = V[0, j] * 10 + stride
-
-
-@T.prim_func
-def aligned_parameter(C: T.Buffer((4, 8), "int32")):
-    for i, j in T.grid(4, 8):
-        with T.block("C"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            T.reads()
-            T.writes(C[vi, vj])
-            T.block_attr({"buffer_dim_align": [[0, 0, 4, 1]]})
-            C[vi, vj] = 1
-
-
-def strides_of(func, name):
-    """The strides of the buffer `name`."""
-    stores = of_kind(func.body, BufferStore)
-    (found,) = {s.buffer for s in stores if s.buffer.name == name}
-    return [stride.value for stride in found.strides]
-
-
-def test_padding_is_that_of_the_smaller_buffer():
-    assert strides_of(lower_blocks(aligned), "B") == [26, 1]
-    assert strides_of(compacted(aligned), "B") == [10, 1]
-    assert extents_of(compacted(aligned), "B") == [3 * 10 + 8]
-    assert extents_of(lower(aligned), "B") == [38]
-    assert not any(a.annotations for a in of_kind(lower(aligned).body, Allocate))
-    assert_same_meaning(aligned, (16, 16), (16, 16))
-
-
-def test_views_see_the_padding():
-    lowered = lower(aligned_view)
-    assert extents_of(lowered, "B") == [3 * 9 + 8]
-    assert not any(a.annotations for a in of_kind(lowered.body, Allocate))
-    assert "+ 9" in lowered.script()
-
-
-def test_the_layout_of_a_parameter_is_given():
-    with pytest.raises(LoweringError, match="layout of C is given"):
-        lower(aligned_parameter)
 
 
 def test_nothing_changes_where_everything_is_used():

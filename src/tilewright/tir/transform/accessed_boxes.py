@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of
-from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore
@@ -56,10 +55,11 @@ class AccessedBoxes(ScopedVisitor):
         domains = dict.fromkeys(self.unknown[scope.unknown :], EVERYTHING)
         for loop in self.loops[scope.loops :]:
             values = EVERYTHING
-            if is_fixed(loop.minimum) and is_fixed(loop.extent):
-                last = as_expr(loop.minimum + loop.extent - 1)
+            if isinstance(loop.minimum, IntImm) and isinstance(loop.last, IntImm):
+                values = IntervalSet(loop.minimum, loop.last)
+            elif is_fixed(loop.minimum) and is_fixed(loop.extent):
                 low = interval_of(loop.minimum, domains, self.analyzer)
-                high = interval_of(last, domains, self.analyzer)
+                high = interval_of(loop.last, domains, self.analyzer)
                 values = IntervalSet(low.min_value, high.max_value)
             domains[loop.var] = values
         return domains

@@ -32,12 +32,14 @@ from tilewright.tir.transform.allocations import (
     allocation,
     with_alignments,
 )
-from tilewright.tir.transform.memory_uses import MemoryUses
+from tilewright.tir.transform.memory_uses import MemoryUses, allocates
 from tilewright.tir.transform.ranges import Ranges
 
 
 def compact_buffers(func: PrimFunc) -> PrimFunc:
     """`func`, without blocks, with smaller memory where only a part of a buffer is used."""
+    if not allocates(func.body):
+        return func
     finder = _Parts(func)
     finder.visit(func.body)
     if not finder.parts and not finder.padded:
@@ -93,10 +95,12 @@ def _is_whole(stmt: Allocate, buffer: Buffer) -> bool:
     """Whether `stmt` allocates what `buffer` describes, in a row-major layout."""
     if buffer.buffer_type or buffer.axis_separators or not is_const_int(buffer.elem_offset, 0):
         return False
-    if buffer.strides:
-        strides = aligned_strides(buffer.shape, alignments_of(stmt))
-        return bool(alignments_of(stmt)) and _all_equal(strides, buffer.strides)
-    return stmt.dtype is buffer.dtype and _all_equal(stmt.extents, buffer.shape)
+    if stmt.dtype is not buffer.dtype or not is_const_int(stmt.condition, 1):
+        return False
+    wishes = alignments_of(stmt)
+    if wishes or buffer.strides:
+        return _all_equal(aligned_strides(buffer.shape, wishes), buffer.strides)
+    return _all_equal(stmt.extents, buffer.shape)
 
 
 def _all_equal(some: tuple[Expr, ...], others: tuple[Expr, ...]) -> bool:

@@ -82,7 +82,7 @@ class _Definitions(ScopedVisitor):
         if scalar is None or not all(map(is_fixed, scalar[0])):
             return
         indices, lanes = scalar
-        loops = (Loop(lane, const(0), const(lanes), True),) if lanes > 1 else ()
+        loops = (Loop(lane, const(0), const(lanes), const(lanes - 1), True),) if lanes > 1 else ()
         self._written.append(_Written(indices, loops, ()))
 
     def visit_body(self, loop: Loop, body: Stmt) -> None:

@@ -123,7 +123,7 @@ def _reach(
             reach = None
         else:
             return None
-        first, last = step * loop.minimum, step * (loop.minimum + extent - 1)
+        first, last = step * loop.minimum, step * loop.last
         low, high = (low + first, high + last) if step > 0 else (low + last, high + first)
     return Side((expand(as_expr(low)),), (expand(as_expr(high)),))
 

@@ -18,6 +18,12 @@ from tilewright.tir.stmt import (
     Prefetch,
     Stmt,
 )
+from tilewright.tir.transform.statements import statements
+
+
+def allocates(root: Stmt) -> bool:
+    """Whether a program has memory of its own."""
+    return any(isinstance(stmt, Allocate) for stmt in statements(root))
 
 
 class MemoryUses:

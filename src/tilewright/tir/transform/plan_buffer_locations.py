@@ -23,13 +23,13 @@ from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, Stmt, While
 from tilewright.tir.transform.definitions import defines_what_it_reads
-from tilewright.tir.transform.memory_uses import MemoryUses, Mentions
+from tilewright.tir.transform.memory_uses import MemoryUses, Mentions, allocates
 from tilewright.tir.transform.statements import statements
 
 
 def plan_buffer_locations(func: PrimFunc) -> PrimFunc:
     """`func`, without blocks, with each allocation as far inside as its meaning allows."""
-    moves = _Plan(func.body).moves
+    moves = _Plan(func.body).moves if allocates(func.body) else {}
     if not moves:
         return func
     return func.with_body(_Move(moves)(func.body))
@@ -61,7 +61,8 @@ class _Plan:
                 analyzer.bind_range(stmt.loop_var, stmt.min, stmt.extent)
                 if not may_own_memory(stmt, buffer):
                     break
-                if not defines_what_it_reads(stmt.body, buffer, analyzer):
+                owns = stmt.kind is ForKind.THREAD_BINDING  # that is what its scope says
+                if not owns and not defines_what_it_reads(stmt.body, buffer, analyzer):
                     break
                 found = stmt
             elif isinstance(stmt, While) or (

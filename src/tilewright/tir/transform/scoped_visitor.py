@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import logical_not
-from tilewright.ir.convert import const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import EQ, GE, GT, LE, LT, NE, Call, CompareExpr, Expr, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
@@ -21,11 +21,12 @@ from tilewright.tir.transform.ranges import conjuncts, without_likely
 
 
 class Loop(NamedTuple):
-    """A variable that runs over ``minimum <= var < minimum + extent``."""
+    """A variable that runs over ``minimum <= var <= last``, `extent` values."""
 
     var: Var
     minimum: Expr
     extent: Expr
+    last: Expr
     in_order: bool
     """Whether one iteration is done when the next one begins."""
 
@@ -107,7 +108,8 @@ class ScopedVisitor:
             self.visit(stmt.body)
 
     def _inside(self, var: Var, minimum: Expr, extent: Expr, in_order: bool, body: Stmt) -> None:
-        loop = Loop(var, self.resolved(minimum), self.resolved(extent), in_order)
+        minimum, extent = self.resolved(minimum), self.resolved(extent)
+        loop = Loop(var, minimum, extent, as_expr(minimum + extent - 1), in_order)
         self.analyzer.bind_range(loop.var, loop.minimum, loop.extent)
         self.loops.append(loop)
         self.visit_body(loop, body)
