@@ -45,9 +45,10 @@ class Steps:
         weights = [WEIGHTS.get(name, 1) for name in names]
         (name,) = self.rng.choices(names, weights)
         primitive = PRIMITIVES[name]
-        arguments = self._merged() if name == "merge" else self._arguments(primitive)
-        if arguments is None:
-            return
+        try:
+            arguments = self._merged() if name == "merge" else self._arguments(primitive)
+        except IndexError:
+            return  # there is no block, or no loop, to choose from
         before = self.sch.mod["main"]
         try:
             positional = arguments.pop("*", [])
@@ -67,16 +68,13 @@ class Steps:
 
     # --- arguments --------------------------------------------------------------------------
 
-    def _arguments(self, primitive: Primitive) -> dict[str, Any] | None:
+    def _arguments(self, primitive: Primitive) -> dict[str, Any]:
         block = self._block()
         found: dict[str, Any] = {}
         for parameter in primitive.parameters:
             if parameter.name == "decision":
                 continue
-            try:
-                value = self._argument(parameter, block, found)
-            except IndexError:
-                return None
+            value = self._argument(parameter, block, found)
             if value is not _LEFT_OUT:
                 found["*" if parameter.variadic else parameter.name] = value
         return found
@@ -121,7 +119,7 @@ class Steps:
         loops = self.sch.get_loops(block)
         if self.rng.random() < 0.3:
             loops += self.sch.get_loops(self._block())
-        count = self.rng.randint(1, min(4, len(loops)))
+        count = self.rng.choice(range(1, min(4, len(loops)) + 1))
         start = self.rng.randrange(len(loops) - count + 1)
         chosen = loops[start : start + count]
         if self.rng.random() < 0.6:

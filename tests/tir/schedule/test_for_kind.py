@@ -1,5 +1,6 @@
 """Parallel, vectorised, unrolled and thread-bound loops."""
 
+import numpy as np
 import pytest
 from tests.tir.schedule.checking import assert_same_meaning
 from tests.tir.schedule.loop_programs import (
@@ -10,6 +11,7 @@ from tests.tir.schedule.loop_programs import (
     wavefront,
 )
 
+import tilewright as tvm
 from tilewright.error import ArgumentError
 from tilewright.script import tir as T
 from tilewright.tir import Schedule, ScheduleError
@@ -107,7 +109,7 @@ def test_threads():
 def test_threads_may_reduce_together_but_blocks_may_not():
     sch = Schedule(matmul)
     k = sch.get_loops("C")[2]
-    with pytest.raises(ScheduleError, match=r"cannot run by blockIdx\.x"):
+    with pytest.raises(ScheduleError, match="cannot run by threads"):
         sch.bind(k, "blockIdx.x")
     sch.bind(k, "threadIdx.x")
     sch = Schedule(prefix_sum)
@@ -125,3 +127,50 @@ def test_axes_that_do_not_exist_or_are_taken():
     sch.bind(i, "threadIdx.x")
     with pytest.raises(ScheduleError, match=r"loop `i` is bound to threadIdx\.x already"):
         sch.bind(j, "threadIdx.x")
+
+
+@T.prim_func
+def window(A: T.Buffer((10,), "float32"), C: T.Buffer((8,), "float32")):
+    """Each iteration fills the part of B that it reads; these parts overlap."""
+    B = T.alloc_buffer((10,))
+    for i in range(4):
+        for j in range(4):
+            with T.block("B"):
+                vj = T.axis.spatial(10, i * 2 + j)
+                B[vj] = A[vj] * T.float32(2)
+        for j in range(2):
+            with T.block("C"):
+                vj = T.axis.spatial(8, i * 2 + j)
+                C[vj] = B[vj] + B[vj + 1] + B[vj + 2]
+
+
+def test_a_buffer_that_each_iteration_fills_itself_is_private():
+    sch = Schedule(window, debug_mask="all")
+    sch.parallel(sch.get_loops("B")[0])
+    assert_same_meaning(window, sch)
+    arrays = [np.arange(10, dtype="float32"), np.zeros(8, "float32")]
+    tvm.build(sch.mod, target="llvm")["window"](*map(tvm.nd.array, arrays))
+    sch = Schedule(window)
+    with pytest.raises(ScheduleError, match="as lanes of a vector"):
+        sch.vectorize(sch.get_loops("B")[0])
+
+
+def test_later_steps_keep_iterations_independent():
+    """What runs in parallel stays independent whatever is done inside of the loop afterwards."""
+
+    @T.prim_func
+    def sums(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 8):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    sch = Schedule(sums)
+    i, k = sch.get_loops("C")
+    sch.parallel(i)
+    fused = sch.fuse(i, k)  # is serial
+    with pytest.raises(ScheduleError, match="parallel: the iterations of loop") as info:
+        sch.parallel(fused)
+    assert "in T.parallel(32)" in str(info.value)

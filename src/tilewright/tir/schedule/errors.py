@@ -54,6 +54,11 @@ class ScheduleError(TVMError):
         self._tree = tree if self._tree is None else self._tree
         return self
 
+    def shown_in(self, tree: FunctionTree) -> ScheduleError:
+        """The same error, which shows another version of the program than the one before."""
+        self._tree = tree
+        return self
+
     @property
     def counterexample(self) -> Any:
         """The counterexample: an object whose `str` tells it, or None."""

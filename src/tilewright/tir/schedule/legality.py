@@ -7,8 +7,8 @@ initialises an element stays the first. Everything else is decided by `tir.analy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from tilewright.arith import detect_iter_map
 from tilewright.arith.iter_form import IterSplit, IterSum
@@ -19,9 +19,12 @@ from tilewright.tir.analysis.dependence import NotProved, analyze, carried_by, c
 from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
+from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, For
+from tilewright.tir.stmt import BlockRealize, For, ForKind
+from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.plan_buffer_locations import planned_moves
 
 # --- order ------------------------------------------------------------------------------------
 
@@ -125,21 +128,35 @@ def _digits(leaf: BlockRealize, loops: Sequence[For]) -> tuple[IterSum, ...] | N
 
 # --- independence -----------------------------------------------------------------------------
 
+_AT_ONCE: Final = {
+    ForKind.PARALLEL: "in parallel",
+    ForKind.VECTORIZED: "as lanes of a vector",
+    ForKind.THREAD_BINDING: "by threads",
+}
+"""The kinds of loops whose iterations run at once."""
 
-def require_independent(
-    tree: FunctionTree, loop: For, what: str, private: Iterable[Buffer] = ()
-) -> None:
-    """Refuse a loop of which one iteration depends on another one.
+
+def require_independent(tree: FunctionTree, loop: For) -> None:
+    """Refuse a loop whose iterations run at once though one of them depends on another one.
+
+    Threads of a block may sum up elements together. Each iteration of a parallel loop may have
+    memory of its own for a buffer that it fills itself; that lowering gives it that is asked of
+    lowering itself.
 
     Args:
         tree: the program.
-        loop: the loop whose iterations are to run at once.
-        what: how they are to run, for the message: ``"in parallel"``.
-        private: buffers of which each iteration has its own.
+        loop: the loop, of the kind that it is to have.
     """
-    if not tree.checked or is_const_int(loop.extent, 1) or _is_data_parallel(tree, loop):
+    what = _AT_ONCE.get(loop.kind)
+    if what is None or not tree.checked or is_const_int(loop.extent, 1):
         return
-    found = carried_by(analyze(tree.func), loop, ignore=set(private))
+    if _is_data_parallel(tree, loop) or _is_sum_by_threads(tree, loop):
+        return
+    found = carried_by(analyze(tree.func), loop)
+    if found is not None and loop.kind is ForKind.PARALLEL:
+        private = private_buffers(tree, loop)
+        if private:
+            found = carried_by(analyze(tree.func), loop, ignore=private)
     if found is None:
         return
     if isinstance(found, NotProved):
@@ -156,14 +173,38 @@ def require_independent(
     )
 
 
-def require_reduction_by_threads(tree: FunctionTree, loop: For) -> None:
-    """Refuse a loop whose iterations depend on each other, except by summing up elements."""
-    if not tree.checked or _is_sum_of_one_block(tree, loop):
-        return
-    require_independent(tree, loop, "by threads")
+def require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
+    """Refuse an edit inside of a loop whose iterations run at once that makes them dependent."""
+    for loop in after.loops():
+        if loop.kind in _AT_ONCE and loop not in before:
+            try:
+                require_independent(after, loop)
+            except ScheduleError as error:
+                raise error.shown_in(after) from None
 
 
-def _is_sum_of_one_block(tree: FunctionTree, loop: For) -> bool:
+def private_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
+    """The buffers of which lowering gives each iteration of a parallel loop its own."""
+    allocated = {b.data: b for r in tree.blocks() for b in r.block.alloc_buffers}
+    lowered = lower_blocks(tree.func)
+    found: set[Buffer] = set()
+    for inside, moved in planned_moves(lowered).items():
+        if any(node is loop.loop_var for node in _variables_around(lowered, inside)):
+            found.update(allocated[a.buffer_var] for a in moved if a.buffer_var in allocated)
+    return found
+
+
+def _variables_around(func: PrimFunc, inside: For) -> list[Var]:
+    """The variables of a loop and of the loops around it."""
+    tree = FunctionTree("", func)
+    return [inside.loop_var, *(loop.loop_var for loop in tree.all_loops_above(inside))]
+
+
+def _is_sum_by_threads(tree: FunctionTree, loop: For) -> bool:
+    """Whether the threads of a block sum up the elements of one block."""
+    binding = loop.thread_binding
+    if binding is None or not binding.thread_tag.startswith("threadIdx"):
+        return False
     leaves = tree.leaf_blocks_below(loop)
     if len(leaves) != 1 or _has_more(tree, loop):
         return False

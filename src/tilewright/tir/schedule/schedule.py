@@ -14,12 +14,14 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.arguments import resolve
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.instruction import Instruction, InstructionKind
+from tilewright.tir.schedule.legality import require_still_independent
 from tilewright.tir.schedule.methods import PrimitiveMethods
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 from tilewright.tir.schedule.random_state import RandomState
 from tilewright.tir.schedule.references import BlockRV, LoopRV, new_expr_rv
 from tilewright.tir.schedule.state import ScheduleState, StmtSRef
 from tilewright.tir.schedule.trace import Trace
+from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
 from tilewright.tir.substitute import substitute
 
@@ -218,11 +220,14 @@ class Schedule(PrimitiveMethods):
         return self._apply(primitive, primitive.bind(args, kwargs))
 
     def _apply(self, primitive: Primitive, arguments: dict[str, Any]) -> Any:
-        tree = None
+        tree = after = None
         try:
             recorded, values, name = resolve(self, primitive, arguments)
             tree = self._state.tree(name)
             edit = self._run(primitive, tree, values)
+            if edit.func is not tree.func:
+                after = FunctionTree(name, edit.func, tree.checked)
+                require_still_independent(tree, after)
         except ScheduleError as error:
             raise error.raised_by(primitive.name, tree, self._level) from None
         decision = None
@@ -231,8 +236,8 @@ class Schedule(PrimitiveMethods):
         if primitive.is_sampling:
             results, decision = results
             recorded = {k: v for k, v in recorded.items() if k != "decision"}
-        if edit.func is not tree.func:
-            self._state.update(name, edit.func)
+        if after is not None:
+            self._state.update(after)
             if self._debug:
                 self._state.verify(name, primitive.name)
         outputs = self._define(name, results)

@@ -104,11 +104,11 @@ class ScheduleState:
             self._functions[name] = func
         return found
 
-    def update(self, name: str, func: PrimFunc) -> None:
+    def update(self, tree: FunctionTree) -> None:
         """Set a new version of a function."""
         self._own()
-        self._functions[name] = func
-        self._trees.pop(name, None)
+        self._functions[tree.name] = tree.func
+        self._trees[tree.name] = tree
         self._mod = None
 
     def copy(self) -> ScheduleState:
@@ -149,7 +149,8 @@ class ScheduleState:
         old: Stmt = stmt
         if isinstance(stmt, Block) and isinstance(tgt_stmt, BlockRealize):
             old = tree.realize(stmt)
-        self.update(tree.name, prepare(tree.name, tree.edit({old: tgt_stmt}).func))
+        func = prepare(tree.name, tree.edit({old: tgt_stmt}).func)
+        self.update(FunctionTree(tree.name, func, self.checked))
 
     def verify(self, name: str, primitive: str) -> None:
         """Complain if a step made a malformed function."""

@@ -104,6 +104,10 @@ class FunctionTree:
         """The realisation of the block with that key, None if there is none any more."""
         return self._blocks.get(key)
 
+    def loops(self) -> list[For]:
+        """All loops, in the order of the text."""
+        return list(self._loops.values())
+
     def blocks(self) -> list[BlockRealize]:
         """All blocks, in the order of the text; the root block first."""
         return list(self._blocks.values())

@@ -29,10 +29,15 @@ from tilewright.tir.transform.statements import statements
 
 def plan_buffer_locations(func: PrimFunc) -> PrimFunc:
     """`func`, without blocks, with each allocation as far inside as its meaning allows."""
-    moves = _Plan(func.body).moves if allocates(func.body) else {}
+    moves = planned_moves(func)
     if not moves:
         return func
     return func.with_body(_Move(moves)(func.body))
+
+
+def planned_moves(func: PrimFunc) -> dict[For, list[Allocate]]:
+    """Which allocations of a function without blocks move into which loops."""
+    return _Plan(func.body).moves if allocates(func.body) else {}
 
 
 class _Plan:

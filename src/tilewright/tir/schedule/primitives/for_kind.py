@@ -1,4 +1,8 @@
-"""How the iterations of a loop run: in parallel, as vectors, unrolled, or by GPU threads."""
+"""How the iterations of a loop run: in parallel, as vectors, unrolled, or by GPU threads.
+
+That the iterations of a loop which run at once are independent is checked after every step, of
+this and of all other primitives: see `Schedule`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.legality import require_independent, require_reduction_by_threads
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For, ForKind
@@ -37,7 +40,6 @@ def parallel(tree: FunctionTree, loop: For) -> Edit:
     Raises:
         ScheduleError: if two iterations access the same element and one of them writes it.
     """
-    require_independent(tree, loop, "in parallel")
     return tree.edit({loop: _of_kind(loop, ForKind.PARALLEL)})
 
 
@@ -63,7 +65,6 @@ def vectorize(tree: FunctionTree, loop: For) -> Edit:
     Raises:
         ScheduleError: if two iterations access the same element and one of them writes it.
     """
-    require_independent(tree, loop, "as lanes of a vector")
     return tree.edit({loop: _of_kind(loop, ForKind.VECTORIZED)})
 
 
@@ -129,10 +130,6 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
         binding = other.thread_binding
         if binding is not None and binding.thread_tag == tag and not tag.startswith("vthread"):
             raise ScheduleError(f"{{1}} is bound to {tag} already", at=[loop, other])
-    if tag.startswith("threadIdx"):
-        require_reduction_by_threads(tree, loop)
-    else:
-        require_independent(tree, loop, f"by {tag}")
     thread = IterVar(None, Var("", loop.loop_var.dtype), IterType.THREAD_INDEX, tag)
     bound = _of_kind(loop, ForKind.THREAD_BINDING).replace(thread_binding=thread)
     return Edit(tree.edit({loop: bound}).func, None, {"thread_axis": tag})
