@@ -490,6 +490,36 @@ def test_a_buffer_that_shares_its_memory_is_refused():
         scheduled(aliased).cache_read("read", 0, "global")
 
 
+@T.prim_func
+def outside_of_blocks(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32")):
+    for i in range(6):
+        A[i] = T.float32(3)
+        with T.block("C"):
+            v = T.axis.spatial(6, i)
+            C[v] = A[v]
+
+
+def test_writes_outside_of_blocks_are_refused():
+    with pytest.raises(ScheduleError, match="`root` has accesses of `A` that are in no block"):
+        scheduled(outside_of_blocks).cache_read("C", 0, "global")
+
+
+@T.prim_func
+def read_by_a_predicate(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.block("C"):
+            v = T.axis.spatial(6, i)
+            T.where(A[i] > T.float32(0))
+            C[v] = A[v]
+
+
+def test_a_predicate_goes_on_to_read_the_buffer():
+    sch = scheduled(read_by_a_predicate)
+    sch.cache_read("C", 0, "global")
+    assert "T.where(A[i] > " in sch.mod["read_by_a_predicate"].script()
+    assert_same_meaning(read_by_a_predicate, sch)
+
+
 def test_wrong_references():
     sch = scheduled(two_steps)
     with pytest.raises(ScheduleError, match="`B` reads 1 buffers, so there is none of index 1"):

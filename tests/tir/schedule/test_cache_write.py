@@ -467,6 +467,23 @@ def test_a_view_that_is_written_in_part():
         scheduled(half_viewed).cache_write("outer", 0, "shared")
 
 
+@T.prim_func
+def read_by_a_loop(A: T.Buffer((1,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(1):
+        with T.block("A"):
+            v = T.axis.spatial(1, i)
+            A[v] = 4
+    for i in range(A[0]):
+        with T.block("C"):
+            v = T.axis.spatial(4, i)
+            C[v] = v
+
+
+def test_a_buffer_that_bounds_of_loops_read_is_refused():
+    with pytest.raises(ScheduleError, match="`root` has accesses of `A` that are in no block"):
+        scheduled(read_by_a_loop).cache_write("A", 0, "local", consumer_blocks=[])
+
+
 def test_wrong_arguments():
     with pytest.raises(ScheduleError, match="`C` writes 1 buffers, so there is none of index 1"):
         scheduled(matmul).cache_write("C", 1, "local")

@@ -28,6 +28,37 @@ def buffer_written(realize: BlockRealize, reference: Any) -> BufferRegion:
     return _find(realize, realize.block.writes, reference, "writes")
 
 
+def any_buffer(realize: BlockRealize, reference: Any) -> BufferRegion:
+    """The region of a buffer that a block reads or writes.
+
+    Args:
+        realize: the block.
+        reference: ``("read", index)`` or ``("write", index)``, the name of a buffer, or a buffer.
+
+    Raises:
+        ScheduleError: if the block accesses no such buffer.
+    """
+    if isinstance(reference, (list, tuple)) and len(reference) == 2:
+        kind, index = reference
+        if kind == "read":
+            return buffer_read(realize, index)
+        if kind == "write":
+            return buffer_written(realize, index)
+    if not isinstance(reference, (str, Buffer)):
+        raise ScheduleError(
+            'a buffer is given as ("read", index), ("write", index), by its name, or itself, got '
+            f"{reference!r}",
+            at=[realize],
+        )
+    regions = {r.buffer: r for r in (*realize.block.writes, *realize.block.reads)}
+    return _find(realize, list(regions.values()), reference, "accesses")
+
+
+def is_written_by(realize: BlockRealize, region: BufferRegion) -> bool:
+    """Whether `region` is one of those that a block writes."""
+    return any(item is region for item in realize.block.writes)
+
+
 def _find(
     realize: BlockRealize, regions: Sequence[BufferRegion], reference: Any, verb: str
 ) -> BufferRegion:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tilewright.tir.buffer import Buffer
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, Stmt, seq
+from tilewright.tir.stmt import Block, BlockRealize, Stmt, seq
 
 
 def require_no_view(tree: FunctionTree, scope: Scope, buffer: Buffer) -> None:
@@ -29,6 +30,32 @@ def require_no_view(tree: FunctionTree, scope: Scope, buffer: Buffer) -> None:
             raise ScheduleError(
                 f"`{buffer.name}` shares its memory with `{other.name}`, which {{0}} uses",
                 at=[users[0]],
+            )
+
+
+def require_in_blocks(scope: Scope, buffer: Buffer, *, only_writes: bool) -> None:
+    """Refuse accesses of a buffer by what is outside of the blocks of a scope.
+
+    Such as stores that are in no block, bounds of loops, branches, predicates and bindings.
+
+    Args:
+        scope: the scope.
+        buffer: the buffer.
+        only_writes: whether reads are allowed.
+    """
+    body = scope.realize.block.body
+    for node in walk(body, skip=lambda node: isinstance(node, Block)):
+        if isinstance(node, Block):
+            continue
+        used = getattr(node, "buffer", None)
+        is_read = isinstance(node, BufferLoad)
+        if (used is not None and used.data is buffer.data and not (is_read and only_writes)) or (
+            node is buffer.data
+        ):
+            raise ScheduleError(
+                f"{{0}} has accesses of `{buffer.name}` that are in no block inside of it",
+                at=[scope.realize],
+                hint="write them as blocks",
             )
 
 

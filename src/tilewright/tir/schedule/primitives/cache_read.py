@@ -24,6 +24,7 @@ from tilewright.tir.schedule.regions import (
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.stage import (
     blocks_given,
+    require_in_blocks,
     require_no_view,
     require_not_root,
     with_stage,
@@ -86,6 +87,7 @@ def cache_read(
     buffer = buffer_read(block, read_buffer_index).buffer
     scope = scope_of(tree, block)
     require_no_view(tree, scope, buffer)
+    require_in_blocks(scope, buffer, only_writes=True)
     writers = scope.writers.get(buffer, [])
     if consumer_blocks:
         readers = blocks_given(tree, scope, consumer_blocks, buffer)

@@ -21,6 +21,7 @@ from tilewright.tir.schedule.regions import (
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.stage import (
     blocks_given,
+    require_in_blocks,
     require_no_view,
     require_not_root,
     with_stage,
@@ -79,6 +80,7 @@ def cache_write(
     buffer = buffer_written(block, write_buffer_index).buffer
     scope = scope_of(tree, block)
     require_no_view(tree, scope, buffer)
+    require_in_blocks(scope, buffer, only_writes=False)
     _require_own_values(tree, block, buffer)
     consumers = blocks_given(tree, scope, consumer_blocks or [], buffer)
     users = {*scope.writers[buffer], *scope.readers.get(buffer, ())} - {block, *consumers}
