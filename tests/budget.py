@@ -27,13 +27,17 @@ from typing import Any
 
 import hypothesis
 import pytest
+from hypothesis.errors import StopTest, UnsatisfiedAssumption
 
 SECONDS = float(os.environ.get("TILEWRIGHT_FUZZ_SECONDS", "0"))
 """How long a run of all property tests takes; 0 for a run of all tests with few examples."""
 
-FIRST_BATCH = 5
-LARGEST_BATCH = 2000
-"""Examples of one run of hypothesis, which a test makes again and again until its time is over."""
+EXAMPLES_OF_ONE_RUN = 10_000
+"""After so many, hypothesis starts anew: it remembers all examples of a run."""
+
+
+class TimeIsOver(KeyboardInterrupt):
+    """Ends a run of hypothesis, which takes it for a person who has seen enough."""
 
 
 class Budget:
@@ -125,33 +129,38 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def _run_for(budget: Budget, test: Any, arguments: dict[str, Any]) -> None:
-    """Run a hypothesis test until its time is over; a failure is shrunk and raised as always.
-
-    Hypothesis knows no limit of time, so the test runs several times, with new random examples,
-    as many each time as should fit.
-    """
+    """Run a hypothesis test until its time is over; a failure is shrunk and raised as always."""
     function, inner = getattr(test, "__func__", test), test.hypothesis.inner_test
+    found_failure = False
 
     @functools.wraps(inner)
     def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal found_failure
+        # A failure is first made as small as possible, however long that takes.
+        if budget.remaining <= 0 and budget.count and not found_failure:
+            raise TimeIsOver
         budget.count += 1
-        return inner(*args, **kwargs)
+        try:
+            return inner(*args, **kwargs)
+        except (UnsatisfiedAssumption, StopTest):
+            raise
+        except BaseException:
+            found_failure = True
+            raise
 
     settings = function._hypothesis_internal_use_settings
+    function._hypothesis_internal_use_settings = hypothesis.settings(
+        settings,
+        max_examples=EXAMPLES_OF_ONE_RUN,
+        # Health checks compare times, which say nothing on a busy machine.
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
     test.hypothesis.inner_test = counted
-    batch = FIRST_BATCH
     try:
-        while batch > 0:
-            function._hypothesis_internal_use_settings = hypothesis.settings(
-                settings,
-                max_examples=batch,
-                # Health checks compare times, which say nothing on a busy machine.
-                suppress_health_check=list(hypothesis.HealthCheck),
-            )
-            before, start = budget.count, time.monotonic()
+        while budget.remaining > 0:
             test(**arguments)
-            seconds = (time.monotonic() - start) / max(1, budget.count - before)
-            batch = min(int(budget.remaining / max(seconds, 1e-6)), LARGEST_BATCH)
+    except TimeIsOver:
+        pass
     finally:
         function._hypothesis_internal_use_settings = settings
         test.hypothesis.inner_test = inner
