@@ -1,0 +1,231 @@
+"""Making the initialisation of a reduction a block of its own."""
+
+from __future__ import annotations
+
+from tilewright.arith import Analyzer, IntervalSet, detect_iter_map
+from tilewright.ir.expr import Expr, Var
+from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.regions import infer_block_regions
+from tilewright.tir.buffer import Buffer, BufferLoad, Range
+from tilewright.tir.expr import IterType
+from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.conditions import first_predicate
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.initialisation import (
+    ReductionNest,
+    reduction_nest,
+    require_all_reduction_loops,
+    require_initialised_first,
+)
+from tilewright.tir.schedule.loops import replaced_below
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.regions import Box, accesses, covers, relaxed
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt, seq
+from tilewright.tir.substitute import substitute
+
+
+@primitive
+def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
+    """Make the initialisation of a reduction a block of its own, right before a loop.
+
+    Before::
+
+        for i, j, k in T.grid(16, 32, 64):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    After ``decompose_reduction("C", j)``::
+
+        for i in range(16):
+            for j_init in range(32):
+                with T.block("C_init"):
+                    vi_init, vj_init = T.axis.remap("SS", [i, j_init])
+                    C[vi_init, vj_init] = T.float32(0)
+            for j, k in T.grid(32, 64):
+                with T.block("C_update"):
+                    vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                    C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    The loops from `loop` on that other than reduction iterators are bound to are copied for the
+    initialisation, with the suffix ``_init``.
+
+    Requires: the block has an initialisation; `loop` is around it in the same scope, and no
+    reduction loop is around `loop`; each element is initialised once, in the first iteration of
+    the reduction loops; and no other block below `loop` uses an element before it is initialised.
+    Elements of a reduction over a symbolic number of iterations get their initial value also if
+    that number is 0.
+
+    Args:
+        block: the reduction block.
+        loop: the loop before which the initialisation goes.
+
+    Returns:
+        The block of the initialisation; the block itself goes on with the updates.
+
+    Raises:
+        ScheduleError: if a requirement does not hold.
+    """
+    if block.block.init is None:
+        raise ScheduleError("{0} has no init to decompose", at=[block])
+    nest = reduction_nest(tree, block, loop)
+    analyzer = tree.analyzer(loop)
+    require_all_reduction_loops(tree, nest, analyzer)
+    if tree.checked:
+        require_initialised_first(nest, analyzer)
+        _require_not_used_before(tree, nest, analyzer)
+    init, before = _init_nest(tree, nest, analyzer)
+    after = replaced_below(tree, loop, block, block.replace(block=_update(block.block)))
+    return tree.edit({loop: seq(before, after)}, init)
+
+
+def _init_nest(
+    tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer
+) -> tuple[BlockRealize, Stmt]:
+    """The block of the init, and the loops around it."""
+    block = nest.realize.block
+    assert block.init is not None
+    if block.alloc_buffers or block.match_buffers:
+        raise ScheduleError("{0} declares buffers, which its init may use", at=[nest.realize])
+    predicate = conjunction(*first_predicate(tree, nest, analyzer))
+    values: dict[Var, Expr] = {}
+    iter_vars, iter_values = [], []
+    for item, value in zip(block.iter_vars, nest.realize.iter_values, strict=True):
+        if item.iter_type is not IterType.COMM_REDUCE:
+            fresh = Var(f"{item.var.name}_init", item.var.dtype)
+            values[item.var] = fresh
+            iter_vars.append(item.replace(var=fresh))
+            iter_values.append(value)
+    made = Block(
+        tuple(iter_vars),
+        (),
+        tuple(substitute(region, values) for region in block.writes),
+        f"{block.name_hint}_init",
+        substitute(block.init, values),
+        annotations=block.annotations,
+        span=block.span,
+        key=BlockKey(),
+    )
+    made = made.replace(reads=infer_block_regions(made)[0])
+    copies = {x.loop_var: Var(f"{x.loop_var.name}_init", x.loop_var.dtype) for x in nest.spatial}
+    realize = BlockRealize(
+        tuple(substitute(value, copies) for value in iter_values),
+        substitute(predicate, copies),
+        made,
+    )
+    body: Stmt = realize
+    for loop in reversed(nest.spatial):
+        body = loop.replace(
+            loop_var=copies[loop.loop_var],
+            min=substitute(nest.at_start(loop.min), copies),
+            extent=substitute(nest.at_start(loop.extent), copies),
+            body=body,
+        )
+    return realize, body
+
+
+def _update(block: Block) -> Block:
+    """The block without its init; it reads what it updates."""
+    known = {region.buffer for region in block.reads}
+    updated = tuple(region for region in block.writes if region.buffer not in known)
+    return block.replace(
+        name_hint=f"{block.name_hint}_update", init=None, reads=(*updated, *block.reads)
+    )
+
+
+# --- other blocks ---------------------------------------------------------------------------------
+
+
+def _require_not_used_before(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> None:
+    """Refuse if another block uses an element before its init, or writes what the init reads."""
+    loop, realize = nest.loops[0], nest.realize
+    block = realize.block
+    assert block.init is not None
+    parts = (*walk(block.init), *walk(realize.predicate))
+    needed = {node.buffer for node in parts if isinstance(node, BufferLoad)}
+    below = tree.blocks_below(loop)
+    for other in below:
+        for region in other.block.writes:
+            if region.buffer in needed:
+                raise ScheduleError(
+                    "{0} writes {1}, which the init of {2} reads", at=[other, region, realize]
+                )
+    position = below.index(realize)
+    for place, other in enumerate(below):
+        if other is realize:
+            continue
+        for region in block.writes:
+            if _used_before(tree, nest, other, region.buffer, place > position, analyzer):
+                raise ScheduleError(
+                    "{0} below {1} uses elements of {2} that {3} may not have initialised yet",
+                    at=[other, loop, region, realize],
+                    counterexample=f"before the init of an element, {other.block.name_hint} finds "
+                    "its old value; afterwards it would find the initial value",
+                    hint="decompose at a loop further inside",
+                )
+
+
+def _used_before(
+    tree: FunctionTree,
+    nest: ReductionNest,
+    other: BlockRealize,
+    buffer: Buffer,
+    is_after: bool,
+    analyzer: Analyzer,
+) -> bool:
+    """Whether `other` may use an element before the block initialises it."""
+    used = [
+        *accesses([other], buffer, written=False),
+        *accesses([other], buffer, written=True),
+    ]
+    if not used:
+        return False
+    common = [item for item in nest.loops if tree.is_above(item, other)]
+    if is_after and not any(item in nest.spatial for item in common):
+        # All elements are initialised in the first of the common iterations.
+        return False
+    inside = is_after and _each_has_its_own(tree, nest, common, buffer, analyzer)
+    place = common[-1] if inside else tree.parent(nest.loops[0])
+    assert place is not None
+    own = [
+        relaxed(tree, access, place, analyzer)
+        for access in accesses([nest.realize], buffer, written=True)
+    ]
+    boxes = [relaxed(tree, access, place, analyzer) for access in used]
+    if inside:
+        return not all(covers(own[0], box, analyzer) for box in boxes)
+    return not all(_disjoint(a, b, analyzer) for a in own for b in boxes)
+
+
+def _each_has_its_own(
+    tree: FunctionTree, nest: ReductionNest, common: list[For], buffer: Buffer, analyzer: Analyzer
+) -> bool:
+    """Whether the elements of an iteration of the common loops are a box of their own."""
+    realize = nest.realize
+    if first_predicate(tree, nest, analyzer):
+        return False
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    values = {item.var: value for item, value in pairs}
+    (access,) = accesses([realize], buffer, written=True)
+    inner = [item for item in nest.spatial if item not in common]
+    ranges = {item.loop_var: Range(item.min, item.extent) for item in inner}
+    indices = [substitute(item.min, values) for item in access.region.region]
+    found = detect_iter_map(indices, ranges, require_bijective=True, analyzer=analyzer)
+    return found.is_affine and all(
+        analyzer.can_prove_equal(item.extent, 1) for item in access.region.region
+    )
+
+
+def _disjoint(a: Box, b: Box, analyzer: Analyzer) -> bool:
+    return any(
+        _is_below(x, y, analyzer) or _is_below(y, x, analyzer) for x, y in zip(a, b, strict=True)
+    )
+
+
+def _is_below(a: IntervalSet, b: IntervalSet, analyzer: Analyzer) -> bool:
+    if a.max_value is None or b.min_value is None:
+        return False
+    return analyzer.can_prove(a.max_value < b.min_value)

@@ -1,0 +1,250 @@
+"""Factorising a reduction: partial results that are independent, and their reduction."""
+
+from __future__ import annotations
+
+from tilewright.ir.expr import Expr, Var
+from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.reduction import Reduction, match_reduction
+from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.factored_blocks import (
+    Factoring,
+    init_stores,
+    partial_block,
+    write_back_block,
+)
+from tilewright.tir.schedule.initialisation import (
+    ReductionNest,
+    bindings,
+    mentioned,
+    reduction_nest,
+    require_initialised_first,
+)
+from tilewright.tir.schedule.loops import replaced_below
+from tilewright.tir.schedule.primitive import Number, primitive
+from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
+from tilewright.tir.stmt import BlockRealize, For, Stmt, seq
+from tilewright.tir.substitute import substitute, variables_of
+
+
+@primitive
+def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
+    """Factorise a reduction over one of its loops, whose iterations become independent.
+
+    Before::
+
+        for i, k_0, k_1 in T.grid(16, 8, 4):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                vk = T.axis.reduce(32, k_0 * 4 + k_1)
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+    After ``rfactor(k_1, 0)``::
+
+        B_rf = T.alloc_buffer((4, 16))
+        for i, k_0, k_1 in T.grid(16, 8, 4):
+            with T.block("B_rf"):
+                vk_1, vi, vk_0 = T.axis.remap("SSR", [k_1, i, k_0])
+                with T.init():
+                    B_rf[vk_1, vi] = T.float32(0)
+                B_rf[vk_1, vi] = B_rf[vk_1, vi] + A[vi, vk_0 * 4 + vk_1]
+        for i, k_1 in T.grid(16, 4):
+            with T.block("B"):
+                vk_1, vi = T.axis.remap("RS", [k_1, i])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + B_rf[vk_1, vi]
+
+    The order in which the values are combined changes, which rounds floats differently, and chooses
+    another one of several equally good arguments of a maximum unless the reducer says which one.
+    The initial value need not be neutral. Loops around the block stay around the write-back; the
+    loops around the partial results are new.
+
+    Requires: `loop` is a reduction loop of one block, whose body combines values into elements by a
+    commutative, associative operator; each element is initialised once, in the first iteration of
+    the reduction loops; the other reduction loops contain nothing else; and no other block inside
+    of them changes what the block reads. Extents that are symbolic are taken to be positive.
+
+    Args:
+        loop: the reduction loop.
+        factor_axis: the position of the new dimension in the buffer of the partial results; a
+            negative one counts from the end.
+
+    Returns:
+        The block of the partial results; the block itself goes on with the write-back.
+
+    Raises:
+        ScheduleError: if a requirement does not hold.
+    """
+    realize = _reduced_by(tree, loop)
+    reduction, stores = _reduction(realize)
+    axis = _axis(factor_axis, realize, reduction)
+    nest = _whole_nest(tree, realize)
+    analyzer = tree.analyzer(nest.loops[0])
+    if tree.checked:
+        require_initialised_first(nest, analyzer)
+    for item in nest.loops:
+        bind_scope(analyzer, item)
+    top = _top(tree, nest, loop)
+    _require_fixed_bounds(tree, nest, loop)
+    partial = tuple(_partial_buffer(t.buffer, loop.extent, axis) for t in reduction.targets)
+    outside = frozenset(item.loop_var for item in tree.all_loops_above(realize))
+    factoring = Factoring(
+        nest, loop, reduction, stores, partial, axis, outside - frozenset(nest.start)
+    )
+    inner, before = _copied_nest(tree, top, realize, partial_block(factoring, analyzer))
+    after = _without_reduction(tree, top, factoring, write_back_block(factoring))
+    scope = tree.scope(realize).block
+    rebuilt = replaced_below(tree, scope, top, seq(before, after))
+    rebuilt = rebuilt.replace(alloc_buffers=(*scope.alloc_buffers, *partial))
+    return tree.edit({scope: rebuilt}, inner)
+
+
+def _reduced_by(tree: FunctionTree, loop: For) -> BlockRealize:
+    """The block below a loop of which a reduction iterator is bound to it."""
+    found = [
+        realize
+        for realize in tree.blocks_below(loop)
+        if loop.loop_var in mentioned(bindings(realize, reduction=True))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ScheduleError("{0} reduces several blocks: {1}, {2}", at=[loop, *found[:2]])
+    raise ScheduleError(
+        "no reduction iterator of a block is bound to {0}",
+        at=[loop],
+        hint="give a loop that a T.axis.reduce is bound to",
+    )
+
+
+def _reduction(realize: BlockRealize) -> tuple[Reduction, tuple[Expr, ...]]:
+    """The reduction that the block is, and the initial value of each target."""
+    block = realize.block
+    if block.init is None:
+        raise ScheduleError(
+            "{0} has no init", at=[realize], hint="factorise it before decompose_reduction"
+        )
+    if block.match_buffers or block.alloc_buffers:
+        raise ScheduleError("{0} declares buffers of its own", at=[realize])
+    found = match_reduction(block)
+    if found is None:
+        raise ScheduleError(
+            "the body of {0} does not combine a value into an element by a commutative, "
+            "associative operator",
+            at=[realize],
+            hint="write it as `C[...] = C[...] + value`, or with *, T.max, T.min, and, or; the "
+            "argument of a maximum by T.Select",
+        )
+    values = init_stores(block, found)
+    if values is None:
+        raise ScheduleError("the init of {0} is not one store for each element", at=[realize])
+    return found, values
+
+
+def _axis(factor_axis: int, realize: BlockRealize, reduction: Reduction) -> int:
+    """The position of the new dimension, not negative."""
+    dimensions = {len(target.indices) for target in reduction.targets}
+    if len(dimensions) > 1:
+        raise ScheduleError(
+            "the buffers that {0} writes differ in their number of dimensions", at=[realize]
+        )
+    (count,) = dimensions
+    if not -count - 1 <= factor_axis <= count:
+        raise ScheduleError(
+            f"factor_axis {factor_axis} is not between {-count - 1} and {count}", at=[realize]
+        )
+    return factor_axis if factor_axis >= 0 else factor_axis + count + 1
+
+
+def _whole_nest(tree: FunctionTree, realize: BlockRealize) -> ReductionNest:
+    """The loops from the outermost reduction loop on."""
+    reducing = mentioned(bindings(realize, reduction=True))
+    above = tree.loops_above(realize)
+    return reduction_nest(tree, realize, next(x for x in above if x.loop_var in reducing))
+
+
+def _top(tree: FunctionTree, nest: ReductionNest, loop: For) -> For:
+    """The outermost loop before which the partial results can be computed."""
+    realize = nest.realize
+    read = {region.buffer for region in realize.block.reads}
+    for expr in (realize.predicate, *realize.iter_values):
+        read |= {node.buffer for node in walk(expr) if isinstance(node, BufferLoad)}
+    others = [item for item in nest.reduction if item is not loop]
+    for item in others:
+        below: Stmt = item.body
+        while isinstance(below, For):
+            below = below.body
+        if below is not realize:
+            raise ScheduleError("{0} contains more than {1}", at=[item, realize])
+    writer = realize
+    for top in tree.loops_above(realize):
+        writers = [
+            other
+            for other in tree.blocks_below(top)
+            if other is not realize and any(r.buffer in read for r in other.block.writes)
+        ]
+        if not writers:
+            return top
+        writer = writers[0]
+    raise ScheduleError("{0} writes what {1} reads, next to it", at=[writer, realize])
+
+
+def _require_fixed_bounds(tree: FunctionTree, nest: ReductionNest, loop: For) -> None:
+    """Refuse reduction loops of which the bounds depend on other loops."""
+    around = {item.loop_var for item in tree.loops_above(nest.realize)}
+    for item in nest.reduction:
+        if around & {*variables_of(item.min), *variables_of(item.extent)}:
+            raise ScheduleError(
+                "the bounds of {0} depend on another loop, and so would the size of the partial "
+                "results"
+                if item is loop
+                else "the bounds of {0} depend on another loop",
+                at=[item],
+            )
+
+
+def _partial_buffer(buffer: Buffer, extent: Expr, axis: int) -> Buffer:
+    shape = (*buffer.shape[:axis], extent, *buffer.shape[axis:])
+    return decl_buffer(shape, buffer.dtype, f"{buffer.name}_rf", scope=buffer.scope())
+
+
+def _copied_nest(
+    tree: FunctionTree, top: For, realize: BlockRealize, partial: BlockRealize
+) -> tuple[BlockRealize, Stmt]:
+    """`partial` inside of copies of the loops from `top` down to the block."""
+    above = tree.loops_above(realize)
+    loops = above[above.index(top) :]
+    copies: dict[Var, Expr] = {}
+    made = []
+    for loop in loops:
+        fresh = Var(loop.loop_var.name, loop.loop_var.dtype)
+        low, size = substitute(loop.min, copies), substitute(loop.extent, copies)
+        made.append(loop.replace(loop_var=fresh, min=low, extent=size))
+        copies[loop.loop_var] = fresh
+    partial = partial.replace(
+        iter_values=tuple(substitute(value, copies) for value in partial.iter_values),
+        predicate=substitute(partial.predicate, copies),
+    )
+    body: Stmt = partial
+    for loop in reversed(made):
+        body = loop.replace(body=body)
+    return partial, body
+
+
+def _without_reduction(
+    tree: FunctionTree, top: For, factoring: Factoring, write_back: BlockRealize
+) -> Stmt:
+    """`top` with the write-back for the block, without the other reduction loops."""
+    removed = set(factoring.nest.reduction) - {factoring.loop}
+    old: Stmt = factoring.nest.realize
+    new: Stmt = write_back
+    while old is not top:
+        above = tree.parent(old)
+        assert above is not None
+        if above not in removed:
+            new = replaced_below(tree, above, old, new)
+        old = above
+    return new

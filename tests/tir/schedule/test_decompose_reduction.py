@@ -1,0 +1,635 @@
+"""decompose_reduction: the init before the loops, where nothing notices."""
+
+import numpy as np
+import pytest
+from tests.tir.schedule.checking import assert_same_meaning, results_of
+
+from tilewright.ir.structural import assert_structural_equal_ignore_global_symbol
+from tilewright.script import tir as T
+from tilewright.tir import Schedule, ScheduleError
+
+
+@T.prim_func
+def matmul(
+    A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 6), "float32"), C: T.Buffer((5, 6), "float32")
+):
+    for i, j, k in T.grid(5, 6, 7):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@T.prim_func
+def decomposed(
+    A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 6), "float32"), C: T.Buffer((5, 6), "float32")
+):
+    for i in range(5):
+        for j_init in range(6):
+            with T.block("C_init"):
+                vi_init, vj_init = T.axis.remap("SS", [i, j_init])
+                T.reads()
+                T.writes(C[vi_init, vj_init])
+                C[vi_init, vj_init] = T.float32(0)
+        for j, k in T.grid(6, 7):
+            with T.block("C_update"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                T.reads(C[vi, vj], A[vi, vk], B[vk, vj])
+                T.writes(C[vi, vj])
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@T.prim_func
+def decomposed_tiles(
+    A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 6), "float32"), C: T.Buffer((5, 6), "float32")
+):
+    for i, j_0 in T.grid(5, 2):
+        for j_1_init in range(4):
+            with T.block("C_init"):
+                vi_init = T.axis.spatial(5, i)
+                vj_init = T.axis.spatial(6, j_0 * 4 + j_1_init)
+                T.where(j_0 * 4 + j_1_init < 6)
+                T.reads()
+                T.writes(C[vi_init, vj_init])
+                C[vi_init, vj_init] = T.float32(0)
+        for k_0, k_1, j_1 in T.grid(2, 4, 4):
+            with T.block("C_update"):
+                vi = T.axis.spatial(5, i)
+                vj = T.axis.spatial(6, j_0 * 4 + j_1)
+                vk = T.axis.reduce(7, k_0 * 4 + k_1)
+                T.where(j_0 * 4 + j_1 < 6 and k_0 * 4 + k_1 < 7)
+                T.reads(C[vi, vj], A[vi, vk], B[vk, vj])
+                T.writes(C[vi, vj])
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+def schedule(func):
+    return Schedule(func, debug_mask="all")
+
+
+def only_function(sch):
+    (name,) = sch.mod.get_global_vars()
+    return sch.mod[name]
+
+
+def same(sch, expected):
+    assert_structural_equal_ignore_global_symbol(only_function(sch), expected)
+
+
+@T.prim_func
+def tiles(
+    A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 6), "float32"), C: T.Buffer((5, 6), "float32")
+):
+    for i, j_0, k_0, k_1, j_1 in T.grid(5, 2, 2, 4, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            vj = T.axis.spatial(6, j_0 * 4 + j_1)
+            vk = T.axis.reduce(7, k_0 * 4 + k_1)
+            T.where(j_0 * 4 + j_1 < 6 and k_0 * 4 + k_1 < 7)
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+def test_the_result_prints_as_users_know_it():
+    sch = schedule(matmul)
+    init = sch.decompose_reduction("C", sch.get_loops("C")[1])
+    same(sch, decomposed)
+    assert sch.get(init).name_hint == "C_init"
+    assert_same_meaning(matmul, sch)
+
+
+def test_the_block_goes_on_as_the_updates():
+    sch = schedule(matmul)
+    block = sch.get_block("C")
+    loops = sch.get_loops(block)
+    sch.decompose_reduction(block, loops[2])
+    assert sch.get(block).name_hint == "C_update"
+    assert [sch.get(loop).loop_var.name for loop in loops] == ["i", "j", "k"]
+
+
+@pytest.mark.parametrize("depth", range(3))
+def test_at_every_loop(depth):
+    sch = schedule(matmul)
+    sch.decompose_reduction("C", sch.get_loops("C")[depth])
+    assert_same_meaning(matmul, sch)
+
+
+def test_tails_of_spatial_loops_stay_in_the_predicate():
+    sch = schedule(tiles)
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    same(sch, decomposed_tiles)
+    assert_same_meaning(tiles, sch)
+
+
+@pytest.mark.parametrize("depth", range(6))
+def test_after_splits(depth):
+    sch = schedule(matmul)
+    i, j, k = sch.get_loops("C")
+    loops = [*sch.split(i, [None, 2]), *sch.split(j, [4, None]), *sch.split(k, [None, 3])]
+    if depth < 5:
+        sch.decompose_reduction("C", loops[depth])
+        assert_same_meaning(matmul, sch)
+    else:
+        with pytest.raises(ScheduleError, match="must be at or below loop `k_1`"):
+            sch.decompose_reduction("C", loops[depth])
+
+
+@T.prim_func
+def triangle(A: T.Buffer((5, 5), "float32"), C: T.Buffer((5,), "float32")):
+    for i in range(5):
+        for k in range(i):
+            with T.block("C"):
+                vi = T.axis.spatial(5, i)
+                vk = T.axis.reduce(5, k)
+                with T.init():
+                    C[vi] = T.float32(3)
+                C[vi] = C[vi] + A[vi, vk]
+
+
+@pytest.mark.parametrize("depth", range(2))
+def test_a_row_without_updates_is_not_initialised(depth):
+    sch = schedule(triangle)
+    sch.decompose_reduction("C", sch.get_loops("C")[depth])
+    assert_same_meaning(triangle, sch)
+
+
+@T.prim_func
+def symbolic(a: T.handle, c: T.handle):
+    n = T.int64()
+    m = T.int64()
+    A = T.match_buffer(a, (n, m), "float32")
+    C = T.match_buffer(c, (n,), "float32")
+    for i, k in T.grid(n, m):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_symbolic_sizes(depth):
+    sch = schedule(symbolic)
+    i, k = sch.get_loops("C")
+    loops = [*sch.split(i, [None, 4]), *sch.split(k, [None, 3])]
+    sch.decompose_reduction("C", loops[min(depth, 2)])
+    assert_same_meaning(symbolic, sch, sizes={"n": 5, "m": 7})
+
+
+@T.prim_func
+def bias_and_both(
+    A: T.Buffer((4, 6), "float32"),
+    bias: T.Buffer((4,), "float32"),
+    C: T.Buffer((4,), "float32"),
+    D: T.Buffer((4,), "float32"),
+):
+    for i, k in T.grid(4, 6):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = bias[vi]
+                D[vi] = T.float32(-100)
+            C[vi] = C[vi] + A[vi, vk]
+            D[vi] = T.max(D[vi], A[vi, vk])
+
+
+def test_an_init_may_read_and_write_several_buffers():
+    sch = schedule(bias_and_both)
+    init = sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert str(sch.get(init).reads) == "(bias[vi_init],)"
+    assert_same_meaning(bias_and_both, sch)
+
+
+@T.prim_func
+def blocks_in_blocks(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
+    for i, k in T.grid(2, 4):
+        with T.block("tile"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi * 4 : vi * 4 + 4, vk * 2 : vk * 2 + 2])
+            T.writes(C[vi * 4 : vi * 4 + 4])
+            with T.init():
+                for ii in range(4):
+                    with T.block("point_init"):
+                        wi = T.axis.spatial(4, ii)
+                        C[vi * 4 + wi] = T.float32(0)
+            for ii, kk in T.grid(4, 2):
+                with T.block("point"):
+                    wi, wk = T.axis.remap("SR", [ii, kk])
+                    C[vi * 4 + wi] = C[vi * 4 + wi] + A[vi * 4 + wi, vk * 2 + wk]
+
+
+def test_a_block_of_blocks():
+    sch = schedule(blocks_in_blocks)
+    init = sch.decompose_reduction("tile", sch.get_loops("tile")[0])
+    assert sch.get(init).name_hint == "tile_init"
+    assert [sch.get(b).name_hint for b in sch.get_child_blocks(init)] == ["point_init"]
+    assert_same_meaning(blocks_in_blocks, sch)
+
+
+@T.prim_func
+def consumer_inside(
+    A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32"), D: T.Buffer((4,), "float32")
+):
+    for i in range(4):
+        for k in range(6):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = C[vi] * T.float32(2)
+
+
+def test_a_consumer_after_the_reduction_in_the_same_loop():
+    sch = schedule(consumer_inside)
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert_same_meaning(consumer_inside, sch)
+
+
+@T.prim_func
+def consumer_of_partial_sums(
+    A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32"), D: T.Buffer((4, 6), "float32")
+):
+    for k in range(6):
+        for i in range(4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+        for i in range(4):
+            with T.block("D"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                D[vi, vk] = C[vi]
+
+
+def test_a_consumer_of_partial_sums():
+    sch = schedule(consumer_of_partial_sums)
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert_same_meaning(consumer_of_partial_sums, sch)
+
+
+@T.prim_func
+def halves(A: T.Buffer((8, 6), "float32"), D: T.Buffer((4,), "float32")):
+    C = T.alloc_buffer((8,))
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            C[vi + 4] = A[vi, 0]
+        for k in range(6):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+    for i in range(4):
+        with T.block("E"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = C[vi] + C[vi + 4]
+
+
+def test_another_block_that_uses_other_elements():
+    sch = schedule(halves)
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert_same_meaning(halves, sch)
+
+
+def test_kinds_and_annotations_of_copied_loops_stay():
+    @T.prim_func
+    def before(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
+        for i in T.parallel(4, annotations={"pragma": 1}):
+            for k in T.unroll(6):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+
+    sch = schedule(before)
+    init = sch.decompose_reduction("C", sch.get_loops("C")[0])
+    (loop,) = map(sch.get, sch.get_loops(init))
+    assert loop.loop_var.name == "i_init"
+    assert loop.kind == T.parallel(4).kind
+    assert dict(loop.annotations) == {"pragma": 1}
+    assert_same_meaning(before, sch)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def refused(func, match, depth=0, block="C", wrong=True, reason=None):
+    """The refusal names the reason; without proof, the result is another one (if `wrong`)."""
+    sch = schedule(func)
+    with pytest.raises(ScheduleError, match=match) as caught:
+        sch.decompose_reduction(block, sch.get_loops(block)[depth])
+    if reason is not None:
+        assert reason in str(caught.value)
+    if wrong:
+        sch = Schedule(func, enable_check=False)
+        sch.decompose_reduction(block, sch.get_loops(block)[depth])
+        pairs = zip(results_of(func), results_of(only_function(sch)), strict=True)
+        assert not all(np.array_equal(one, other) for one, other in pairs)
+
+
+def test_a_block_without_init():
+    sch = schedule(matmul)
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    with pytest.raises(ScheduleError, match="block `C_update` has no init"):
+        sch.decompose_reduction("C_update", sch.get_loops("C_update")[0])
+
+
+def test_a_loop_elsewhere():
+    sch = schedule(consumer_of_partial_sums)
+    with pytest.raises(ScheduleError, match="loop `i` is not around block `C`"):
+        sch.decompose_reduction("C", sch.get_loops("D")[1])
+
+
+def test_a_branch_in_between():
+    @T.prim_func
+    def before(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
+        for i in range(4):
+            if i < 2:
+                for k in range(6):
+                    with T.block("C"):
+                        vi, vk = T.axis.remap("SR", [i, k])
+                        with T.init():
+                            C[vi] = T.float32(0)
+                        C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "there is more than loops", wrong=False)
+
+
+def test_a_reduction_loop_outside():
+    sch = schedule(matmul)
+    k = sch.get_loops("C")[2]
+    _, k_1 = sch.split(k, [None, 4])
+    with pytest.raises(ScheduleError, match="reduction loops of block `C`") as caught:
+        sch.decompose_reduction("C", k_1)
+    assert "initialise again" in str(caught.value)
+
+
+def test_buffers_of_the_block():
+    @T.prim_func
+    def before(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 6):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                D = T.alloc_buffer((1,))
+                with T.init():
+                    C[vi] = T.float32(0)
+                D[0] = A[vi, vk]
+                C[vi] = C[vi] + D[0]
+
+    refused(before, "declares buffers", wrong=False)
+
+
+def test_threads_that_reduce():
+    @T.prim_func
+    def before(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
+        for i in range(4):
+            for k in T.thread_binding(6, thread="threadIdx.x"):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "must be serial", wrong=False)
+
+
+def test_a_loop_of_both_kinds():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, i])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "both reduction and other iterators")
+
+
+def test_bounds_that_depend_on_the_reduction():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for k in range(4):
+            for i in range(k, 4):
+                with T.block("C"):
+                    vi = T.axis.spatial(4, i)
+                    vk = T.axis.reduce(4, k)
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "depend on a reduction loop", wrong=False)
+
+
+def test_a_loop_that_repeats_the_block():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for _t, i, k in T.grid(2, 4, 4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "no iterator of block `C` is bound to loop `_t`", reason="initialises the same")
+
+
+def test_bindings_that_are_not_affine():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for i, j, k in T.grid(2, 2, 4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i * j)
+                vk = T.axis.reduce(4, k)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "not affine")
+
+
+def test_bindings_that_repeat():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i // 2)
+                vk = T.axis.reduce(4, k)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "do not tell all iterations of i apart")
+
+
+def test_fused_bindings_that_repeat():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for i, j, k in T.grid(4, 2, 4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, (i * 2 + j) % 4)
+                vk = T.axis.reduce(4, k)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "do not tell all iterations")
+
+
+def test_a_reduction_that_counts_down():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.reduce(4, 3 - k)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "does not begin with the start of `vk`")
+
+
+def test_a_reduction_that_starts_later():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 3):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.reduce(4, k + 1)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "does not begin with the start of `vk`")
+
+
+def test_instances_that_share_an_element():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((2,), "float32")):
+        for i, k in T.grid(4, 4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi // 2] = T.float32(0)
+                C[vi // 2] = C[vi // 2] + A[vi, vk]
+
+    refused(before, "two instances of block `C` may initialise the same element of `C`")
+
+
+def test_regions_that_overlap():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((8,), "float32")):
+        for i, k in T.grid(4, 4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(C[vi * 2 : vi * 2 + 3])
+                with T.init():
+                    for t in range(T.min(3, 8 - vi * 2)):
+                        C[vi * 2 + t] = T.float32(0)
+                for t in range(T.min(3, 8 - vi * 2)):
+                    C[vi * 2 + t] = C[vi * 2 + t] + A[vi, vk]
+
+    refused(before, "two instances of block `C` may initialise")
+
+
+def test_reading_the_neighbour():
+    @T.prim_func
+    def before(A: T.Buffer((4, 4), "float32"), C: T.Buffer((5,), "float32")):
+        for i, k in T.grid(4, 4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(C[vi : vi + 2], A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk] * C[vi + 1]
+
+    refused(before, "reads `C` not only where it writes it")
+
+
+def test_another_block_changes_what_the_init_reads():
+    @T.prim_func
+    def before(
+        A: T.Buffer((4, 4), "float32"),
+        bias: T.Buffer((4,), "float32"),
+        C: T.Buffer((4,), "float32"),
+    ):
+        for i in range(4):
+            with T.block("bias"):
+                vi = T.axis.spatial(4, i)
+                bias[vi] = A[vi, 0]
+            for k in range(4):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = bias[vi]
+                    C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "block `bias` writes `bias`, which the init of block `C` reads")
+
+
+def test_another_block_reads_before():
+    @T.prim_func
+    def before(
+        A: T.Buffer((4, 4), "float32"), D: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")
+    ):
+        for i in range(4):
+            with T.block("D"):
+                vi = T.axis.spatial(4, i)
+                D[vi] = C[vi]
+            for k in range(4):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+
+    refused(before, "block `D` below loop `i` uses elements of `C`", reason="its old value")
+
+
+def test_another_block_reads_the_next_elements():
+    @T.prim_func
+    def before(
+        A: T.Buffer((4, 4), "float32"), D: T.Buffer((4,), "float32"), C: T.Buffer((5,), "float32")
+    ):
+        for i in range(4):
+            for k in range(4):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+            with T.block("D"):
+                vi = T.axis.spatial(4, i)
+                D[vi] = C[vi + 1]
+
+    refused(before, "block `D` below loop `i` uses elements of `C`")
+
+
+def test_another_block_writes_elements_of_gaps():
+    @T.prim_func
+    def before(A: T.Buffer((2, 4), "float32"), C: T.Buffer((5,), "float32")):
+        for i in range(2):
+            for j, k in T.grid(2, 4):
+                with T.block("C"):
+                    vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                    with T.init():
+                        C[vi + vj * 2] = T.float32(0)
+                    C[vi + vj * 2] = C[vi + vj * 2] + A[vi, vk]
+            with T.block("D"):
+                vi = T.axis.spatial(2, i)
+                C[vi + 1] = T.float32(7)
+
+    refused(before, "block `D` below loop `i` uses elements of `C`")
