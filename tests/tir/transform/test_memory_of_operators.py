@@ -147,3 +147,41 @@ def test_a_convolution_with_its_padding_and_an_activation():
     assert loops_around(func, "S") == ["h0", "w0"]
     assert extents_of(func, "S") == [4, 3]
     assert_same_meaning(convolution, (2, 6, 6), (2, 3, 3), (6, 6))
+
+
+@T.prim_func
+def clipped_window(A: T.Buffer((32,), "int32"), C: T.Buffer((32,), "int32")):
+    T.func_attr({"tir.noalias": True})
+    B = T.alloc_buffer((32,), "int32")
+    for i in range(4):
+        for ax in range(T.min(i * 8 + 9, 32) - T.max(i * 8 - 1, 0)):
+            with T.block("B"):
+                v = T.axis.spatial(32, T.max(i * 8 - 1, 0) + ax)
+                B[v] = A[v] * 2
+        for j in range(8):
+            with T.block("C"):
+                v = T.axis.spatial(32, i * 8 + j)
+                C[v] = B[T.max(v - 1, 0)] + B[T.min(v + 1, 31)]
+
+
+@T.prim_func
+def guarded_window(A: T.Buffer((32,), "int32"), C: T.Buffer((32,), "int32")):
+    T.func_attr({"tir.noalias": True})
+    B = T.alloc_buffer((32,), "int32")
+    for i in range(4):
+        for ax in range(10):
+            with T.block("B"):
+                T.where(T.max(i * 8 - 1, 0) + ax < 32)
+                v = T.axis.spatial(32, T.max(i * 8 - 1, 0) + ax)
+                B[v] = A[v] * 2
+        for j in range(8):
+            with T.block("C"):
+                v = T.axis.spatial(32, i * 8 + j)
+                C[v] = T.if_then_else(v > 0, B[v - 1], 0) + T.if_then_else(v < 31, B[v + 1], 0)
+
+
+def test_windows_that_end_where_the_array_ends():
+    for func, size in ((clipped_window, 10), (guarded_window, 11)):
+        assert loops_around(compacted(func), "B") == ["i"]
+        assert extents_of(compacted(func), "B") == [size]
+        assert_same_meaning(func, 32, 32)

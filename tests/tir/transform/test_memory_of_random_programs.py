@@ -12,6 +12,8 @@ from tilewright.error import InterpreterError
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, ForKind, IfThenElse, decl_buffer, if_then_else, seq
+from tilewright.tir import max as maximum
+from tilewright.tir import min as minimum
 from tilewright.tir.analysis import verify_well_formed
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform import legalize_for, lower
@@ -49,7 +51,11 @@ class _Body:
         kind = self.number(0, 9)
         if kind == 0:
             return (total * 5) % SIZE
-        return total // 2 if kind == 1 else total
+        if kind == 1:
+            return maximum(total - 1, 0)
+        if kind == 2:
+            return minimum(total + 1, SIZE - 1)
+        return total // 2 if kind == 3 else total
 
     def condition(self, variables):
         var = self.draw(st.sampled_from(variables))

@@ -13,6 +13,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore
 from tilewright.tir.transform.exact_boxes import bounds_by_condition
+from tilewright.tir.transform.extrema import at_most
 from tilewright.tir.transform.scoped_visitor import ScopedVisitor, is_fixed
 
 Sides = tuple[IntervalSet, ...]
@@ -69,13 +70,12 @@ class AccessedBoxes(ScopedVisitor):
             return EVERYTHING
         low, high = interval_of(index, domains, self.analyzer)
         inside = list(domains)
-        prove = self.analyzer.can_prove
         for condition in filter(is_fixed, self.conditions):
             lows, highs = bounds_by_condition(index, condition, inside)
             for bound in lows:
-                low = bound if low is None or prove(bound >= low) else low
+                low = bound if low is None or self._at_most(low, bound) else low
             for bound in highs:
-                high = bound if high is None or prove(bound <= high) else high
+                high = bound if high is None or self._at_most(bound, high) else high
         return IntervalSet(low, high)
 
     def _hull(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
@@ -89,9 +89,12 @@ class AccessedBoxes(ScopedVisitor):
         if a is None or b is None or structural_equal(a, b):
             return None if b is None else a
         for one, other in ((a, b), (b, a)):
-            if self.analyzer.can_prove(one >= other if last else one <= other):
+            if self._at_most(other, one) if last else self._at_most(one, other):
                 return one
         return None
+
+    def _at_most(self, small: Expr, large: Expr) -> bool:
+        return at_most(small, large, self.analyzer)
 
 
 class _Scope:

@@ -90,6 +90,15 @@ def difference(left: Expr, right: Expr) -> Affine:
     return Affine({k: t for k, t in terms.items() if t.coefficient}, constant)
 
 
+def add(left: Affine, right: Affine, scale: int) -> Affine:
+    """The expanded form of `left + scale * right`."""
+    terms = dict(left.terms)
+    for term in right.terms.values():
+        _add_term(terms, scale * term.coefficient, term.factors)
+    constant = left.constant + scale * right.constant
+    return Affine({k: t for k, t in terms.items() if t.coefficient}, constant)
+
+
 def _add(expr: Expr, scale: int, terms: dict[Monomial, Term]) -> int:
     """Add `scale * expr` to `terms`; returns the constant part."""
     kind = expr.__class__

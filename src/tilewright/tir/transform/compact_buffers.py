@@ -32,6 +32,7 @@ from tilewright.tir.transform.allocations import (
     allocation,
     with_alignments,
 )
+from tilewright.tir.transform.extrema import upper_bound
 from tilewright.tir.transform.memory_uses import MemoryUses, allocates
 from tilewright.tir.transform.ranges import Ranges
 
@@ -85,7 +86,7 @@ class _Parts(AccessedBoxes):
         everything = const(0, whole.dtype), whole
         if low is None or high is None:
             return everything
-        extent = self.analyzer.const_int_bound(as_expr(high - low + 1)).max_value
+        extent = upper_bound(as_expr(high - low + 1), self.analyzer)
         if math.isinf(extent) or (isinstance(whole, IntImm) and extent >= whole.value):
             return everything
         return low, const(max(int(extent), 1), whole.dtype)

@@ -21,6 +21,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, LetStmt, Stmt, While
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.exact_boxes import Box, exact_box, scalar_indices
+from tilewright.tir.transform.extrema import at_most
 from tilewright.tir.transform.scoped_visitor import Loop, ScopedVisitor, is_fixed, negation
 
 
@@ -197,10 +198,9 @@ class _Definitions(ScopedVisitor):
         if conditions:
             with self.analyzer.constraint(conditions[0]):
                 return self._proved_under(conditions[1:], box, values, outer)
-        prove = self.analyzer.can_prove
-        return all(map(prove, outer)) and all(
-            all(prove(low <= least) for low in side.lows)
-            and all(prove(greatest <= high) for high in side.highs)
+        return all(map(self.analyzer.can_prove, outer)) and all(
+            all(at_most(low, least, self.analyzer) for low in side.lows)
+            and all(at_most(greatest, high, self.analyzer) for high in side.highs)
             for side, (least, greatest) in zip(box, values, strict=True)
         )
 
