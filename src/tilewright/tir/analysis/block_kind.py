@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from tilewright.arith import detect_iter_map
+from tilewright.arith import IterSplit, IterSum, detect_iter_map
+from tilewright.arith.iter_form import is_one
 from tilewright.arith.linear import mentions
-from tilewright.ir.expr import IntImm, Let, Var
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.rewrite import walk
-from tilewright.ir.structural import structural_equal
+from tilewright.tir.analysis.identical import identical
 from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (
@@ -147,17 +150,10 @@ class _Examination:
         domains: dict[Var, Range] = {}
         for item in self.block.iter_vars:
             assert item.dom is not None
-            if item.iter_type is IterType.COMM_REDUCE:
-                if item.var in used:
-                    raise _OtherError(
-                        f"the reduction iterator {item.var.name} is an index of {name}"
-                    )
-            elif item.var in used:
+            if item.iter_type is not IterType.COMM_REDUCE:
                 domains[item.var] = item.dom
-            elif not (isinstance(item.dom.extent, IntImm) and item.dom.extent.value == 1):
-                raise _OtherError(
-                    f"instances that differ in {item.var.name} write the same element of {name}"
-                )
+            elif item.var in used:
+                raise _OtherError(f"the reduction iterator {item.var.name} is an index of {name}")
         inner = {var: bounds for var, bounds in self.loops.items() if var in used}
         for bounds in inner.values():
             if mentions(bounds.extent, domains) or mentions(bounds.min, domains):
@@ -166,15 +162,63 @@ class _Examination:
         if not found.is_affine:
             why = found.errors[0]
             raise _OtherError(f"instances may write the same element of {name}: {why}")
+        digits = [split for total in found.indices for split in total.args]
+        for var, domain in domains.items():
+            if not _is_told(var, domain, digits):
+                raise _OtherError(
+                    f"instances that differ in {var.name} may write the same element of {name}"
+                )
 
     def _is_update(self, load: BufferLoad, store: BufferStore) -> bool:
         return self.block.init is not None and _same_place(load, store)
 
 
+def _is_told(var: Var, domain: Range, digits: Sequence[IterSplit]) -> bool:
+    """Whether indices made of these digits tell the value of an iterator.
+
+    Digits of several iterators as one are told apart only where none is cut off.
+    """
+    if isinstance(domain.extent, IntImm) and domain.extent.value == 1:
+        return True
+    own: list[IterSplit] = []
+    for split in digits:
+        source = split.source.source
+        if isinstance(source, IterSum):
+            whole = is_one(split.lower_factor) and _same_size(split.extent, split.source.extent)
+            if whole and _is_told(var, domain, source.args):
+                return True
+        elif source is var:
+            own.append(split)
+    if len(own) == 1:
+        return is_one(own[0].lower_factor) and _same_size(own[0].extent, domain.extent)
+    reached = 1
+    while own:
+        lowest = next(
+            (
+                split
+                for split in own
+                if split.lower_factor.__class__ is int and split.lower_factor == reached
+            ),
+            None,
+        )
+        if lowest is None or not isinstance(lowest.extent, int):
+            return False
+        own = [split for split in own if split is not lowest]
+        reached *= lowest.extent
+    return isinstance(domain.extent, IntImm) and domain.extent.value == reached
+
+
 def _same_place(first: BufferStore | BufferLoad, second: BufferStore | BufferLoad) -> bool:
     return first.buffer is second.buffer and all(
-        structural_equal(a, b) for a, b in zip(first.indices, second.indices, strict=True)
+        identical(a, b) for a, b in zip(first.indices, second.indices, strict=True)
     )
+
+
+def _same_size(a: int | Expr, b: int | Expr) -> bool:
+    one, other = as_expr(a), as_expr(b)
+    if isinstance(one, IntImm) and isinstance(other, IntImm):
+        return one.value == other.value
+    return identical(one, other)
 
 
 def _variables(expr: object) -> set[Var]:

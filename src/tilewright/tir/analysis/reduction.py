@@ -44,7 +44,7 @@ from tilewright.ir.expr import (
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
-from tilewright.ir.structural import structural_equal
+from tilewright.tir.analysis.identical import identical
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import CommReducer
 from tilewright.tir.stmt import Block, BufferStore, IfThenElse, LetStmt, SeqStmt, Stmt
@@ -91,7 +91,7 @@ class Reduction:
             store = next((s for s in stores if s.buffer is target.buffer), None)
             if (
                 store is None
-                or not structural_equal(BufferLoad(store.buffer, store.indices), target)
+                or not identical(BufferLoad(store.buffer, store.indices), target)
                 or not (self.is_idempotent or _equal_constants(store.value, neutral))
             ):
                 return False
@@ -216,7 +216,7 @@ def _operator(value: Expr) -> type[Expr] | Op | None:
 def _match_chain(value: Expr, target: BufferLoad, operator: type[Expr] | Op) -> Expr | None:
     """What `value` combines with `target`; `target` itself for nothing, None for no match."""
     if isinstance(value, BufferLoad):
-        return target if structural_equal(value, target) else None
+        return target if identical(value, target) else None
     if _operator(value) is not operator:
         return None
     operands = value.args if isinstance(value, Call) else (value.a, value.b)  # type: ignore[attr-defined]
@@ -294,11 +294,11 @@ def _match_argument(values: Sequence[Expr], targets: tuple[BufferLoad, ...]) -> 
             extrema[position] = value
             continue
         condition, old, new = parts
-        if not structural_equal(old, target):
+        if not identical(old, target):
             return None
         found = _comparison(condition, targets)
         if found is None or (
-            better is not None and not structural_equal(found.condition, better.condition)
+            better is not None and not identical(found.condition, better.condition)
         ):
             return None
         better, chosen[position] = found, new
@@ -311,7 +311,7 @@ def _match_argument(values: Sequence[Expr], targets: tuple[BufferLoad, ...]) -> 
             return None
         chosen[position] = single.value
     news = tuple(item for item in chosen if item is not None)
-    if len(news) != len(targets) or not structural_equal(news[better.key], better.value):
+    if len(news) != len(targets) or not identical(news[better.key], better.value):
         return None
     return _argument(better, news, targets)
 
@@ -345,7 +345,7 @@ def _comparison(condition: Expr, targets: tuple[BufferLoad, ...]) -> _Better | N
 
 
 def _position(expr: Expr, targets: tuple[BufferLoad, ...]) -> int | None:
-    return next((n for n, target in enumerate(targets) if structural_equal(expr, target)), None)
+    return next((n for n, target in enumerate(targets) if identical(expr, target)), None)
 
 
 def _breaks_ties(
@@ -356,8 +356,8 @@ def _breaks_ties(
         return False
     same, other = condition.a, condition.b
     if not (
-        (structural_equal(same.a, old) and structural_equal(same.b, new))
-        or (structural_equal(same.a, new) and structural_equal(same.b, old))
+        (identical(same.a, old) and identical(same.b, new))
+        or (identical(same.a, new) and identical(same.b, old))
     ):
         return False
     if not isinstance(other, (LT, LE, GT, GE)):
@@ -395,7 +395,7 @@ def _abstract(
 
     def visit(expr: Expr) -> Expr | None:
         for item, var in (*zip(targets, lhs, strict=True), *zip(news, rhs, strict=True)):
-            if structural_equal(expr, item):
+            if identical(expr, item):
                 return var
         if not isinstance(expr, (And, Or, EQ, GT, GE, LT, LE)):
             return None
@@ -408,4 +408,4 @@ def _abstract(
 def _equal_constants(value: Expr, neutral: Expr) -> bool:
     if isinstance(value, (IntImm, FloatImm)) and isinstance(neutral, (IntImm, FloatImm)):
         return value.dtype is neutral.dtype and value.value == neutral.value
-    return structural_equal(value, neutral)
+    return identical(value, neutral)

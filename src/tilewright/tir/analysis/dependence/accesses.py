@@ -7,8 +7,7 @@ any element may be read and written, except where the block declares regions of 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -16,8 +15,17 @@ from tilewright.ir.expr import Call, Expr, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.analysis.dependence.surroundings import (
+    ANYTHING,
+    EFFECTS,
+    Memory,
+    Surroundings,
+    layout_variables,
+    start_conditions,
+    view_of,
+)
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
-from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.expr import IterVar
 from tilewright.tir.stmt import (
     Allocate,
     AllocateConst,
@@ -32,15 +40,6 @@ from tilewright.tir.stmt import (
     Prefetch,
     Stmt,
 )
-
-EFFECTS: Final = "effects"
-"""Stands for the memory of calls that may do anything: they keep their order."""
-
-ANYTHING: Final = "memory behind an unknown pointer"
-"""Stands for memory that may be any other memory."""
-
-Memory = Any
-"""A pointer variable, `EFFECTS` or `ANYTHING`."""
 
 
 class Access(NamedTuple):
@@ -61,39 +60,6 @@ class Access(NamedTuple):
     relation: str
     parameters: tuple[str, ...]
     exact: bool
-
-
-class View(NamedTuple):
-    """A buffer that is a part of another one, from `offsets` on."""
-
-    source: Buffer
-    offsets: tuple[Expr, ...]
-    regular: bool
-    """Whether dimensions of the view are the last dimensions of the source."""
-
-
-class Surroundings(NamedTuple):
-    """What enclosing blocks define for a statement.
-
-    Attributes:
-        iterators: the iterators that name an instance, outermost first.
-        versions: for memory that an enclosing block allocates, the number of iterators that tell
-            one allocation from another.
-        views: the views that enclosing blocks make.
-    """
-
-    iterators: tuple[Var, ...]
-    versions: Mapping[Memory, int]
-    views: Mapping[Buffer, View]
-
-
-def view_of(buffer: Buffer, source: BufferRegion) -> View:
-    """The view `buffer` of a region."""
-    lead = len(source.region) - len(buffer.shape)
-    regular = lead >= 0 and all(
-        getattr(item.extent, "value", None) == 1 for item in source.region[:lead]
-    )
-    return View(source.buffer, tuple(item.min for item in source.region), regular)
 
 
 def accesses_of(stmt: Stmt, around: Surroundings) -> tuple[Access, ...]:
@@ -308,25 +274,6 @@ class _Collector:
         relation = f"[{', '.join(self.dimensions)}] -> []"
         for is_write in (False, True)[: 1 + may_write]:
             self.accesses.append(Access(memory, None, is_write, relation, (), False))
-
-
-@functools.lru_cache(maxsize=4096)
-def start_conditions(iterators: tuple[IterVar, ...]) -> tuple[tuple[Expr, bool], ...]:
-    """That all reduction iterators are at the start of their domains, as `init` needs.
-
-    The result is the same object again for the same iterators.
-    """
-    return tuple(
-        (item.var.equal(item.dom.min), False)
-        for item in iterators
-        if item.iter_type is IterType.COMM_REDUCE and item.dom is not None
-    )
-
-
-def layout_variables(view: Buffer) -> dict[Var, None]:
-    """The variables that a view defines: nothing is known about them."""
-    layout = (*view.shape, *view.strides, view.elem_offset)
-    return {item: None for item in layout if isinstance(item, Var)}
 
 
 def _pointers(value: Node) -> Iterator[Var]:

@@ -43,11 +43,16 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.node import Node
+from tilewright.tir.analysis.dependence.linear import (
+    Linear,
+    is_constant,
+    opaque_name,
+    parameter_name,
+    plus,
+    text_of,
+)
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import For
-
-Linear = dict[str, int]
-"""The coefficient of each dimension, size, unknown or quotient; that of ``""`` is the constant."""
 
 Scope = Mapping[Var, "str | Expr | For | None"]
 """What a variable is: a dimension, an expression, an inner loop, or None where nothing is known.
@@ -153,7 +158,7 @@ class Affine:
     def _opaque(self, expr: Expr) -> Linear:
         """A size of its own if only sizes occur, otherwise an unknown."""
         if is_integer(expr) and self._is_size(expr):
-            name = f"t{_OPAQUE.setdefault(self._key(expr), len(_OPAQUE))}"
+            name = opaque_name(self._key(expr), repr(expr))
             for var in variables_of(expr):
                 self.parameters[parameter_name(self._resolved(var))] = None
             self.parameters[name] = None
@@ -347,28 +352,6 @@ _INTEGERS: Final[dict[type, Any]] = {
 }
 
 
-# --- linear forms -----------------------------------------------------------------------------
-
-
-def plus(a: Linear, b: Linear, times: int = 1) -> Linear:
-    """``a + times * b``."""
-    total = dict(a)
-    for name, coefficient in b.items():
-        total[name] = total.get(name, 0) + times * coefficient
-    return {name: coefficient for name, coefficient in total.items() if coefficient}
-
-
-def is_constant(form: Linear) -> bool:
-    """Whether the form is a number."""
-    return not form or (len(form) == 1 and "" in form)
-
-
-def text_of(form: Linear) -> str:
-    """The form in the notation of isl."""
-    parts = [str(c) if not name else name if c == 1 else f"{c}*{name}" for name, c in form.items()]
-    return " + ".join(parts) or "0"
-
-
 def is_integer(expr: Expr) -> bool:
     """Whether `expr` computes with signed integers so wide that wrapping is no concern."""
     dtype = expr.dtype
@@ -378,22 +361,3 @@ def is_integer(expr: Expr) -> bool:
 def small_constant(expr: Expr) -> int | None:
     """The value of a constant that may be the distance of a shift; None for anything else."""
     return expr.value if isinstance(expr, IntImm) and 0 <= expr.value < 31 else None
-
-
-# --- names of sizes -----------------------------------------------------------------------------
-
-_OPAQUE: Final[dict[str, int]] = {}
-"""Numbers of the expressions of sizes that are no linear forms, such as ``n * m``."""
-
-
-def parameter_name(var: Any) -> str:
-    """The name of a size: unique among the variables that exist at the same time."""
-    plain = "".join(c if c.isalnum() and c.isascii() else "_" for c in var.name)
-    return f"p_{plain}_{id(var):x}"
-
-
-def displayed(parameter: str) -> str:
-    """The name of a size for people."""
-    if parameter.startswith("p_"):
-        return parameter[2:].rpartition("_")[0]
-    return next(key for key, number in _OPAQUE.items() if parameter == f"t{number}")

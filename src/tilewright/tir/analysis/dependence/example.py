@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tilewright.tir.analysis.dependence.affine import displayed
+from tilewright.tir.analysis.dependence.linear import displayed
 from tilewright.tir.analysis.dependence.relations import (
     Footprint,
     conflict_parts,

@@ -9,7 +9,6 @@ from tilewright.arith import Analyzer, IterSum, detect_iter_map
 from tilewright.arith.linear import mentions
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
-from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.dependence.example import (
     instance,
     instance_in_loops,
@@ -21,6 +20,7 @@ from tilewright.tir.analysis.dependence.relations import loop_map
 from tilewright.tir.analysis.dependence.solver import UndecidedError, isl
 from tilewright.tir.analysis.dependence.statements import Level, Statement
 from tilewright.tir.analysis.dependence.violation import Example, Violation, numbers
+from tilewright.tir.analysis.identical import identical
 from tilewright.tir.buffer import Range
 
 
@@ -66,7 +66,7 @@ def covers_domain(level: Level, digits: Digits) -> bool:
 def _same(a: Expr, b: Expr) -> bool:
     if isinstance(a, IntImm) and isinstance(b, IntImm):
         return a.value == b.value
-    return structural_equal(a, b) or Analyzer().can_prove_equal(a, b)
+    return identical(a, b) or Analyzer().can_prove_equal(a, b)
 
 
 def check_instances(before: Statement, copies: Sequence[Statement]) -> Violation | None:
@@ -131,7 +131,7 @@ def _same_levels(before: Statement, after: Statement) -> bool:
 
 def _same_domains(old: Level, new: Level) -> bool:
     return all(
-        a is b or (a is not None and b is not None and structural_equal(a, b))
+        a is b or (a is not None and b is not None and identical(a, b))
         for a, b in zip(old.domains, new.domains, strict=True)
     )
 

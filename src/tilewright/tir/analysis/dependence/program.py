@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.ir.expr import Var
-from tilewright.tir.analysis.dependence.accesses import EFFECTS, Memory
 from tilewright.tir.analysis.dependence.relations import (
     conflict,
     conflict_parts,
@@ -22,8 +21,9 @@ from tilewright.tir.analysis.dependence.statements import (
     Shared,
     Statement,
     shared_way,
-    statements_of,
 )
+from tilewright.tir.analysis.dependence.surroundings import EFFECTS, Memory
+from tilewright.tir.analysis.dependence.tree import statements_of
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For

@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from tilewright.tir.analysis.dependence.accesses import (
-    ANYTHING,
-    Memory,
-    accesses_of,
-)
-from tilewright.tir.analysis.dependence.affine import Affine, parameter_name
+from tilewright.tir.analysis.dependence.accesses import accesses_of
+from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.analysis.dependence.linear import parameter_name
 from tilewright.tir.analysis.dependence.solver import UndecidedError, isl, read_map, read_set
 from tilewright.tir.analysis.dependence.statements import Statement
+from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
 from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterType

@@ -38,12 +38,27 @@ def context() -> Any:
 
 def read_map(text: str) -> Any:
     """The map that `text` says, in the notation of isl."""
-    return isl().Map.read_from_str(context(), text)
+    with _unlimited() as ctx:
+        return isl().Map.read_from_str(ctx, text)
 
 
 def read_set(text: str) -> Any:
     """The set that `text` says, in the notation of isl."""
-    return isl().Set.read_from_str(context(), text)
+    with _unlimited() as ctx:
+        return isl().Set.read_from_str(ctx, text)
+
+
+@contextmanager
+def _unlimited() -> Iterator[Any]:
+    """Within the scope, work is not limited: the parser takes the limit for a syntax error."""
+    with _LOCK:
+        ctx = context()
+        operations = ctx.get_max_operations()
+        ctx.set_max_operations(0)
+        try:
+            yield ctx
+        finally:
+            ctx.set_max_operations(operations)
 
 
 @contextmanager

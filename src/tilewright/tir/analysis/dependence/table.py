@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tilewright.tir.analysis.dependence.affine import displayed
+from tilewright.tir.analysis.dependence.linear import displayed
 from tilewright.tir.analysis.dependence.program import Dependence, Program, analyze
 from tilewright.tir.analysis.dependence.solver import MAX_OPERATIONS, answers, isl, limited
 from tilewright.tir.analysis.dependence.statements import Statement

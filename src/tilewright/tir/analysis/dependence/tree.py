@@ -1,0 +1,244 @@
+"""From a function to its statements: a walk through loops and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.dependence.statements import Statement, Step
+from tilewright.tir.analysis.dependence.surroundings import (
+    Memory,
+    Surroundings,
+    View,
+    start_conditions,
+    view_of,
+)
+from tilewright.tir.buffer import Buffer, BufferLoad, Range
+from tilewright.tir.expr import IterVar
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    AttrStmt,
+    Block,
+    BlockRealize,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+)
+
+
+def statements_of(func: PrimFunc, sizes: Mapping[Var, Var]) -> tuple[Statement, ...]:
+    """The statements of a function, in the order of its text.
+
+    Args:
+        func: the function.
+        sizes: variables that are other names of a size.
+    """
+    walker = _Walker(sizes)
+    walker.visit(func.body)
+    return tuple(walker.found)
+
+
+class _Walker:
+    """Walks the tree of loops and blocks."""
+
+    def __init__(self, sizes: Mapping[Var, Var]) -> None:
+        self.found: list[Statement] = []
+        self.path: list[Step] = []
+        self.iterators: list[tuple[Var, Range | None, Expr]] = []
+        self.named_by = 0
+        """Loops whose variables an enclosing block has bound to its iterators."""
+        self.guards: list[tuple[Expr, bool]] = []
+        self.scope: dict[Var, Any] = dict(sizes)
+        self.versions: dict[Memory, int] = {}
+        self.views: dict[Buffer, View] = {}
+        self.control: list[Memory] = []
+        self.problem: str | None = None
+        self._has_blocks: dict[Stmt, bool] = {}
+
+    def visit(self, stmt: Stmt) -> None:
+        """Find the statements below `stmt`."""
+        if not self._contains_block(stmt):
+            if not (isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)):
+                self._add_plain(stmt)
+            return
+        handler = _HANDLERS.get(stmt.__class__)
+        if handler is not None:
+            handler(self, stmt)
+            return
+        for branch, item in enumerate(stmt.children()):
+            if isinstance(item, Stmt):
+                with self._step(stmt, branch):
+                    self.visit(item)
+
+    def _contains_block(self, stmt: Stmt) -> bool:
+        known = self._has_blocks.get(stmt)
+        if known is None:
+            known = isinstance(stmt, BlockRealize) or any(
+                isinstance(item, Stmt) and self._contains_block(item) for item in stmt.children()
+            )
+            self._has_blocks[stmt] = known
+        return known
+
+    @contextmanager
+    def _step(self, node: Stmt, branch: int = 0) -> Iterator[None]:
+        self.path.append(Step(node, branch))
+        yield
+        self.path.pop()
+
+    @contextmanager
+    def _bound(self, values: Mapping[Var, Any]) -> Iterator[None]:
+        """Within the scope, variables are what `values` says."""
+        before = self.scope
+        self.scope = {**before, **values}
+        yield
+        self.scope = before
+
+    @contextmanager
+    def _where(self, *conditions: tuple[Expr, bool]) -> Iterator[None]:
+        """Within the scope, statements run only where the conditions hold."""
+        kept = [c for c in conditions if not (isinstance(c[0], IntImm) and c[0].value and not c[1])]
+        for condition, _ in kept:
+            self._depend(condition)
+        self.guards += kept
+        yield
+        del self.guards[len(self.guards) - len(kept) :]
+
+    @contextmanager
+    def _unknown(self, problem: str) -> Iterator[None]:
+        """Within the scope, nothing is known about the order."""
+        before, self.problem = self.problem, self.problem or problem
+        yield
+        self.problem = before
+
+    def _depend(self, expr: Node) -> None:
+        """Note which memory `expr` reads: it decides what runs."""
+        for node in walk(expr):
+            if isinstance(node, BufferLoad):
+                view = self.views.get(node.buffer)
+                while view is not None and view.source in self.views:
+                    view = self.views[view.source]
+                self.control.append((node.buffer if view is None else view.source).data)
+
+    # --- statements with blocks inside ------------------------------------------------------
+
+    def loop(self, loop: For) -> None:
+        count = len(self.control)
+        self._depend(loop.min)
+        self._depend(loop.extent)
+        name = f"l{sum(isinstance(step.node, For) for step in self.path)}"
+        with self._bound({loop.loop_var: name}), self._step(loop):
+            self.visit(loop.body)
+        del self.control[count:]
+
+    def sequence(self, stmt: SeqStmt) -> None:
+        for branch, item in enumerate(stmt.seq):
+            with self._step(stmt, branch):
+                self.visit(item)
+
+    def branch(self, stmt: IfThenElse) -> None:
+        count = len(self.control)
+        with self._step(stmt), self._where((stmt.condition, False)):
+            self.visit(stmt.then_case)
+        if stmt.else_case is not None:
+            with self._step(stmt, 1), self._where((stmt.condition, True)):
+                self.visit(stmt.else_case)
+        del self.control[count:]
+
+    def let(self, stmt: LetStmt) -> None:
+        count = len(self.control)
+        self._depend(stmt.value)
+        with self._bound({stmt.var: stmt.value}), self._step(stmt):
+            self.visit(stmt.body)
+        del self.control[count:]
+
+    def while_loop(self, stmt: While) -> None:
+        with self._unknown("it is in a `while` loop"), self._step(stmt):
+            self._depend(stmt.condition)
+            self.visit(stmt.body)
+
+    def attribute(self, stmt: AttrStmt) -> None:
+        if isinstance(stmt.node, IterVar):
+            problem = f"it is run by threads, {stmt.node.var.name}"
+            with self._bound({stmt.node.var: None}), self._unknown(problem), self._step(stmt):
+                self.visit(stmt.body)
+        else:
+            with self._step(stmt):
+                self.visit(stmt.body)
+
+    def realize(self, realize: BlockRealize) -> None:
+        block, count = realize.block, len(self.control)
+        for value in realize.iter_values:
+            self._depend(value)
+        with self._where((realize.predicate, False)):
+            pairs = list(zip(block.iter_vars, realize.iter_values, strict=True))
+            self.iterators += [(item.var, item.dom, value) for item, value in pairs]
+            values = {item.var: value for item, value in pairs}
+            with self._bound(values), self._step(realize):
+                self._enter(block)
+            del self.iterators[len(self.iterators) - len(pairs) :]
+        del self.control[count:]
+
+    def _enter(self, block: Block) -> None:
+        parts = [part for part in (block.init, block.body) if part is not None]
+        if not any(map(self._contains_block, parts)):
+            self._add(block, block.name_hint, [])
+            return
+        before = self.named_by
+        self.named_by = sum(isinstance(step.node, For) for step in self.path)
+        for buffer in block.alloc_buffers:
+            self.versions[buffer.data] = len(self.iterators)
+        for match in block.match_buffers:
+            self.views[match.buffer] = view_of(match.buffer, match.source)
+        if block.init is not None:
+            with self._step(block), self._where(*start_conditions(block.iter_vars)):
+                self.visit(block.init)
+        with self._step(block, 1):
+            self.visit(block.body)
+        self.named_by = before
+
+    # --- leaves -----------------------------------------------------------------------------
+
+    def _add_plain(self, stmt: Stmt) -> None:
+        """Add what is outside of blocks; loop variables stand for iterators."""
+        loops = [s.node for s in self.path if isinstance(s.node, For)][self.named_by :]
+        named = [(x.loop_var, Range(x.min, x.extent), x.loop_var) for x in loops]
+        self._add(stmt, f"a statement outside of blocks ({type(stmt).__name__})", named)
+
+    def _add(self, stmt: Stmt, name: str, more: Sequence[tuple[Var, Range | None, Expr]]) -> None:
+        named = [*self.iterators, *more]
+        around = Surroundings(tuple(n[0] for n in named), dict(self.versions), dict(self.views))
+        self.found.append(
+            Statement(
+                stmt,
+                name,
+                len(self.found),
+                tuple(self.path),
+                tuple(step.node for step in self.path if isinstance(step.node, For)),
+                tuple(n[1] for n in named),
+                tuple(n[2] for n in named),
+                tuple(self.guards),
+                self.scope,
+                around,
+                tuple(dict.fromkeys(self.control)),
+                self.problem,
+            )
+        )
+
+
+_HANDLERS: Final[dict[type, Callable[[_Walker, Any], None]]] = {
+    For: _Walker.loop,
+    SeqStmt: _Walker.sequence,
+    IfThenElse: _Walker.branch,
+    LetStmt: _Walker.let,
+    While: _Walker.while_loop,
+    AttrStmt: _Walker.attribute,
+    BlockRealize: _Walker.realize,
+}
