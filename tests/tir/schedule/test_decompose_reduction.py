@@ -633,3 +633,19 @@ def test_another_block_writes_elements_of_gaps():
                 C[vi + 1] = T.float32(7)
 
     refused(before, "block `D` below loop `i` uses elements of `C`")
+
+
+def test_a_predicate_over_unit_loops_that_nothing_is_bound_to():
+    @T.prim_func
+    def unit_loops(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        for i, u, k in T.grid(4, 1, 8):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.where(u + i < 4)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+
+    sch = Schedule(unit_loops, debug_mask="all")
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert_same_meaning(unit_loops, sch)

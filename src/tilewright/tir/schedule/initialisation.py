@@ -33,7 +33,8 @@ class ReductionNest(NamedTuple):
         loops: all of them.
         reduction: those that reduction iterators are bound to.
         spatial: those that other iterators are bound to.
-        start: the minimum of each reduction loop, in terms of the other variables.
+        start: the minimum of each reduction loop, in terms of the other variables; also of loops
+            of one iteration that no iterator is bound to.
     """
 
     realize: BlockRealize
@@ -75,8 +76,11 @@ def reduction_nest(tree: FunctionTree, realize: BlockRealize, loop: For) -> Redu
     others = mentioned(bindings(realize, reduction=False))
     reduction = [item for item in loops if item.loop_var in reducing]
     start: dict[Var, Expr] = {}
-    for item in reduction:
-        start[item.loop_var] = substitute(item.min, start)
+    for item in loops:
+        # A predicate may mention loops of one iteration that nothing is bound to.
+        is_unused = item.loop_var not in others and is_const_int(item.extent, 1)
+        if item.loop_var in reducing or is_unused:
+            start[item.loop_var] = substitute(item.min, start)
     spatial = [item for item in loops if item.loop_var in others]
     return ReductionNest(realize, loops, reduction, spatial, start)
 

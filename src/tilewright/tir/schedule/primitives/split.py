@@ -69,6 +69,7 @@ def split(
     position = analyzer.simplify(position)
     body = rebind(loop.body, {loop.loop_var: loop.min + position}, analyzer)
     inside = position < loop.extent
+    bind_loops(analyzer, loops, keep_unit=False)
     if not analyzer.can_prove(inside):
         if not disable_predication:
             body = guarded(body, inside)
