@@ -5,8 +5,10 @@ from tests.tir.transform.memory import assert_same_meaning, compacted, extents_o
 from tests.tir.transform.programs import of_kind
 
 from tilewright.error import LoweringError
+from tilewright.ir.attributes import attributes
+from tilewright.ir.rewrite import rewrite
 from tilewright.script import tir as T
-from tilewright.tir import Allocate, BufferStore
+from tilewright.tir import Allocate, Block, BufferStore
 from tilewright.tir.transform import lower, lower_blocks
 
 
@@ -87,3 +89,17 @@ def test_views_see_the_padding():
 def test_the_layout_of_a_parameter_is_given():
     with pytest.raises(LoweringError, match="layout of C is given"):
         lower(aligned_parameter)
+
+
+@pytest.mark.parametrize(
+    "entry", [(0, 0, 4), (1, 0, 4, 1), (0, 2, 4, 1), (0, 0, 0, 1), (0, "rows", 4, 1), 7]
+)
+def test_annotations_of_another_form(entry):
+    def with_entry(block):
+        if not block.annotations:
+            return block
+        return block.replace(annotations=attributes({"buffer_dim_align": [entry]}))
+
+    func = rewrite(aligned_view, {Block: with_entry})
+    with pytest.raises(LoweringError, match="block B: an entry of buffer_dim_align is"):
+        lower(func)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tilewright.error import LoweringError
 from tilewright.ir.attributes import EMPTY, Attributes, attributes
@@ -15,6 +15,7 @@ from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
+    Block,
     BlockRealize,
     BufferStore,
     Evaluate,
@@ -70,7 +71,8 @@ def requested_alignments(func: PrimFunc) -> dict[Buffer, tuple[Alignment, ...]]:
     """How the blocks of `func` want the buffers aligned that they write.
 
     Raises:
-        LoweringError: for a buffer that is not allocated by a block with a layout that is free.
+        LoweringError: for an annotation of another form, and for a buffer that is not allocated by
+            a block with a layout that is free.
     """
     found: dict[Buffer, tuple[Alignment, ...]] = {}
     allocated: set[Buffer] = set()
@@ -79,9 +81,9 @@ def requested_alignments(func: PrimFunc) -> dict[Buffer, tuple[Alignment, ...]]:
             continue
         block = block.block
         allocated.update(b for b in block.alloc_buffers if not b.strides)
-        for number, *wish in block.annotations.get(BUFFER_DIM_ALIGN, ()):
-            buffer = block.writes[int(number)].buffer
-            found[buffer] = (*found.get(buffer, ()), Alignment(*map(int, wish)))
+        for item in block.annotations.get(BUFFER_DIM_ALIGN, ()):
+            buffer, wish = _requested_alignment(block, item)
+            found[buffer] = (*found.get(buffer, ()), wish)
     for buffer in found:
         if buffer not in allocated:
             raise LoweringError(
@@ -89,6 +91,20 @@ def requested_alignments(func: PrimFunc) -> dict[Buffer, tuple[Alignment, ...]]:
                 "which a block allocates, without strides, can be padded"
             )
     return found
+
+
+def _requested_alignment(block: Block, item: Any) -> tuple[Buffer, Alignment]:
+    """What one entry of the annotation asks for."""
+    numbers = [int(n) for n in item if isinstance(n, IntImm)] if isinstance(item, tuple) else []
+    if len(numbers) == 4 and 0 <= numbers[0] < len(block.writes):
+        buffer = block.writes[numbers[0]].buffer
+        wish = Alignment(*numbers[1:])
+        if 0 <= wish.axis < len(buffer.shape) and wish.factor > 0:
+            return buffer, wish
+    raise LoweringError(
+        f"block {block.name_hint}: an entry of {BUFFER_DIM_ALIGN} is [position of the buffer among "
+        f"the writes, axis, factor, offset], got {item!r}"
+    )
 
 
 def alignments_of(stmt: Allocate) -> tuple[Alignment, ...]:
