@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.tir.schedule.checking import assert_same_meaning, results_of
+from tests.tir.schedule.checking import assert_same_meaning, assert_would_be_wrong, results_of
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -457,3 +457,22 @@ def index_reads(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
 
 def test_a_read_outside_of_the_store():
     refused(index_reads, "C", "block `C` must read `B` in what it stores, and nowhere else")
+
+
+@T.prim_func
+def padded(A: T.Buffer((2,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((2,))
+    for i in range(2):
+        with T.block("B"):
+            vi = T.axis.spatial(2, i)
+            B[vi] = A[vi] * T.float32(2)
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = T.if_then_else(vi >= 1 and vi < 3, B[vi - 1], T.float32(7))
+
+
+def test_instances_that_read_nothing_are_not_lost():
+    with pytest.raises(ScheduleError, match="the others would not run any more"):
+        Schedule(padded).reverse_compute_inline("C")
+    assert_would_be_wrong(padded, lambda sch: sch.reverse_compute_inline("C"))

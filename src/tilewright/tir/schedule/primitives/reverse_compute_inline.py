@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tilewright.arith import Analyzer
+from tilewright.arith.interval import interval_of
 from tilewright.ir.arithmetic import equal
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.coverage import writes_all
 from tilewright.tir.schedule.dataflow import bindings_of, find_flow, runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.inlining import (
@@ -21,6 +23,7 @@ from tilewright.tir.schedule.inlining import (
     with_regions,
     without_buffer,
 )
+from tilewright.tir.schedule.insertion import analyzer_in
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -77,6 +80,7 @@ def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     if tree.checked:
         _require_each_once(tree, block, store)
         _require_undisturbed(tree, producer, block, buffer)
+        _require_all_read(tree, producer, block, read)
     target = producer.block
     analyzer = tree.analyzer(target.body)
     instantiation = _Application(stored, values, analyzer)
@@ -168,6 +172,22 @@ def _require_each_once(tree: FunctionTree, block: BlockRealize, store: BufferSto
             f"instances of {{0}} depend on each other: several access one element of "
             f"`{store.buffer.name}`",
             at=[block],
+        )
+
+
+def _require_all_read(
+    tree: FunctionTree, producer: BlockRealize, block: BlockRealize, read: BufferLoad
+) -> None:
+    """Refuse if an instance would be lost that reads, under a condition, no element at all."""
+    scope = tree.scope(block)
+    analyzer = analyzer_in(tree, scope)
+    domains = {item.var: item.dom for item in block.block.iter_vars if item.dom is not None}
+    box = tuple(interval_of(index, domains, analyzer) for index in read.indices)
+    if not writes_all(tree, producer, read.buffer, scope, box, analyzer):
+        raise ScheduleError(
+            f"it is not proved that each instance of {{0}} reads an element of "
+            f"`{read.buffer.name}` that {{1}} writes: the others would not run any more",
+            at=[block, producer],
         )
 
 

@@ -1,0 +1,63 @@
+"""Whether what a guard leaves out has been executed before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.tir.analysis.dependence.program import Program
+from tilewright.tir.analysis.dependence.relations import loop_map
+from tilewright.tir.analysis.dependence.solver import (
+    MAX_OPERATIONS,
+    UndecidedError,
+    answers,
+    isl,
+    limited,
+)
+from tilewright.tir.analysis.dependence.statements import Statement
+from tilewright.tir.stmt import Block, For
+
+
+@answers
+def is_repeated(before: Program, after: Program, block: Block, loop: For) -> bool:
+    """Whether each instance that only `before` runs has run one iteration of `loop` earlier.
+
+    Then, by induction, its first execution is one of those that `after` still has, provided that
+    `after` leaves out none of the first iteration.
+
+    Args:
+        before: the program without the guard.
+        after: the same with a guard around `block`.
+        block: the block, as it is in both programs.
+        loop: a loop around it, as it is before.
+    """
+    old = _statement(before, block)
+    new = _statement(after, block)
+    depth = next(n for n, item in enumerate(old.loops) if item is loop)
+    with limited(MAX_OPERATIONS):
+        every, kept = loop_map(old), loop_map(new)
+        if not (every.exact and kept.exact):
+            raise UndecidedError("a predicate or binding of the block is not affine")
+        left_out = every.map.subtract(kept.map)
+        one_earlier = _one_iteration_earlier(every.map, depth).apply_range(every.map)
+        return left_out.is_subset(one_earlier)
+
+
+def _statement(program: Program, block: Block) -> Statement:
+    found = [s for s in program.statements if s.block is not None and s.block.key is block.key]
+    if len(found) != 1:
+        raise UndecidedError("the block contains other blocks")
+    return found[0]
+
+
+def _one_iteration_earlier(loops: Any, depth: int) -> Any:
+    """From values of loops to those of the iteration before of the loop at `depth`."""
+    domain = loops.domain()
+    pairs = isl().Map.from_domain_and_range(domain, domain)
+    dim_in, dim_out = isl().dim_type.in_, isl().dim_type.out
+    for place in range(depth):
+        pairs = pairs.equate(dim_in, place, dim_out, place)
+    space = pairs.get_space()
+    shifted = isl().Constraint.equality_alloc(isl().LocalSpace.from_space(space))
+    shifted = shifted.set_coefficient_val(dim_in, depth, 1)
+    shifted = shifted.set_coefficient_val(dim_out, depth, -1)
+    return pairs.add_constraint(shifted.set_constant_val(-1))

@@ -1,0 +1,99 @@
+"""Moving an allocation out of a block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.ir.expr import Var
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import BlockRealize, For, ForKind
+from tilewright.tir.substitute import variables_of
+
+
+@primitive
+def lift_alloc(tree: FunctionTree, block: BlockRealize, buffer: Any, levels: int = 1) -> Edit:
+    """Move the allocation of a buffer from a block to the block around it.
+
+    The buffer then lives longer: what one instance of the block leaves in it can be used by later
+    ones.
+
+    Before::
+
+        for i in range(4):
+            with T.block("outer"):
+                B = T.alloc_buffer((16,))
+                ...
+
+    After ``lift_alloc("outer", "B")``::
+
+        B = T.alloc_buffer((16,))
+        for i in range(4):
+            with T.block("outer"):
+                ...
+
+    Requires: no loop in between runs its iterations at once, which would share the memory; the
+    shape does not depend on iterators of the block.
+
+    Args:
+        block: the block that allocates the buffer.
+        buffer: its name, or the buffer.
+        levels: how many blocks further out the allocation goes.
+
+    Raises:
+        ScheduleError: if a requirement does not hold.
+    """
+    allocated = block.block.alloc_buffers
+    found = next((b for b in allocated if b is buffer or b.name == buffer), None)
+    if found is None:
+        names = ", ".join(f"`{item.name}`" for item in allocated) or "nothing"
+        raise ScheduleError(
+            f"{{0}} does not allocate {getattr(buffer, 'name', buffer)!r}",
+            at=[block],
+            hint=f"it allocates {names}",
+        )
+    if levels < 1:
+        raise ScheduleError(f"`levels` must be at least 1, got {levels}", at=[block])
+    target = block
+    for _ in range(levels):
+        target = _next_block(tree, target, found)
+    return tree.edit(_moved(tree, block, target, found))
+
+
+def _next_block(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> BlockRealize:
+    """The block around `block`, if the allocation may be moved there."""
+    if block is tree.root:
+        raise ScheduleError("{0} is the outermost block of the function", at=[block])
+    own: set[Var] = {iterator.var for iterator in block.block.iter_vars}
+    if any(var in own for extent in buffer.shape for var in variables_of(extent)):
+        raise ScheduleError(
+            f"the shape of `{buffer.name}` depends on iterators of {{0}}", at=[block]
+        )
+    outer = tree.scope(block)
+    for above in tree.ancestors(block):
+        if above is outer.block:
+            break
+        at_once = isinstance(above, For) and above.kind not in (ForKind.SERIAL, ForKind.UNROLLED)
+        if at_once and tree.checked:
+            raise ScheduleError(
+                f"the iterations of {{0}} run at once, each with its own `{buffer.name}`: outside "
+                "of the loop they would share one",
+                at=[above],
+                counterexample=(
+                    f"`{buffer.name}` written by one iteration is read or overwritten by another "
+                    "one that runs at the same time"
+                ),
+            )
+    return outer
+
+
+def _moved(
+    tree: FunctionTree, block: BlockRealize, target: BlockRealize, buffer: Buffer
+) -> dict[Any, Any]:
+    """The edit that moves an allocation."""
+    kept = tuple(item for item in block.block.alloc_buffers if item is not buffer)
+    inner = block.block.replace(alloc_buffers=kept)
+    body = tree.edited({block.block: inner}, target.block)
+    return {target.block: body.replace(alloc_buffers=(*target.block.alloc_buffers, buffer))}

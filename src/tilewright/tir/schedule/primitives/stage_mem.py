@@ -1,0 +1,203 @@
+"""Staging what a loop body accesses of a buffer in another buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.tir.buffer import Buffer, Range
+from tilewright.tir.schedule.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.insertion import analyzer_in
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.redirect import redirect_blocks
+from tilewright.tir.schedule.regions import accesses, clipped, covers, hull, whole
+from tilewright.tir.schedule.scope import (
+    Scope,
+    buffers_read,
+    buffers_written,
+    child_scope,
+    is_intermediate,
+)
+from tilewright.tir.schedule.stage import require_no_view, with_stage
+from tilewright.tir.schedule.storage_scope import known_storage_scope
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import BlockRealize, For, ForKind
+
+
+@primitive
+def stage_mem(tree: FunctionTree, loop: For, buffer: Any, storage_scope: str = "global") -> Edit:
+    """Let each iteration of a loop work on a copy of the part of a buffer that it accesses.
+
+    The part is copied at the start of the iteration, and back at its end if it is written. The
+    new buffer is allocated outside of the loop; lowering moves the allocation in as far as no
+    iteration needs what another one left there, and makes it as small as the part. To fill the
+    copy once and use it in later iterations, `add_guard` to the block that copies.
+
+    Before::
+
+        for i, j, k in T.grid(4, 32, 64):
+            with T.block("C"):
+                ... A[vi, vk] * B[vk, vj] ...
+
+    After ``stage_mem(i, "A")``::
+
+        for i in range(4):
+            for ax0, ax1 in T.grid(1, 64):
+                with T.block("A_global"):
+                    A_global[v0, v1] = A[v0, v1]
+            for j, k in T.grid(32, 64):
+                with T.block("C"):
+                    ... A_global[vi, vk] * B[vk, vj] ...
+
+    Requires: nothing, for a buffer that the loop body only reads. For one that it writes: all
+    elements of the part that is copied back have been written, or were copied in before and no
+    other thread changes them.
+
+    Args:
+        loop: the loop.
+        buffer: the name of a buffer that blocks inside of the loop access, or the buffer.
+        storage_scope: where the copy lives.
+
+    Returns:
+        The blocks that copy: one, or for a buffer that is written those of the two (the copy in,
+        if there is one, and the copy back) that are needed.
+
+    Raises:
+        ScheduleError: if no block inside of the loop accesses such a buffer, for a view, or if
+            copying back would overwrite elements with something else.
+    """
+    storage_scope = known_storage_scope(storage_scope)
+    scope = child_scope(tree, tree.scope(loop))
+    inside = tree.blocks_below(loop)
+    staged = _buffer(loop, inside, buffer)
+    require_no_view(tree, scope, staged)
+    analyzer = analyzer_in(tree, loop)
+    part = _Part(tree, loop, scope, staged, inside, analyzer)
+    cache = cache_of(staged, storage_scope)
+    before, after, blocks = [], [], []
+    if part.is_copied_in():
+        nest, copy = copy_nest(cache.name, staged, cache, part.accessed)
+        before.append(nest)
+        blocks.append(copy)
+    if part.writers:
+        name = f"{cache.name}_back" if blocks else cache.name
+        nest, copy = copy_nest(name, cache, staged, part.copied_back())
+        after.append(nest)
+        blocks.append(copy)
+    users = [child for child in inside if child in {*part.readers, *part.writers}]
+    return with_stage(
+        tree, scope.realize, edits=redirect_blocks(users, staged, cache), place=loop.body,
+        before=before, after=after, buffers=[cache], results=blocks,
+    )  # fmt: skip
+
+
+def _buffer(loop: For, inside: Sequence[BlockRealize], reference: Any) -> Buffer:
+    """The buffer that a user means."""
+    known: dict[Buffer, None] = {}
+    for realize in inside:
+        known.update(dict.fromkeys(buffers_read(realize.block) + buffers_written(realize.block)))
+    found = [b for b in known if b is reference or b.name == reference]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(f"`{item.name}`" for item in known) or "nothing"
+    raise ScheduleError(
+        f"no one buffer {getattr(reference, 'name', reference)!r} is accessed inside of {{0}}",
+        at=[loop],
+        hint=f"blocks inside of it access {names}",
+    )
+
+
+class _Part:
+    """The part of a buffer that one iteration accesses.
+
+    Attributes:
+        readers: the blocks that read it (and do not only update what they wrote).
+        writers: the blocks that write it.
+        accessed: what all of them access.
+    """
+
+    def __init__(
+        self,
+        tree: FunctionTree,
+        loop: For,
+        scope: Scope,
+        buffer: Buffer,
+        inside: Sequence[BlockRealize],
+        analyzer: Analyzer,
+    ) -> None:
+        self.tree, self.loop, self.scope, self.buffer = tree, loop, scope, buffer
+        self.analyzer = analyzer
+        self.readers = [b for b in inside if buffer in set(buffers_read(b.block))]
+        self.writers = [b for b in inside if buffer in set(buffers_written(b.block))]
+        self.accessed = self._region([*accesses(self.readers, buffer, written=False),
+                                      *accesses(self.writers, buffer, written=True)])  # fmt: skip
+
+    def _region(self, found: Sequence[Any]) -> tuple[Range, ...]:
+        boxes = [accessed_box(self.tree, access, self.loop, self.analyzer) for access in found]
+        return clipped(self.buffer, hull(boxes, self.analyzer), self.analyzer)
+
+    def is_copied_in(self) -> bool:
+        """Whether elements may be read, or copied back, that the iteration did not write."""
+        if not self.writers:
+            return True
+        if self._is_written_first():
+            return False
+        self._require_defined()
+        return True
+
+    def _is_written_first(self) -> bool:
+        """Whether the first block to access the part writes all of it, and reads none."""
+        first = next(b for b in self.tree.blocks_below(self.loop) if b in self._users())
+        if first in set(self.readers) or first not in set(self.writers):
+            return False
+        box = box_of_ranges(self.accessed)
+        return writes_all(self.tree, first, self.buffer, self.loop, box, self.analyzer)
+
+    def _users(self) -> set[BlockRealize]:
+        return {*self.readers, *self.writers}
+
+    def _require_defined(self) -> None:
+        """Refuse to copy in what nothing has written yet."""
+        if not is_intermediate(self.tree, self.buffer):
+            return
+        order = self.scope.children
+        first = min(order.index(user) for user in self._users())
+        earlier = [w for w in self.scope.writers[self.buffer] if order.index(w) < first]
+        analyzer = analyzer_in(self.tree, self.scope.realize)
+        everything = whole(self.buffer)
+        filled = any(
+            writes_all(self.tree, w, self.buffer, self.scope.realize, everything, analyzer)
+            for w in earlier
+        )
+        if not filled:
+            raise ScheduleError(
+                f"it is not proved that {{0}} writes all elements of `{self.buffer.name}` between "
+                "the smallest and the largest index that one iteration of {1} accesses",
+                at=[self.writers[0], self.loop],
+            )
+
+    def copied_back(self) -> tuple[Range, ...]:
+        """What is copied back: all that may have been written."""
+        region = self._region(accesses(self.writers, self.buffer, written=True))
+        box = box_of_ranges(region)
+        exact = any(
+            writes_all(self.tree, writer, self.buffer, self.loop, box, self.analyzer)
+            for writer in self.writers
+        )
+        threads = [loop for loop in self._loops_around() if loop.kind is not ForKind.SERIAL]
+        if not exact and threads and self.tree.checked:
+            raise ScheduleError(
+                f"copying `{self.buffer.name}` back would overwrite elements that an iteration of "
+                "{0} does not write, and another iteration may",
+                at=[threads[0]],
+                hint="stage the memory first, and run the loop in parallel afterwards",
+            )
+        if not covers(box_of_ranges(self.accessed), box, self.analyzer):
+            return self.accessed
+        return region
+
+    def _loops_around(self) -> list[For]:
+        return [*self.tree.all_loops_above(self.loop), self.loop]
