@@ -10,11 +10,22 @@ from tilewright.arith.interval import IntervalSet
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import And, Call, Expr, Let, Var
 from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis import dependence
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import TRUE, conjunction
 from tilewright.tir.schedule.regions import Access, Box, accesses, relaxed, whole
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
-from tilewright.tir.stmt import Block, BlockRealize, BufferStore, For, LetStmt, SeqStmt, Stmt
+from tilewright.tir.stmt import (
+    Block,
+    BlockRealize,
+    BufferStore,
+    For,
+    ForKind,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -54,13 +65,13 @@ def written_before(
     """Whether one iteration of `place` writes all elements of `buffer` that are read in it."""
     analyzer = analyzer_inside(tree, place)
     written = exactly_written(tree, producer, buffer, place, analyzer)
-    boxes = [relaxed(tree, read, place, analyzer) for read in _reads(consumer, buffer)]
+    boxes = [relaxed(tree, read, place, analyzer) for read in reads_of(consumer, buffer)]
     if _is_read_by_binding(consumer, buffer):
         boxes.append(whole(buffer))
     return all(any(_covers_inside(buffer, w, box, analyzer) for w in written) for box in boxes)
 
 
-def _reads(realize: BlockRealize, buffer: Buffer) -> list[Access]:
+def reads_of(realize: BlockRealize, buffer: Buffer) -> list[Access]:
     """What a block reads of `buffer`, load by load where no loop of its body is concerned.
 
     Its own region is the hull of all loads and may contain more.
@@ -105,18 +116,54 @@ def exactly_written(
 
     Stores of `realize` under conditions, and stores that leave gaps, give none.
     """
-    above: list[Stmt] = []
-    for stmt in tree.ancestors(realize):
-        if stmt is place or (isinstance(place, BlockRealize) and stmt is place.block):
-            break
-        above.append(stmt)
-    above.reverse()
+    above = _inside_of(tree, realize, place)
+    if _is_partial(realize, above):
+        return []
     boxes = []
     for store, inside in _sure_stores(realize, buffer):
         box = _stored_box(store, [*above, *inside], analyzer)
+        if box is None and place is tree.scope(realize) and runs_whole_domain(tree, realize):
+            box = _stored_by_domain(store, realize.block, inside[1:], analyzer)
         if box is not None:
             boxes.append(box)
     return boxes
+
+
+def _is_partial(realize: BlockRealize, inside: list[Stmt]) -> bool:
+    """Whether one iteration runs only a part of a reduction."""
+    loops = {stmt.loop_var for stmt in inside if isinstance(stmt, For)}
+    values = [
+        value
+        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        if iter_var.iter_type is IterType.COMM_REDUCE
+    ]
+    for stmt in reversed(inside):
+        if isinstance(stmt, BlockRealize):
+            values = [substitute(value, bindings_of(stmt)) for value in values]
+    return any(var not in loops for value in values for var in variables_of(value))
+
+
+def _inside_of(tree: FunctionTree, realize: BlockRealize, place: Stmt) -> list[Stmt]:
+    """The statements between `place` and a block, the outermost first."""
+    found: list[Stmt] = []
+    for stmt in tree.ancestors(realize):
+        if stmt is place or (isinstance(place, BlockRealize) and stmt is place.block):
+            break
+        found.append(stmt)
+    found.reverse()
+    return found
+
+
+def _stored_by_domain(
+    store: BufferStore, block: Block, inside: list[Stmt], analyzer: Analyzer
+) -> Box | None:
+    """What all instances of a block store, whatever the loops are that run them."""
+    loops = [
+        For(v.var, v.dom.min, v.dom.extent, ForKind.SERIAL, store)
+        for v in block.iter_vars
+        if v.dom is not None
+    ]
+    return _stored_box(store, [*loops, *inside], analyzer)
 
 
 def _sure_stores(stmt: Stmt, buffer: Buffer) -> Iterator[tuple[BufferStore, list[Stmt]]]:
@@ -223,6 +270,19 @@ def _covers_inside(buffer: Buffer, outer: Box, inner: Box, analyzer: Analyzer) -
 
 def runs_whole_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
     """Whether the loops in the scope of a block are known to run every instance of it."""
+    key = "runs whole domain", realize
+    found = tree.facts.get(key)
+    if found is None:
+        found = _loops_are_domain(tree, realize) or (
+            tree.scope(realize) is tree.root
+            and dependence.runs_whole_domain(dependence.analyze(tree.func), realize.block)
+        )
+        tree.facts[key] = found
+    return found
+
+
+def _loops_are_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
+    """`runs_whole_domain` where iterators are digits of loops, without gaps and conditions."""
     loops: dict[Var, Range] = {}
     for above in tree.ancestors(realize):
         if isinstance(above, Block):
@@ -261,6 +321,23 @@ def outside_of_domains(realize: BlockRealize, analyzer: Analyzer) -> list[Expr]:
         return [part for part in conjuncts(realize.predicate) if not analyzer.can_prove(part)]
 
 
+def flows_inside(
+    tree: FunctionTree, buffer: Buffer, producer: BlockRealize, consumer: BlockRealize, place: Stmt
+) -> bool:
+    """Whether all that `consumer` reads in an iteration of `place` is computed before, in the same.
+
+    `place` is around both.
+    """
+    first, last = (_position(tree, _statements(place), item) for item in (producer, consumer))
+    return first < last and written_before(tree, buffer, producer, consumer, place)
+
+
+def _statements(place: Stmt) -> tuple[Stmt, ...]:
+    """The statements that a loop or block consists of."""
+    body = place.block.body if isinstance(place, BlockRealize) else place.body  # type: ignore[union-attr]
+    return body.seq if isinstance(body, SeqStmt) else (body,)
+
+
 def _between(
     tree: FunctionTree, place: Stmt, producer: BlockRealize, consumer: BlockRealize
 ) -> list[BlockRealize]:
@@ -270,8 +347,7 @@ def _between(
     the statements of the root block.
     """
     while True:
-        body = place.block.body if isinstance(place, BlockRealize) else place.body  # type: ignore[union-attr]
-        statements = body.seq if isinstance(body, SeqStmt) else (body,)
+        statements = _statements(place)
         first = _position(tree, statements, producer)
         last = _position(tree, statements, consumer)
         if first != last or place is tree.root:

@@ -1,0 +1,364 @@
+"""Moving a block under a loop: where it goes, and the loops that are made for it there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tilewright.arith import Analyzer
+from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of, union
+from tilewright.arith.linear import detect_linear_equation
+from tilewright.ir.convert import cast
+from tilewright.ir.expr import Expr, FloorDiv, IntImm, Var, is_const_int
+from tilewright.tir.buffer import BufferRegion, Range
+from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.dataflow import outside_of_domains, runs_whole_domain
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.inlining import invert
+from tilewright.tir.schedule.loops import nest
+from tilewright.tir.schedule.regions import Box
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, Stmt, seq
+from tilewright.tir.substitute import substitute, variables_of
+
+Ranges = dict[Var, IntervalSet]
+"""For each iterator of a block, between which values it lies."""
+
+
+# --- which instances ----------------------------------------------------------------------------
+
+
+def instances_that_access(
+    block: Block, region: BufferRegion, box: Box, analyzer: Analyzer
+) -> Ranges:
+    """Between which values the iterators of the instances lie that access `box` by `region`.
+
+    Iterators of which the indices tell nothing are left out.
+    """
+    ranges: Ranges = {}
+    starts: list[Expr] = []
+    sides: list[IntervalSet] = []
+    for item, (low, high) in zip(region.region, box, strict=True):
+        # An instance accesses an element if it starts at it, or before it by less than its extent.
+        reach = analyzer.simplify(item.extent - 1)
+        first = None if low is None else analyzer.simplify(cast(item.min.dtype, low) - reach)
+        last = None if high is None else cast(item.min.dtype, high)
+        starts.append(item.min)
+        sides.append(IntervalSet(first, last))
+        index, side = _without_quotients(item.min, sides[-1])
+        scaled = _scaled_iterator(block, index)
+        if scaled is not None:
+            found = _scaled_range(scaled, side, analyzer)
+            old = ranges.get(scaled.var)
+            ranges[scaled.var] = found if old is None else _narrower(old, found)
+    if len(ranges) < sum(_is_iterator(block, var) for var in _all_variables(starts)):
+        ranges = _inverted_ranges(block, starts, sides, analyzer) | ranges
+    return ranges
+
+
+def _all_variables(exprs: Sequence[Expr]) -> set[Var]:
+    return {var for expr in exprs for var in variables_of(expr)}
+
+
+def _is_iterator(block: Block, var: Var) -> bool:
+    return any(iter_var.var is var for iter_var in block.iter_vars)
+
+
+def _without_quotients(index: Expr, side: IntervalSet) -> tuple[Expr, IntervalSet]:
+    """For ``x // 4`` between 2 and 3, that is `x` between 8 and 15."""
+    low, high = side
+    while isinstance(index, FloorDiv) and isinstance(index.b, IntImm) and index.b.value > 0:
+        by = index.b.value
+        low = None if low is None else low * by
+        high = None if high is None else high * by + (by - 1)
+        index = index.a
+    return index, IntervalSet(low, high)
+
+
+class _Scaled(NamedTuple):
+    """``factor * var + offset``."""
+
+    var: Var
+    factor: int
+    offset: Expr
+
+
+def _scaled_iterator(block: Block, index: Expr) -> _Scaled | None:
+    iterators = [var for var in variables_of(index) if _is_iterator(block, var)]
+    if len(iterators) != 1:
+        return None
+    linear = detect_linear_equation(index, iterators)
+    if not linear or not isinstance(linear[0], IntImm) or linear[0].value == 0:
+        return None
+    return _Scaled(iterators[0], linear[0].value, linear[1])
+
+
+def _scaled_range(scaled: _Scaled, side: IntervalSet, analyzer: Analyzer) -> IntervalSet:
+    """The values of the variable for which ``factor * var + offset`` lies in `side`."""
+    low, high = side
+    factor = scaled.factor
+    if factor < 0:
+        factor, low, high = -factor, high, low
+
+    def moved(end: Expr | None, up: int) -> Expr | None:
+        if end is None:
+            return None
+        distance = end - scaled.offset if scaled.factor > 0 else scaled.offset - end
+        return analyzer.simplify(cast(scaled.var.dtype, (distance + up) // factor))
+
+    return IntervalSet(moved(low, factor - 1), moved(high, 0))
+
+
+def _narrower(a: IntervalSet, b: IntervalSet) -> IntervalSet:
+    """Either of two intervals that contain the same values; the one with fewer known ones."""
+    if a.min_value is None or a.max_value is None:
+        return b
+    size, other = a.extent, b.extent
+    if isinstance(size, IntImm) and isinstance(other, IntImm) and other.value < size.value:
+        return b
+    return a
+
+
+def _inverted_ranges(
+    block: Block, starts: Sequence[Expr], sides: Sequence[IntervalSet], analyzer: Analyzer
+) -> Ranges:
+    """Ranges by inverting the indices as a whole, for fused iterators."""
+    used = _all_variables(starts)
+    part = block.replace(iter_vars=tuple(v for v in block.iter_vars if v.var in used))
+    inverse = invert(part, starts)
+    if inverse is None:
+        return {}
+    domains = dict(zip(inverse.indices, sides, strict=True))
+    return {var: interval_of(value, domains, analyzer) for var, value in inverse.iterators.items()}
+
+
+def joined(parts: Sequence[Ranges], analyzer: Analyzer) -> Ranges:
+    """The smallest ranges around all; iterators that one of them leaves out are left out."""
+    first, *others = parts
+    return {
+        var: union([interval, *(other[var] for other in others)], analyzer)
+        for var, interval in first.items()
+        if all(var in other for other in others)
+    }
+
+
+def relaxed_threads(tree: FunctionTree, loop: For, scope: str, box: Box, analyzer: Analyzer) -> Box:
+    """`box` for all threads that share memory of the storage scope `scope`."""
+    threads: dict[Var, Range] = {}
+    for above in (loop, *tree.ancestors(loop)):
+        if isinstance(above, For) and above.kind is ForKind.THREAD_BINDING:
+            assert above.thread_binding is not None
+            if _is_shared_by(scope, above.thread_binding.thread_tag):
+                threads[above.loop_var] = Range(above.min, above.extent)
+    if not threads:
+        return box
+    relaxed = []
+    for low, high in box:
+        first = EVERYTHING if low is None else interval_of(low, threads, analyzer)
+        last = EVERYTHING if high is None else interval_of(high, threads, analyzer)
+        relaxed.append(IntervalSet(first.min_value, last.max_value))
+    return tuple(relaxed)
+
+
+def _is_shared_by(scope: str, tag: str) -> bool:
+    """Whether the threads of an axis have memory of `scope` in common, as a tile that all use."""
+    if scope.startswith("shared"):
+        return tag.startswith(("threadIdx.", "vthread"))
+    return scope.startswith("warp") and tag == "threadIdx.x"
+
+
+# --- new loops --------------------------------------------------------------------------------
+
+
+class Nest(NamedTuple):
+    """A block in new loops.
+
+    Attributes:
+        stmt: the outermost loop, or the block itself where no loop is needed.
+        realize: the block with its new bindings.
+    """
+
+    stmt: Stmt
+    realize: BlockRealize
+
+
+def regenerated(
+    tree: FunctionTree,
+    realize: BlockRealize,
+    ranges: Mapping[Var, IntervalSet],
+    analyzer: Analyzer,
+    preserve_unit_loops: bool,
+) -> Nest:
+    """The block in loops over `ranges`, or over the whole domain of an iterator that it leaves out.
+
+    Args:
+        tree: the program.
+        realize: the block.
+        ranges: between which values the iterators lie; ends may mention loops at the new place.
+        analyzer: what is known at the new place.
+        preserve_unit_loops: whether loops of one iteration are made.
+    """
+    loops: dict[Var, Expr] = {}
+    values: list[Expr] = []
+    conditions: list[Expr] = []
+    for iter_var in realize.block.iter_vars:
+        domain = iter_var.dom
+        assert domain is not None
+        low, extent = _loop_bounds(domain, ranges.get(iter_var.var), analyzer)
+        value = low
+        if preserve_unit_loops or not is_const_int(extent, 1):
+            var = Var(f"ax{len(loops)}", iter_var.dtype)
+            loops[var] = extent
+            analyzer.bind_range(var, 0, extent)
+            value = low + var
+            if is_const_int(extent, 1):
+                # Binding a unit loop makes it known as 0, so it must not be simplified away.
+                values.append(value if not is_const_int(low, 0) else var)
+            else:
+                values.append(analyzer.simplify(value))
+        else:
+            values.append(low)
+        end = domain.min + domain.extent
+        conditions += [
+            condition
+            for condition in (value >= domain.min, value < end)
+            if not analyzer.can_prove(condition)
+        ]
+    conditions = [analyzer.simplify(condition) for condition in conditions]
+    predicate = conjunction(*conditions, *_own_conditions(tree, realize, values, analyzer))
+    changed = realize.replace(iter_values=tuple(values), predicate=predicate)
+    _, outermost = nest(loops, changed)
+    return Nest(outermost, changed)
+
+
+def _loop_bounds(
+    domain: Range, interval: IntervalSet | None, analyzer: Analyzer
+) -> tuple[Expr, Expr]:
+    """The first value and the number of values, not more than the domain has."""
+    if interval is None or interval.min_value is None or interval.max_value is None:
+        return domain.min, domain.extent
+    low = cast(domain.min.dtype, interval.min_value)
+    extent = analyzer.simplify(cast(domain.min.dtype, interval.max_value) - low + 1)
+    if analyzer.can_prove(extent >= domain.extent):
+        return domain.min, domain.extent
+    return low, extent
+
+
+def _own_conditions(
+    tree: FunctionTree, realize: BlockRealize, values: Sequence[Expr], analyzer: Analyzer
+) -> list[Expr]:
+    """Conditions for instances that did not run before either."""
+    if runs_whole_domain(tree, realize):
+        return []
+    loops = {loop.loop_var: loop for loop in tree.loops_above(realize)}
+    bound: dict[Var, Expr] = {}
+    conditions: list[Expr] = []
+    for old, new in zip(realize.iter_values, values, strict=True):
+        loop = loops.get(old) if isinstance(old, Var) else None
+        if loop is None or loop.loop_var in bound:
+            raise ScheduleError(
+                "the loops around {0} do not run all of its instances, and which ones is not "
+                "known in terms of its iterators",
+                at=[realize],
+            )
+        bound[loop.loop_var] = new
+        conditions += [new >= loop.min, new < loop.min + loop.extent]
+    for part in outside_of_domains(realize, tree.analyzer(realize)):
+        if any(var in loops and var not in bound for var in variables_of(part)):
+            raise ScheduleError(
+                "the predicate of {0} mentions a loop that is no iterator of it", at=[realize]
+            )
+        conditions.append(part)
+    conditions = [analyzer.simplify(substitute(condition, bound)) for condition in conditions]
+    return [condition for condition in conditions if not analyzer.can_prove(condition)]
+
+
+# --- the place ----------------------------------------------------------------------------------
+
+
+def items_of(loop: For) -> tuple[Stmt, ...]:
+    """The statements that the body of a loop consists of."""
+    return loop.body.seq if isinstance(loop.body, SeqStmt) else (loop.body,)
+
+
+def insertion_point(
+    tree: FunctionTree,
+    block: BlockRealize,
+    loop: For,
+    before: Sequence[BlockRealize],
+    after: Sequence[BlockRealize],
+    index: int,
+) -> int:
+    """Before which item of the loop's body to put the block.
+
+    Args:
+        tree: the program.
+        block: the block that moves.
+        loop: the loop that it moves under.
+        before: blocks that must come before it, where they are inside of the loop.
+        after: blocks that must come after it.
+        index: the position that the user wants; -1 for the last possible one, -2 for the first.
+    """
+    items = items_of(loop)
+    first, last = 0, len(items)
+    for position, item in enumerate(items):
+        if any(item is other or tree.is_above(item, other) for other in before):
+            first = position + 1
+        if position < last and any(item is o or tree.is_above(item, o) for o in after):
+            last = position
+    if first > last:
+        raise ScheduleError(
+            "there is no place in {1} for {0}: what must come before it and what must come after "
+            "it are in one statement, or in the wrong order",
+            at=[block, loop, *before, *after],
+        )
+    if index == -1:
+        return last
+    if index == -2:
+        return first
+    if not first <= index <= last:
+        raise ScheduleError(
+            f"{{0}} cannot be put at position {index} of {{1}}: positions {first} to {last} are "
+            "possible",
+            at=[block, loop],
+        )
+    return index
+
+
+def moved(tree: FunctionTree, block: BlockRealize, loop: For, made: Stmt, position: int) -> Stmt:
+    """The body of the function with the block removed, and `made` put under `loop`."""
+    items = items_of(loop)
+    if not tree.is_above(loop, block):
+        body = seq(*items[:position], made, *items[position:])
+        return tree.edited({block: None, loop: loop.replace(body=body)})
+    kept = [without(tree, item, block) for item in items]
+    body = seq(*kept[:position], made, *kept[position:])
+    return tree.edited({loop: loop.replace(body=body)})
+
+
+def without(tree: FunctionTree, stmt: Stmt, block: BlockRealize) -> Stmt | None:
+    """`stmt` without the block; None if nothing is left."""
+    if stmt is block:
+        return None
+    if not tree.is_above(stmt, block):
+        return stmt
+    if isinstance(stmt, SeqStmt):
+        kept = [without(tree, item, block) for item in stmt.seq]
+        return seq(*kept) if any(item is not None for item in kept) else None
+    if isinstance(stmt, For):
+        body = without(tree, stmt.body, block)
+        return None if body is None else stmt.replace(body=body)
+    return stmt.map_children(
+        lambda item: seq(without(tree, item, block)) if isinstance(item, Stmt) else item
+    )
+
+
+def require_movable(tree: FunctionTree, block: BlockRealize, loop: For) -> None:
+    """Refuse the root block, and a loop of another scope."""
+    if block is tree.root:
+        raise ScheduleError("the root block cannot be moved", at=[block])
+    if tree.scope(block) is not tree.scope(loop):
+        raise ScheduleError(
+            "{0} and {1} must be in the same block, as its loops and child blocks",
+            at=[block, loop],
+        )
