@@ -225,3 +225,8 @@ def test_identities_of_floats():
     found = match_reduction(block_of("C[v] = T.max(C[v], Z[v, r])", dtype="float32"))
     assert found is not None
     assert found.combiner.identity_element[0].value == float("-inf")
+
+
+def test_an_index_that_reads_what_is_written():
+    body = "x: T.int32 = C[v]\nC[x] = C[x] + Z[v, r]"
+    assert match_reduction(block_of(body)) is None

@@ -19,38 +19,25 @@ from tilewright.ir.expr import (
     LE,
     LT,
     NE,
-    Add,
     And,
-    Broadcast,
     Call,
-    Cast,
-    Div,
     Expr,
-    FloorDiv,
-    FloorMod,
     IntImm,
     Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
     Not,
     Or,
-    Ramp,
-    Select,
     SizeVar,
-    Sub,
     Var,
 )
 from tilewright.ir.node import Node
 from tilewright.tir.analysis.dependence.linear import (
     Linear,
-    is_constant,
     opaque_name,
     parameter_name,
     plus,
     text_of,
 )
+from tilewright.tir.analysis.dependence.operators import LONGEST, OPERATORS
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import For
 
@@ -60,13 +47,16 @@ Scope = Mapping[Var, "str | Expr | For | None"]
 A variable that is missing is a size: it has one value in the whole function.
 """
 
-LONGEST: Final = 4000
-"""Characters of a constraint above which an expression counts as not affine."""
-
 _COMPARISONS: Final[dict[type, tuple[str, str]]] = {
     LT: ("<", ">="), LE: ("<=", ">"), GT: (">", "<="), GE: (">=", "<"), EQ: ("=", "!="),
     NE: ("!=", "="),
 }  # fmt: skip
+
+
+def is_integer(expr: Expr) -> bool:
+    """Whether `expr` computes with signed integers so wide that wrapping is no concern."""
+    dtype = expr.dtype
+    return dtype.is_int and dtype.bits >= 32
 
 
 class Affine:
@@ -126,7 +116,7 @@ class Affine:
             return {"": expr.value}
         if kind is Var or kind is SizeVar:
             return self._variable(expr)
-        handler = _INTEGERS.get(kind)
+        handler = OPERATORS.get(kind)
         found = handler(self, expr) if handler is not None and is_integer(expr) else None
         return self._opaque(expr) if found is None else found
 
@@ -187,128 +177,6 @@ class Affine:
             return repr(expr)
         return f"{type(expr).__name__}({', '.join(map(self._key, operands))})"
 
-    def _add(self, expr: Add) -> Linear:
-        return plus(self.linear(expr.a), self.linear(expr.b))
-
-    def _subtract(self, expr: Sub) -> Linear:
-        return plus(self.linear(expr.a), self.linear(expr.b), -1)
-
-    def _multiply(self, expr: Mul) -> Linear | None:
-        left, right = self.linear(expr.a), self.linear(expr.b)
-        if is_constant(right):
-            return plus({}, left, right.get("", 0))
-        if is_constant(left):
-            return plus({}, right, left.get("", 0))
-        return None
-
-    def _quotient(self, expr: FloorDiv) -> Linear | None:
-        by = self._divisor(expr.b)
-        if by is None:
-            return None
-        dividend = self.linear(expr.a)
-        if is_constant(dividend):
-            return {"": dividend.get("", 0) // by}
-        if by == 1:
-            return dividend
-        return self._short({f"floor(({text_of(dividend)})/{by})": 1})
-
-    def _remainder(self, expr: FloorMod) -> Linear | None:
-        by = self._divisor(expr.b)
-        if by is None:
-            return None
-        dividend = self.linear(expr.a)
-        if is_constant(dividend):
-            return {"": dividend.get("", 0) % by}
-        quotient = self._short({f"floor(({text_of(dividend)})/{by})": 1})
-        return None if quotient is None else plus(dividend, quotient, -by)
-
-    def _divisor(self, expr: Expr) -> int | None:
-        value = expr.value if isinstance(expr, IntImm) else 0
-        return value if value > 0 else None
-
-    def _short(self, form: Linear) -> Linear | None:
-        return form if sum(map(len, form)) < LONGEST else None
-
-    def _truncated(self, expr: Div | Mod) -> Linear | None:
-        """Division that rounds to zero: -(-a // b) for negative a."""
-        by = self._divisor(expr.b)
-        if by is None:
-            return None
-        a = self.linear(expr.a)
-        up, down = f"floor(({text_of(a)})/{by})", f"floor(({text_of(plus({}, a, -1))})/{by})"
-        if len(up) > LONGEST:
-            return None
-        negative, other = f"{text_of(a)} < 0", f"{text_of(a)} >= 0"
-        quotient = self._either(other, {up: 1}, negative, {down: -1})
-        return quotient if isinstance(expr, Div) else plus(a, quotient, -by)
-
-    def _either(self, first: str, a: Linear, second: str, b: Linear) -> Linear:
-        """A new integer that is `a` where the formula `first` holds, `b` where `second` does."""
-        name = self.unknown(exact=True)
-        one, other = f"{name} = {text_of(a)} and {first}", f"{name} = {text_of(b)} and {second}"
-        self.constraints.append(f"(({one}) or ({other}))")
-        return {name: 1}
-
-    def _extremum(self, expr: Min | Max) -> Linear:
-        a, b = self.linear(expr.a), self.linear(expr.b)
-        x, y = text_of(a), text_of(b)
-        first, second = (f"{x} <= {y}", f"{x} > {y}")
-        if isinstance(expr, Max):
-            first, second = f"{x} >= {y}", f"{x} < {y}"
-        return self._either(first, a, second, b)
-
-    def _choice(self, condition: Expr, yes: Expr, no: Expr) -> Linear:
-        holds, fails = self.formula(condition), self.formula(condition, negated=True)
-        return self._either(holds, self.linear(yes), fails, self.linear(no))
-
-    def _select(self, expr: Select) -> Linear:
-        return self._choice(expr.condition, expr.true_value, expr.false_value)
-
-    def _call(self, expr: Call) -> Linear | None:
-        name = getattr(expr.op, "name", "")
-        if name == "tir.likely":
-            return self.linear(expr.args[0])
-        if name == "tir.if_then_else":
-            return self._choice(*expr.args)
-        power = small_constant(expr.args[1]) if len(expr.args) == 2 else None
-        if power is None:
-            return None
-        dtype = expr.dtype
-        if name == "tir.shift_right":
-            return self.linear(FloorDiv(expr.args[0], IntImm(dtype, 1 << power)))
-        if name == "tir.shift_left":
-            return plus({}, self.linear(expr.args[0]), 1 << power)
-        if name == "tir.bitwise_and" and power & (power + 1) == 0:
-            return self.linear(FloorMod(expr.args[0], IntImm(dtype, power + 1)))
-        return None
-
-    def _cast(self, expr: Cast) -> Linear | None:
-        source, target = expr.value.dtype, expr.dtype
-        if source.is_bool:
-            holds = self.formula(expr.value)
-            return self._either(holds, {"": 1}, self.formula(expr.value, negated=True), {})
-        wide_enough = source.is_int or (source.is_uint and source.bits < target.bits)
-        return self.linear(expr.value) if wide_enough else None
-
-    def _let(self, expr: Let) -> Linear:
-        scope = self.scope
-        self.scope = {**scope, expr.var: expr.value}
-        try:
-            return self.linear(expr.body)
-        finally:
-            self.scope = scope
-
-    def _ramp(self, expr: Ramp) -> Linear | None:
-        stride = self.linear(expr.stride)
-        if not is_constant(stride):
-            return None
-        lane = self.unknown(exact=True)
-        self.constraints.append(f"0 <= {lane} < {expr.lanes}")
-        return plus(self.linear(expr.base), {lane: stride.get("", 0)})
-
-    def _broadcast(self, expr: Broadcast) -> Linear:
-        return self.linear(expr.value)
-
     # --- conditions -------------------------------------------------------------------------
 
     def formula(self, expr: Any, negated: bool = False) -> str:
@@ -331,33 +199,3 @@ class Affine:
                 return f"{a} {_COMPARISONS[kind][negated]} {b}"
         self.exact = False
         return "true"
-
-
-_INTEGERS: Final[dict[type, Any]] = {
-    Add: Affine._add,
-    Sub: Affine._subtract,
-    Mul: Affine._multiply,
-    FloorDiv: Affine._quotient,
-    FloorMod: Affine._remainder,
-    Div: Affine._truncated,
-    Mod: Affine._truncated,
-    Min: Affine._extremum,
-    Max: Affine._extremum,
-    Select: Affine._select,
-    Call: Affine._call,
-    Cast: Affine._cast,
-    Let: Affine._let,
-    Ramp: Affine._ramp,
-    Broadcast: Affine._broadcast,
-}
-
-
-def is_integer(expr: Expr) -> bool:
-    """Whether `expr` computes with signed integers so wide that wrapping is no concern."""
-    dtype = expr.dtype
-    return dtype.is_int and dtype.bits >= 32
-
-
-def small_constant(expr: Expr) -> int | None:
-    """The value of a constant that may be the distance of a shift; None for anything else."""
-    return expr.value if isinstance(expr, IntImm) and 0 <= expr.value < 31 else None
