@@ -14,3 +14,4 @@ from tilewright.runtime.registry import (
     register_func,
     remove_global_func,
 )
+from tilewright.runtime.tracing import default_trace_action

@@ -106,6 +106,11 @@ class CallCompiler:
         dtype = self.expressions.function(call.dtype, "dtype")
         return self._apply("call_packed", dtype, *self._texts(call.args))
 
+    def _traced(self, call: Call) -> Code:
+        """A call of a Python function that may replace its last argument."""
+        dtype = self.expressions.function(call.dtype, "dtype")
+        return self._apply("call_trace", dtype, *self._texts(call.args))
+
     def _is_null(self, call: Call) -> Code:
         return Code(f"({self.expressions.text(call.args[0])} is None)", depth=20)
 
@@ -162,6 +167,7 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "tvm_tuple": CallCompiler._tuple,
     "tvm_call_packed": CallCompiler._named,
     "tvm_call_cpacked": CallCompiler._named,
+    "tvm_call_trace_packed": CallCompiler._traced,
     "call_extern": CallCompiler._named,
     "call_pure_extern": CallCompiler._named,
     "isnullptr": CallCompiler._is_null,

@@ -53,6 +53,7 @@ class Interpreter:
         self._host: dict[str, Callable[..., Any]] = {
             "call_function": self._call_function,
             "call_packed": self._call_packed,
+            "call_trace": self._call_trace,
         }
 
     def run(self, name: str, *args: Any) -> Any:
@@ -104,13 +105,22 @@ class Interpreter:
     def _call_function(self, name: str, *args: Any) -> Any:
         return self._invoke(name, self.compiled(name), list(args))
 
-    def _call_packed(self, dtype: DType, name: str, *args: Any) -> Any:
+    def _function(self, name: str) -> Callable[..., Any]:
         function = self._functions.get(name)
         for lookup in _LOOKUPS:
             function = function or lookup(name)
         if function is None:
             raise InterpreterError(f"there is no function named {name!r} to call")
-        result = function(*args)
+        return function
+
+    def _call_trace(self, dtype: DType, name: str, *args: Any) -> Any:
+        result = self._function(name)(*args)
+        if result is None:
+            return args[-1]
+        return scalar_argument(result, dtype, f"(the result of {name})")
+
+    def _call_packed(self, dtype: DType, name: str, *args: Any) -> Any:
+        result = self._function(name)(*args)
         if result is None or dtype.is_handle or dtype.bits == 0:
             return 0 if dtype.is_integral else result
         return scalar_argument(result, dtype, f"(the result of {name})")

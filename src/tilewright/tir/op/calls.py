@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.ir.expr import Call, Expr, StringImm
@@ -12,13 +12,14 @@ from tilewright.tir.op.memory import tvm_stack_make_array, tvm_stack_make_shape
 
 __all__ = [
     "call_cpacked", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
-    "call_packed", "call_pure_extern", "tvm_tuple",
+    "call_packed", "call_pure_extern", "trace", "tvm_tuple",
 ]  # fmt: skip
 
 register_op("tir.call_extern", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.call_pure_extern", vectorizable=False)
 register_op("tir.tvm_call_packed", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.tvm_call_cpacked", CallEffectKind.OPAQUE, vectorizable=False)
+register_op("tir.tvm_call_trace_packed", CallEffectKind.OPAQUE, vectorizable=False)
 # (name, address of the packed arguments, their number, address of the result) -> status
 register_op("tir.tvm_call_packed_lowered", CallEffectKind.OPAQUE, arity=4, vectorizable=False)
 register_op("tir.call_llvm_intrin", CallEffectKind.OPAQUE, vectorizable=False)
@@ -72,6 +73,33 @@ def call_packed(*args: object) -> Expr:
 def call_cpacked(*args: object) -> Expr:
     """Like `call_packed`, for a function of the same module with the packed calling convention."""
     return _packed("tvm_call_cpacked", args)
+
+
+def trace(args: object, trace_action: str = "tvm.default_trace_action") -> Expr:
+    """The last of `args`, shown to a registered function each time that it is computed.
+
+    For looking at the values of a program while it runs::
+
+        te.compute((n,), lambda i: te.trace([i, A[i] * 2]))
+
+    Args:
+        args: a list of expressions; the function is called with all of them.
+        trace_action: the name of the function. What it returns, if that is not None, takes the
+            place of the value. The default one prints its arguments.
+
+    Raises:
+        ArgumentError: if `args` is no list of expressions, or `trace_action` no name.
+        DTypeError: if the last of them is no scalar number.
+    """
+    if not isinstance(args, (list, tuple)) or not args:
+        raise ArgumentError(f"`trace` needs a list of expressions, got {args!r}")
+    if not isinstance(trace_action, str) or not trace_action:
+        raise ArgumentError(f"`trace` needs the name of a function, got {trace_action!r}")
+    values = tuple(_packed_argument(value) for value in args)
+    dtype = values[-1].dtype
+    if isinstance(args[-1], Buffer) or dtype.is_vector or not (dtype.is_float or dtype.is_integral):
+        raise DTypeError(f"`trace` gives the last argument, which must be a number: {args[-1]!r}")
+    return Call(dtype, Op.get("tir.tvm_call_trace_packed"), (StringImm(trace_action), *values))
 
 
 def tvm_tuple(*value: object) -> Expr:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.expr import Expr
-from tilewright.tir.schedule.instruction import random_variables
 from tilewright.tir.schedule.primitive import Parameter, Primitive, expected
 from tilewright.tir.schedule.references import BlockRV, LoopRV
 
@@ -27,10 +25,13 @@ def resolve(
     functions: dict[str, str] = {}
     for parameter in primitive.parameters:
         argument = arguments[parameter.name]
-        if parameter.kind == "value" or (argument is None and not parameter.many):
+        many = parameter.many or (
+            parameter.kind == "loop or blocks" and isinstance(argument, (list, tuple))
+        )
+        if parameter.kind == "value" or (argument is None and not many):
             recorded[parameter.name] = argument
             values[parameter.name] = sch.with_numbers(argument)
-        elif parameter.many:
+        elif many:
             one = _Resolution(sch, primitive, parameter, functions)
             items = None if argument is None else _as_list(primitive, parameter, argument)
             pairs = None if items is None else [one.resolve(item) for item in items]
@@ -67,6 +68,14 @@ def _function(
     return (sch.state.functions[0] if working_on is None else working_on).name_hint
 
 
+_ACCEPTED: Final = {
+    "loop": LoopRV,
+    "block": BlockRV,
+    "loop or block": (LoopRV, BlockRV),
+    "loop or blocks": (LoopRV, BlockRV),
+}
+
+
 class _Resolution:
     """Resolves the items of one parameter."""
 
@@ -83,31 +92,20 @@ class _Resolution:
         kind = self._parameter.kind
         if kind == "number":
             return self._number(argument)
-        if kind == "annotation":
-            return argument, self._numbers_in(argument)
         if kind == "value":
             return argument, argument
         if isinstance(argument, str) and kind != "loop":
             argument = self._sch.get_block(argument)
-        accepted = {"loop": LoopRV, "block": BlockRV, "loop or block": (LoopRV, BlockRV)}[kind]
+        accepted = _ACCEPTED[kind]
         if not isinstance(argument, accepted):
             raise ArgumentError(
                 f"{self._primitive.name}: `{self._parameter.name}` must be "
                 f"{expected(self._parameter)}, got {argument!r}"
             )
         name, stmt = self._sch._statement(argument)
-        self._functions[self._parameter.name if not self._parameter.many else str(argument)] = name
+        repeated = self._parameter.name in self._functions or self._parameter.many
+        self._functions[str(argument) if repeated else self._parameter.name] = name
         return argument, stmt
-
-    def _numbers_in(self, value: Any) -> Any:
-        """The value of an annotation with random variables replaced by their numbers."""
-        if isinstance(value, Expr) and any(True for _ in random_variables(value)):
-            return self._sch.number(value)
-        if isinstance(value, (list, tuple)):
-            return [self._numbers_in(item) for item in value]
-        if isinstance(value, Mapping):
-            return {key: self._numbers_in(item) for key, item in value.items()}
-        return value
 
     def _number(self, argument: Any) -> tuple[Any, Any]:
         if argument is None:

@@ -7,8 +7,8 @@ A primitive is a function of a `FunctionTree` and of what it acts on::
 
 Its signature is its schema. The annotation of a parameter says what users may pass for it: for a
 `For` a `LoopRV`, for a `BlockRealize` a `BlockRV` or the name of a block, for a `Number` an integer
-or a sampled `ExprRV`, for an `AnnotationValue` anything that may contain such; everything else is
-passed as it is. What it returns in an `Edit` becomes new random variables.
+or a sampled `ExprRV`; everything else is passed as it is, but for `ExprRV` in it, which become
+numbers. What it returns in an `Edit` becomes new random variables.
 """
 
 from __future__ import annotations
@@ -24,17 +24,14 @@ from tilewright.tir.schedule.tree import Edit
 Number = int
 """An integer; users may pass a sampled `ExprRV`, or an expression over some."""
 
-AnnotationValue = Any
-"""The value of an annotation; sampled `ExprRV` in it are replaced by their numbers."""
-
 
 class Parameter(NamedTuple):
     """One parameter of a primitive.
 
     Attributes:
         name: its name.
-        kind: what is passed: ``"loop"``, ``"block"``, ``"loop or block"``, ``"number"``,
-            ``"annotation"`` or ``"value"``.
+        kind: what is passed: ``"loop"``, ``"block"``, ``"loop or block"``, ``"loop or
+            blocks"`` (one loop or a list of blocks), ``"number"`` or ``"value"``.
         many: whether it is a list of these.
         variadic: whether it takes all positional arguments (``*loops``).
         default: its default, `inspect.Parameter.empty` without one.
@@ -112,8 +109,8 @@ _KINDS = {
     "For": "loop",
     "BlockRealize": "block",
     "For | BlockRealize": "loop or block",
+    "For | list[BlockRealize]": "loop or blocks",
     "Number": "number",
-    "AnnotationValue": "annotation",
 }
 
 
@@ -133,6 +130,7 @@ def expected(parameter: Parameter) -> str:
         "loop": "a LoopRV",
         "block": "a BlockRV or the name of a block",
         "loop or block": "a LoopRV, a BlockRV or the name of a block",
+        "loop or blocks": "a LoopRV, or a list of BlockRVs or names of blocks",
         "number": "an integer or an ExprRV",
     }[parameter.kind]
 

@@ -23,7 +23,7 @@ from tilewright.tir.schedule.state import ScheduleState, StmtSRef
 from tilewright.tir.schedule.trace import Trace
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
-from tilewright.tir.substitute import substitute
+from tilewright.tir.substitute import substitute, variables_of
 
 _LEVELS = ("detail", "fast", "none")
 
@@ -175,8 +175,9 @@ class Schedule(PrimitiveMethods):
 
     def with_numbers(self, value: Any) -> Any:
         """`value` (an argument, or a list or dictionary) with sampled numbers filled in."""
-        if isinstance(value, Var):
-            return self._values.get(value, value)
+        if isinstance(value, Expr):
+            known = any(var in self._values for var in variables_of(value))
+            return self.number(value) if known else value
         if isinstance(value, (list, tuple)):
             return [self.with_numbers(item) for item in value]
         if isinstance(value, Mapping):

@@ -9,7 +9,7 @@ function is passed on as it came, so that the callee may keep it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import logical_not
@@ -21,6 +21,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.control import if_then_else
 from tilewright.tir.stmt import (
     Allocate,
     BufferStore,
@@ -35,6 +36,10 @@ from tilewright.tir.stmt import (
 from tilewright.tir.transform import call_boundary as abi
 
 Step = Callable[[Stmt], Stmt]
+
+_PACKED: Final = frozenset(
+    {"tir.tvm_call_packed", "tir.tvm_call_cpacked", "tir.tvm_call_trace_packed"}
+)
 
 
 class PackedCalls(Rewriter):
@@ -132,10 +137,15 @@ class PackedCalls(Rewriter):
         name = call.op.name if isinstance(call.op, Op) else ""
         if name == "tir.if_then_else":
             return self._conditional(call)
-        if name not in ("tir.tvm_call_packed", "tir.tvm_call_cpacked"):
+        if name not in _PACKED:
             return call.map_children(self)
         self.found = True
         args = tuple(map(self._argument_expr, call.args[1:]))
+        is_trace = name == "tir.tvm_call_trace_packed"
+        if is_trace:
+            value = Var("value", call.dtype)
+            self._bind(value, args[-1])
+            args = (*args[:-1], value)
         stack = self._memory("stack", 2 * len(args) + 2)
         for position, arg in enumerate(args):
             self._argument(stack, position, arg)
@@ -146,6 +156,8 @@ class PackedCalls(Rewriter):
         self._do(returned.store(abi.Field(INT64, 0), const(0, "int64")))
         self._do(returned.store(abi.Field(INT64, 1), const(0, "int64")))
         self._call(name, str(call.args[0]), stack.pointer, len(args), result)
+        if is_trace:
+            return self._traced(call, args[-1], returned)
         return self._result(call, returned)
 
     def _argument_expr(self, arg: Expr) -> Expr:
@@ -159,7 +171,7 @@ class PackedCalls(Rewriter):
             callee = GlobalVar(self._prefix + name)
             null = abi.as_pointer(IntImm(INT64, 0))
             call = Call(INT32, callee, (null, stack, number, result))
-        else:
+        else:  # a function of the host, by its registered name
             lowered = Op.get("tir.tvm_call_packed_lowered")
             call = Call(INT32, lowered, (StringImm(name), stack, number, result))
         status = Var("status", INT32)
@@ -181,6 +193,17 @@ class PackedCalls(Rewriter):
         else:
             self._bind(value, cast(dtype, loaded))
         return value
+
+    def _traced(self, call: Call, value: Expr, returned: abi.View) -> Expr:
+        """What a function returned, as a float or an integer, or `value` if it is None."""
+        kind = Var("kind", INT32)
+        self._bind(kind, returned.load(abi.Field(INT32, 0)))
+        whole = cast(call.dtype, returned.load(abi.Field(INT64, 1)))
+        real = cast(call.dtype, returned.load(abi.Field(FLOAT64, 1)))
+        result = Var("traced", call.dtype)
+        number = if_then_else(kind.equal(const(abi.TYPE_FLOAT, "int32")), real, whole)
+        self._bind(result, if_then_else(kind.equal(const(abi.TYPE_NONE, "int32")), value, number))
+        return result
 
     def _argument(self, stack: abi.View, position: int, arg: Expr) -> None:
         """Store an argument of a call in its place."""

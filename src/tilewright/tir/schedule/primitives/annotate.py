@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import as_attribute
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.primitive import AnnotationValue, primitive
+from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
 
 
 @primitive
 def annotate(
-    tree: FunctionTree, block_or_loop: For | BlockRealize, ann_key: str, ann_val: AnnotationValue
+    tree: FunctionTree, block_or_loop: For | BlockRealize, ann_key: str, ann_val: Any
 ) -> Edit:
     """Annotate a block or a loop.
 

@@ -1,0 +1,175 @@
+"""Dividing what the iterators of a block are bound to: loops outside, and loops inside.
+
+A binding is divided if it is ``outer * extent + inner`` where `outer` is made of loops outside and
+`inner`, which is less than `extent`, of loops inside. Then the block can be cut in two: an outer
+one with an iterator over `outer`, and in it an inner one with an iterator over `inner`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tilewright.arith import Analyzer
+from tilewright.arith.iter_form import IterSplit, IterSum, Size, inverse_affine_iter_map
+from tilewright.arith.itermap import detect_iter_map
+from tilewright.arith.linear import mentions
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.tir.buffer import Range
+from tilewright.tir.expr import IterVar
+from tilewright.tir.stmt import For
+from tilewright.tir.substitute import substitute
+
+
+class Part(NamedTuple):
+    """One side of a divided binding.
+
+    Attributes:
+        value: what an iterator for this side is bound to.
+        domain: its domain.
+        is_trivial: whether no loop of this side is mentioned, so that an iterator has one value.
+    """
+
+    value: Expr
+    domain: Range
+    is_trivial: bool
+
+
+class Division(NamedTuple):
+    """A binding that is ``base + outer * scale + inner``."""
+
+    base: Expr
+    outer: Part
+    scale: Expr
+    inner: Part
+
+    def joined(self, outer: Expr, inner: Expr) -> Expr:
+        """The value of the binding from those of the two parts."""
+        return self.base + outer * self.scale + inner
+
+
+class Divider:
+    """Divides bindings.
+
+    Args:
+        outer: the loops outside, the outermost first.
+        inner: the loops inside.
+        analyzer: what is known about other variables.
+        keep_unit: whether loops of one iteration stay in the parts instead of being replaced.
+    """
+
+    def __init__(
+        self, outer: Sequence[For], inner: Sequence[For], analyzer: Analyzer, keep_unit: bool
+    ) -> None:
+        self._analyzer = Analyzer()
+        for loop in (*outer, *inner):
+            if not (keep_unit and is_const_int(loop.extent, 1)):
+                self._analyzer.bind_range(loop.loop_var, loop.min, loop.extent)
+        # Detecting makes known to its analyzer that a unit loop has one value.
+        self._detecting = analyzer
+        self._ranges = {loop.loop_var: Range(loop.min, loop.extent) for loop in (*outer, *inner)}
+        self._starts: dict[Var, Expr] = {}
+        for loop in (*outer, *inner):
+            self._starts[loop.loop_var] = substitute(loop.min, self._starts)
+        self._outer = {loop.loop_var for loop in outer}
+        self._inner = {loop.loop_var for loop in inner}
+
+    def divide(self, iter_var: IterVar, binding: Expr) -> Division | None:
+        """The parts of what `iter_var` is bound to, or None if it cannot be divided."""
+        assert iter_var.dom is not None
+        zero, one = const(0, binding.dtype), const(1, binding.dtype)
+        nothing = Part(zero, Range(zero, one), True)
+        whole = Part(binding, iter_var.dom, False)
+        if not mentions(binding, self._inner):
+            return Division(zero, whole, one, nothing)
+        if not mentions(binding, self._outer):
+            return Division(zero, nothing, one, whole)
+        return self._divide(binding)
+
+    def _divide(self, binding: Expr) -> Division | None:
+        form = detect_iter_map([binding], self._ranges, analyzer=self._detecting)
+        if not form.is_affine:
+            return None
+        splits = form.indices[0].args
+        sides = [self._side(split) for split in splits]
+        # The outer digits come first, each a multiple of the last one.
+        count = sides.count("outer")
+        if sides != ["outer"] * count + ["inner"] * (len(sides) - count):
+            return None
+        simplify = self._analyzer.simplify
+        base = simplify(substitute(binding, self._starts))
+        inner = self._without(binding, self._outer, base)
+        outer = self._without(binding, self._inner, base)
+        inner_span = self._span(inner)
+        scale = as_expr(splits[count - 1].scale, binding.dtype) if count else inner_span
+        if inner_span is None or scale is None:
+            return None
+        if mentions(scale, self._ranges):
+            return None
+        if not all(self._is_multiple(split.scale, scale) for split in splits[:count]):
+            return None
+        outer = simplify(outer // scale)
+        outer_span = self._span(outer)
+        if outer_span is None:
+            return None
+        return Division(base, _part(outer, outer_span), scale, _part(inner, inner_span))
+
+    def _without(self, binding: Expr, loops: set[Var], base: Expr) -> Expr:
+        """What the other loops add to `base`."""
+        starts = {var: self._starts[var] for var in loops}
+        return self._analyzer.simplify(substitute(binding, starts) - base)
+
+    def _side(self, split: IterSplit) -> str:
+        variables = _sources(split)
+        positive = not isinstance(split.scale, int) or split.scale > 0
+        if positive and variables <= self._outer:
+            return "outer"
+        return "inner" if positive and variables <= self._inner else "both"
+
+    def _span(self, value: Expr) -> Expr | None:
+        """How many values `value` spans, from 0 on."""
+        form = detect_iter_map([value], self._ranges, analyzer=self._detecting)
+        if not form.is_affine:
+            return None
+        span = as_expr(form.extents[0], value.dtype)
+        return None if mentions(span, self._ranges) else span
+
+    def _is_multiple(self, value: Size, by: Expr) -> bool:
+        return self._detecting.exact_quotient(as_expr(value, by.dtype), by) is not None
+
+
+def _part(value: Expr, span: Expr) -> Part:
+    return Part(value, Range(const(0, value.dtype), span), False)
+
+
+def _sources(split: IterSplit) -> set[Var]:
+    source = split.source.source
+    if isinstance(source, IterSum):
+        return {var for inner in source.args for var in _sources(inner)}
+    return {source}
+
+
+def loops_from_iterators(
+    iterators: Mapping[Var, Expr], loops: Sequence[For], analyzer: Analyzer
+) -> dict[Var, Expr]:
+    """The variables of loops as expressions of iterators that are bound to expressions over them.
+
+    Those that cannot be expressed are left out.
+    """
+    found: dict[Var, Expr] = {}
+    for iterator, value in iterators.items():
+        if isinstance(value, Var):
+            found.setdefault(value, iterator)
+    rest = {var: value for var, value in iterators.items() if not isinstance(value, Var)}
+    ranges = {
+        loop.loop_var: Range(loop.min, loop.extent)
+        for loop in loops
+        if any(mentions(value, [loop.loop_var]) for value in rest.values())
+    }
+    form = detect_iter_map(rest.values(), ranges, require_bijective=True, analyzer=analyzer)
+    if form.is_affine:
+        inverse = inverse_affine_iter_map(form.indices, rest)
+        for var, value in inverse.items():
+            found.setdefault(var, analyzer.simplify(value + ranges[var].min))
+    return found
