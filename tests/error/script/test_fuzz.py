@@ -122,7 +122,8 @@ def test_mutated_programs_give_script_errors_only(name, budget):
                 parsed += check(text)
         except (Exception, TookTooLong) as error:
             raise AssertionError(f"{type(error).__name__} of the text\n{text}") from error
-    assert budget.count > parsed > 0
+    if budget.seconds is None:  # a short time may be too short for any text to parse
+        assert budget.count > parsed > 0
 
 
 @pytest.mark.parametrize(
