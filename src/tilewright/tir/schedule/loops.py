@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Block, For, ForKind, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import Block, For, ForKind, Stmt
 
 
 def require_plain(loop: For) -> None:
@@ -60,16 +59,3 @@ def require_nested(tree: FunctionTree, loops: Sequence[For]) -> None:
             at=[outer, inner],
             hint="reorder or fuse what is between them first, or move it away",
         )
-
-
-def replaced_below(tree: FunctionTree, top: Stmt, old: Stmt, new: Stmt) -> Any:
-    """`top`, in which `new` stands for `old`; nested sequences are flattened."""
-    while old is not top:
-        above = tree.parent(old)
-        assert above is not None
-        if isinstance(above, SeqStmt):
-            new = seq(new if child is old else child for child in above.seq)
-        else:
-            new = above.map_children(lambda x, old=old, new=new: new if x is old else x)
-        old = above
-    return new

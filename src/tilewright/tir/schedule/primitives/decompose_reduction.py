@@ -17,7 +17,6 @@ from tilewright.tir.schedule.initialisation import (
     require_all_reduction_loops,
     require_initialised_first,
 )
-from tilewright.tir.schedule.loops import replaced_below
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Box, accesses, covers, relaxed
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -78,7 +77,7 @@ def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> E
         require_initialised_first(nest, analyzer)
         _require_not_used_before(tree, nest, analyzer)
     init, before = _init_nest(tree, nest, analyzer)
-    after = replaced_below(tree, loop, block, block.replace(block=_update(block.block)))
+    after = tree.edited({block.block: _update(block.block)}, loop)
     return tree.edit({loop: seq(before, after)}, init)
 
 

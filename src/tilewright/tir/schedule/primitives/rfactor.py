@@ -20,10 +20,10 @@ from tilewright.tir.schedule.initialisation import (
     reduction_nest,
     require_initialised_first,
 )
-from tilewright.tir.schedule.loops import replaced_below
 from tilewright.tir.schedule.primitive import Number, primitive
+from tilewright.tir.schedule.stage import with_stage
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
-from tilewright.tir.stmt import BlockRealize, For, Stmt, seq
+from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -96,10 +96,15 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
     )
     inner, before = _copied_nest(tree, top, realize, partial_block(factoring, analyzer))
     after = _without_reduction(tree, top, factoring, write_back_block(factoring))
-    scope = tree.scope(realize).block
-    rebuilt = replaced_below(tree, scope, top, seq(before, after))
-    rebuilt = rebuilt.replace(alloc_buffers=(*scope.alloc_buffers, *partial))
-    return tree.edit({scope: rebuilt}, inner)
+    return with_stage(
+        tree,
+        tree.scope(realize),
+        edits={top: after},
+        place=top,
+        before=[before],
+        buffers=partial,
+        results=inner,
+    )
 
 
 def _reduced_by(tree: FunctionTree, loop: For) -> BlockRealize:
@@ -238,13 +243,9 @@ def _without_reduction(
     tree: FunctionTree, top: For, factoring: Factoring, write_back: BlockRealize
 ) -> Stmt:
     """`top` with the write-back for the block, without the other reduction loops."""
-    removed = set(factoring.nest.reduction) - {factoring.loop}
-    old: Stmt = factoring.nest.realize
-    new: Stmt = write_back
-    while old is not top:
-        above = tree.parent(old)
-        assert above is not None
-        if above not in removed:
-            new = replaced_below(tree, above, old, new)
-        old = above
-    return new
+    edits: dict[Stmt, Stmt | None] = {factoring.nest.realize: write_back}
+    # From the innermost on: the body of each is what remains of it.
+    for loop in reversed(factoring.nest.reduction):
+        if loop is not factoring.loop:
+            edits[loop] = tree.edited(edits, loop.body)
+    return tree.edited(edits, top)
