@@ -189,6 +189,20 @@ def test_no_more_than_the_predicate_allows_is_copied():
 
 
 @T.prim_func
+def backwards(A: T.Buffer((12,), "float32"), C: T.Buffer((12,), "float32")):
+    for i, j in T.grid(3, 4):
+        with T.block("C"):
+            v = T.axis.spatial(12, i * 4 + j)
+            C[11 - v] = A[v]
+
+
+def test_descending_indices():
+    sch = scheduled(backwards)
+    sch.cache_write("C", 0, "local")
+    assert_same_meaning(backwards, sch)
+
+
+@T.prim_func
 def every_other(A: T.Buffer((12,), "float32"), C: T.Buffer((12,), "float32")):
     for i in range(6):
         with T.block("C"):

@@ -54,9 +54,18 @@ def any_buffer(realize: BlockRealize, reference: Any) -> BufferRegion:
     return _find(realize, list(regions.values()), reference, "accesses")
 
 
-def is_written_by(realize: BlockRealize, region: BufferRegion) -> bool:
-    """Whether `region` is one of those that a block writes."""
-    return any(item is region for item in realize.block.writes)
+def recorded_reference(realize: BlockRealize, region: BufferRegion) -> tuple[str, int]:
+    """How a trace keeps which of the regions of a block is meant."""
+    for kind, regions in (("write", realize.block.writes), ("read", realize.block.reads)):
+        for position, item in enumerate(regions):
+            if item is region:
+                return kind, position
+    raise KeyError("the region belongs to another block")
+
+
+def recorded_index(parameter: str, realize: BlockRealize, region: BufferRegion) -> dict[str, int]:
+    """The argument of a trace that says by position which buffer is meant."""
+    return {parameter: recorded_reference(realize, region)[1]}
 
 
 def _find(

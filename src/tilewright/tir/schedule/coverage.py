@@ -6,14 +6,14 @@ any case, because the indices of one store run through all values of a box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import IntervalSet
 from tilewright.arith.itermap import detect_iter_map
-from tilewright.arith.linear import mentions
+from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import And, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.rewrite import walk
@@ -63,6 +63,9 @@ def box_of(image: Image, analyzer: Analyzer) -> Box | None:
     predicate = _restricting(image, used, analyzer)
     if predicate is None:
         return None
+    mirror = mirrored(indices, iterators)
+    indices = [substitute(index, mirror) for index in indices]
+    predicate = substitute(predicate, mirror)
     found = detect_iter_map(indices, iterators, predicate, True, analyzer)
     if not found.is_affine:
         return None
@@ -70,6 +73,22 @@ def box_of(image: Image, analyzer: Analyzer) -> Box | None:
         IntervalSet(total.base, analyzer.simplify(total.base + as_expr(extent) - 1))
         for total, extent in zip(found.indices, found.extents, strict=True)
     )
+
+
+def mirrored(indices: Iterable[Expr], iterators: Mapping[Var, Range]) -> dict[Var, Expr]:
+    """Values for the iterators that some index descends with, so that all indices ascend.
+
+    An iterator from 0 to 7 becomes 7 less an iterator: the same set of values, in another order.
+    """
+    mirror: dict[Var, Expr] = {}
+    for index in indices:
+        terms: Terms = {}
+        collect(index, 1, terms)
+        for term, factor in terms.items():
+            if isinstance(term, Var) and term in iterators and factor < 0:
+                domain = iterators[term]
+                mirror[term] = domain.min + domain.min + domain.extent - 1 - term
+    return mirror
 
 
 def _restricting(image: Image, used: set[Var], analyzer: Analyzer) -> Expr | None:
@@ -156,17 +175,23 @@ def accessed_box(
 
     Like `relaxed`, but predicates of the block count where the box is known exactly.
     """
+    found = exact_box(tree, access, around, analyzer)
+    return relaxed(tree, access, around, analyzer) if found is None else found
+
+
+def exact_box(
+    tree: FunctionTree, access: Access, around: For | BlockRealize, analyzer: Analyzer
+) -> Box | None:
+    """`accessed_box` if all of it is accessed; None where that is not known."""
     realize = access.realize
     loops = _loops_between(tree, realize, around)
-    if loops is not None:
-        iterators = (item.var for item in realize.block.iter_vars)
-        values = dict(zip(iterators, realize.iter_values, strict=True))
-        ranges = substitute(access.region, values).region
-        with _running(realize, analyzer):
-            found = box_of(Image(ranges, loops, (realize.predicate,)), analyzer)
-        if found is not None:
-            return found
-    return relaxed(tree, access, around, analyzer)
+    if loops is None:
+        return None
+    iterators = (item.var for item in realize.block.iter_vars)
+    values = dict(zip(iterators, realize.iter_values, strict=True))
+    ranges = substitute(access.region, values).region
+    with _running(realize, analyzer):
+        return box_of(Image(ranges, loops, (realize.predicate,)), analyzer)
 
 
 def _loops_between(

@@ -93,20 +93,22 @@ def clipped(buffer: Buffer, box: Box, analyzer: Analyzer) -> tuple[Range, ...]:
     An end is clipped only if it is not known to be inside, so that the usual case stays simple.
     """
     return tuple(
-        _clipped(interval, extent, analyzer)
+        clipped_range(interval, Range(const(0, extent.dtype), extent), analyzer)
         for interval, extent in zip(box, buffer.shape, strict=True)
     )
 
 
-def _clipped(interval: IntervalSet, extent: Expr, analyzer: Analyzer) -> Range:
+def clipped_range(interval: IntervalSet, domain: Range, analyzer: Analyzer) -> Range:
+    """An interval as a range inside of a domain; see `clipped`."""
     low, high = interval.min_value, interval.max_value
     if low is None or high is None:
-        return Range(const(0, extent.dtype), extent)
+        return domain
     simplify = analyzer.simplify
-    if not analyzer.can_prove(low >= 0):
-        low = maximum(low, const(0, low.dtype))
-    if not analyzer.can_prove(high < extent):
-        high = minimum(high, extent - 1)
+    end = domain.min + domain.extent
+    if not analyzer.can_prove(low >= domain.min):
+        low = maximum(low, domain.min)
+    if not analyzer.can_prove(high < end):
+        high = minimum(high, end - 1)
     return Range(simplify(low), simplify(high - low + 1))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.regions import region_of_block
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, Stmt, seq
@@ -80,6 +81,27 @@ def require_not_root(tree: FunctionTree, block: BlockRealize) -> None:
     """Refuse the root block, which is in no scope."""
     if block is tree.root:
         raise ScheduleError("{0} is the root block, which is in no scope", at=[block])
+
+
+def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> None:
+    """Refuse a block that reads elements which it has not written itself."""
+    read = region_of_block(block.block, buffer, written=False)
+    if read is None:
+        return
+    written = region_of_block(block.block, buffer, written=True)
+    assert written is not None
+    analyzer = tree.analyzer(block.block.body)
+    same = all(
+        analyzer.can_prove_equal(a.min, b.min) and analyzer.can_prove_equal(a.extent, b.extent)
+        for a, b in zip(read.region, written.region, strict=True)
+    )
+    if block.block.init is None or not same:
+        raise ScheduleError(
+            f"{{0}} reads elements of `{buffer.name}` that it did not write, which the new buffer "
+            "does not have",
+            at=[block],
+            hint="cache_inplace caches a buffer that a block reads and writes",
+        )
 
 
 def with_stage(

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
-from tilewright.tir.schedule.buffer_reference import buffer_read
+from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import Image, accessed_box, box_of, box_of_ranges
 from tilewright.tir.schedule.errors import ScheduleError
@@ -84,7 +84,8 @@ def cache_read(
     """
     storage_scope = known_storage_scope(storage_scope)
     require_not_root(tree, block)
-    buffer = buffer_read(block, read_buffer_index).buffer
+    given = buffer_read(block, read_buffer_index)
+    buffer = given.buffer
     scope = scope_of(tree, block)
     require_no_view(tree, scope, buffer)
     require_in_blocks(scope, buffer, only_writes=True)
@@ -105,10 +106,11 @@ def cache_read(
     cache = cache_of(buffer, storage_scope)
     edits = redirect_blocks(readers, buffer, cache)
     nest, copy = copy_nest(cache.name, buffer, cache, region)
-    return with_stage(
+    edit = with_stage(
         tree, scope.realize, edits=edits, place=place.stmt, before=[nest], buffers=[cache],
         results=copy,
     )  # fmt: skip
+    return edit._replace(recorded=recorded_index("read_buffer_index", block, given))
 
 
 def _region(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tir.buffer import Buffer, Range
-from tilewright.tir.schedule.buffer_reference import buffer_written
+from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
@@ -16,7 +16,6 @@ from tilewright.tir.schedule.regions import (
     accesses,
     clipped,
     hull,
-    region_of_block,
 )
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.stage import (
@@ -24,6 +23,7 @@ from tilewright.tir.schedule.stage import (
     require_in_blocks,
     require_no_view,
     require_not_root,
+    require_own_values,
     with_stage,
 )
 from tilewright.tir.schedule.storage_scope import known_storage_scope
@@ -77,11 +77,12 @@ def cache_write(
     """
     storage_scope = known_storage_scope(storage_scope)
     require_not_root(tree, block)
-    buffer = buffer_written(block, write_buffer_index).buffer
+    given = buffer_written(block, write_buffer_index)
+    buffer = given.buffer
     scope = scope_of(tree, block)
     require_no_view(tree, scope, buffer)
     require_in_blocks(scope, buffer, only_writes=False)
-    _require_own_values(tree, block, buffer)
+    require_own_values(tree, block, buffer)
     consumers = blocks_given(tree, scope, consumer_blocks or [], buffer)
     users = {*scope.writers[buffer], *scope.readers.get(buffer, ())} - {block, *consumers}
     others = [child for child in scope.children if child in users]
@@ -92,31 +93,11 @@ def cache_write(
     cache = cache_of(buffer, storage_scope)
     edits = redirect_blocks([block, *consumers], buffer, cache)
     nest, copy = copy_nest(cache.name, cache, buffer, region)
-    return with_stage(
+    edit = with_stage(
         tree, scope.realize, edits=edits, place=place.stmt, after=[nest], buffers=[cache],
         results=copy,
     )  # fmt: skip
-
-
-def _require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> None:
-    """Refuse a block that reads elements which it has not written itself."""
-    read = region_of_block(block.block, buffer, written=False)
-    if read is None:
-        return
-    written = region_of_block(block.block, buffer, written=True)
-    assert written is not None
-    analyzer = tree.analyzer(block.block.body)
-    same = all(
-        analyzer.can_prove_equal(a.min, b.min) and analyzer.can_prove_equal(a.extent, b.extent)
-        for a, b in zip(read.region, written.region, strict=True)
-    )
-    if block.block.init is None or not same:
-        raise ScheduleError(
-            f"{{0}} reads elements of `{buffer.name}` that it did not write, which the new buffer "
-            "does not have",
-            at=[block],
-            hint="cache_inplace caches a buffer that a block reads and writes",
-        )
+    return edit._replace(recorded=recorded_index("write_buffer_index", block, given))
 
 
 def _region(

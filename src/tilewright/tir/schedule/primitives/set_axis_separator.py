@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.ir.convert import as_expr
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, MatchBufferRegion
-from tilewright.tir.schedule.buffer_reference import any_buffer
+from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.scope import allocating_block
@@ -53,18 +53,22 @@ def set_axis_separator(
     Raises:
         ScheduleError: for other separators, or a view made by `match_buffer`.
     """
-    found = any_buffer(block, buffer).buffer
+    region = any_buffer(block, buffer)
+    found = region.buffer
+    recorded = {"buffer": list(recorded_reference(block, region))}
     separators = _separators(block, found, axis_separators or ())
     _require_no_views(tree, found)
     changed = found.replace(axis_separators=tuple(map(as_expr, separators)))
     owner = allocating_block(tree, found)
     if owner is not None:
-        return tree.edit({owner.block: substitute(owner.block, {}, {found: changed})})
+        edit = tree.edit({owner.block: substitute(owner.block, {}, {found: changed})})
+        return edit._replace(recorded=recorded)
     parameters = {
         param: changed if item is found else item for param, item in tree.func.buffer_map.items()
     }
     body = substitute(tree.func.body, {}, {found: changed})
-    return Edit(tree.func.replace(buffer_map=parameters, body=body))
+    func = tree.func.replace(buffer_map=parameters, body=body)
+    return Edit(func, recorded=recorded)
 
 
 def _separators(block: BlockRealize, buffer: Buffer, wanted: Sequence[int]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.tir.schedule.buffer_reference import buffer_written
+from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import in_scope, redirected
 from tilewright.tir.schedule.scope import require_allocating_block
@@ -46,9 +46,11 @@ def set_scope(
         ScheduleError: for an unknown scope, or a buffer that is a parameter or a view.
     """
     storage_scope = known_storage_scope(storage_scope)
-    buffer = buffer_written(block, buffer_index).buffer
+    region = buffer_written(block, buffer_index)
+    buffer = region.buffer
     owner = require_allocating_block(tree, buffer)
-    if buffer.scope() == storage_scope:
-        return Edit(tree.func)
-    moved = redirected(owner.block, buffer, in_scope(buffer, storage_scope))
-    return tree.edit({owner.block: moved})
+    edit = Edit(tree.func)
+    if buffer.scope() != storage_scope:
+        moved = redirected(owner.block, buffer, in_scope(buffer, storage_scope))
+        edit = tree.edit({owner.block: moved})
+    return edit._replace(recorded=recorded_index("buffer_index", block, region))

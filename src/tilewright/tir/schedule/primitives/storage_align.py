@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.ir.attributes import as_attribute
 from tilewright.ir.expr import IntImm
-from tilewright.tir.schedule.buffer_reference import buffer_written
+from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.scope import require_allocating_block
@@ -73,7 +73,8 @@ def storage_align(
     wanted = (position, axis % buffer.ndim, factor, offset)
     kept = [item for item in _alignments(block) if item[:2] != wanted[:2]]
     annotations = {**block.block.annotations, _KEY: as_attribute([*kept, wanted])}
-    return tree.edit({block.block: block.block.replace(annotations=annotations)})
+    edit = tree.edit({block.block: block.block.replace(annotations=annotations)})
+    return edit._replace(recorded=recorded_index("buffer_index", block, region))
 
 
 def _alignments(block: BlockRealize) -> list[tuple[int, ...]]:

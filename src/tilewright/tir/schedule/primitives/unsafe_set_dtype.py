@@ -10,7 +10,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, MatchBufferRegion, decl_buffer
-from tilewright.tir.schedule.buffer_reference import buffer_written
+from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.scope import require_allocating_block
@@ -63,7 +63,8 @@ def unsafe_set_dtype(
         ScheduleError: for a name that is no dtype, a parameter or a view, or a buffer that is
             accessed by its pointer or a view.
     """
-    buffer = buffer_written(block, buffer_index).buffer
+    region = buffer_written(block, buffer_index)
+    buffer = region.buffer
     owner = require_allocating_block(tree, buffer)
     try:
         element = DType(dtype)
@@ -77,7 +78,8 @@ def unsafe_set_dtype(
     _require_plain_accesses(owner.block, buffer)
     pointer = decl_buffer((), element, buffer.data.name, scope=buffer.scope()).data
     changed = buffer.replace(data=pointer, dtype=element)
-    return tree.edit({owner.block: _Conversion(buffer, changed)(owner.block)})
+    edit = tree.edit({owner.block: _Conversion(buffer, changed)(owner.block)})
+    return edit._replace(recorded=recorded_index("buffer_index", block, region))
 
 
 def _require_plain_accesses(block: Block, buffer: Buffer) -> None:

@@ -1,0 +1,332 @@
+"""Caches whose layout follows the iterators of the block that uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tilewright.arith import Analyzer, detect_iter_map
+from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import cast, const
+from tilewright.ir.expr import Expr, Var
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.structural import structural_equal
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range, decl_buffer
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.coverage import accessed_box, exact_box, images_written, mirrored
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.insertion import analyzer_in, place_after, place_before
+from tilewright.tir.schedule.loops import nest
+from tilewright.tir.schedule.regions import Access, clipped_range
+from tilewright.tir.schedule.scope import scope_of
+from tilewright.tir.schedule.stage import (
+    require_in_blocks,
+    require_no_view,
+    require_own_values,
+    with_stage,
+)
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
+from tilewright.tir.substitute import substitute, variables_of
+
+
+class Layout(NamedTuple):
+    """A cache of the element that each instance of a block accesses.
+
+    Attributes:
+        iterators: those of the block that the indices mention.
+        indices: where in the buffer the element is.
+        cache: the cache.
+        cache_indices: where in the cache it is.
+    """
+
+    iterators: tuple[IterVar, ...]
+    indices: tuple[Expr, ...]
+    cache: Buffer
+    cache_indices: tuple[Expr, ...]
+
+
+def reindexed_read(
+    tree: FunctionTree, block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
+    storage_scope: str,
+) -> Edit:  # fmt: skip
+    """A block reads through a cache which a new block in front of it fills.
+
+    Args:
+        tree: the program.
+        block: the block that reads.
+        buffer: what it reads.
+        index_map: from the iterators of `block` to the indices of the cache; without, the cache has
+            one dimension per iterator that the indices mention.
+        name: the name of the cache and of the new block.
+        storage_scope: where the cache lives.
+    """
+    layout = _layout(tree, block, buffer, index_map, name, storage_scope)
+    scope = scope_of(tree, block)
+    require_no_view(tree, scope, buffer)
+    require_in_blocks(scope, buffer, only_writes=True)
+    writers = scope.writers.get(buffer, [])
+    if block in writers:
+        raise ScheduleError(
+            f"{{0}} also writes `{buffer.name}`, whose cache would not change", at=[block]
+        )
+    require_injective(block, layout.iterators, layout.cache_indices, "the cache")
+    place = place_before(tree, scope.realize, [block], writers)
+    analyzer = analyzer_in(tree, place.around)
+    ranges = _instances(tree, block, layout.iterators, place.around, analyzer)
+    loops, realize = _stage(block, buffer, layout, ranges, analyzer, reads_buffer=True)
+    edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
+    return with_stage(
+        tree, scope.realize, edits=edits, place=place.stmt, before=[loops],
+        buffers=[layout.cache], results=realize,
+    )  # fmt: skip
+
+
+def reindexed_write(
+    tree: FunctionTree, block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
+    storage_scope: str,
+) -> Edit:  # fmt: skip
+    """A block writes into a cache which a new block behind it copies; see `reindexed_read`."""
+    layout = _layout(tree, block, buffer, index_map, name, storage_scope)
+    scope = scope_of(tree, block)
+    require_no_view(tree, scope, buffer)
+    require_in_blocks(scope, buffer, only_writes=False)
+    require_own_values(tree, block, buffer)
+    require_injective(block, layout.iterators, layout.indices, f"`{buffer.name}`")
+    require_injective(block, layout.iterators, layout.cache_indices, "the cache")
+    users = {*scope.writers[buffer], *scope.readers.get(buffer, ())}
+    others = [child for child in scope.children if child in users and child is not block]
+    place = place_after(tree, scope.realize, block, others)
+    analyzer = analyzer_in(tree, place.around)
+    access = _iterator_access(block, layout.iterators)
+    exact = exact_box(tree, access, place.around, analyzer)
+    stored = images_written(tree, block, buffer, place.around)
+    if tree.checked and (exact is None or not stored):
+        raise ScheduleError(
+            f"it is not proved that {{0}} writes `{buffer.name}` for all values of its iterators, "
+            "so that the copy would overwrite elements with nothing",
+            at=[block],
+        )
+    ranges = _instances(tree, block, layout.iterators, place.around, analyzer)
+    loops, realize = _stage(block, buffer, layout, ranges, analyzer, reads_buffer=False)
+    edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
+    return with_stage(
+        tree, scope.realize, edits=edits, place=place.stmt, after=[loops],
+        buffers=[layout.cache], results=realize,
+    )  # fmt: skip
+
+
+# --- the layout ---------------------------------------------------------------------------------
+
+
+def _layout(
+    tree: FunctionTree, block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
+    storage_scope: str,
+) -> Layout:  # fmt: skip
+    indices = _only_indices(tree, block, buffer)
+    iterators = block.block.iter_vars
+    mentioned = {var for index in indices for var in variables_of(index)}
+    if index_map is None:
+        cache_indices: list[Expr] = [item.var for item in iterators if item.var in mentioned]
+    else:
+        cache_indices = index_map.map_indices([item.var for item in iterators])
+    mentioned.update(var for index in cache_indices for var in variables_of(index))
+    used = tuple(item for item in iterators if item.var in mentioned)
+    cache = decl_buffer(
+        _extents(block, used, cache_indices), buffer.dtype, name, scope=storage_scope
+    )
+    return Layout(used, indices, cache, tuple(cache_indices))
+
+
+def _only_indices(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> tuple[Expr, ...]:
+    """The indices of all accesses of a buffer in a block without blocks inside."""
+    if tree.blocks_below(block):
+        raise ScheduleError("{0} contains other blocks", at=[block, *tree.blocks_below(block)])
+    found: list[tuple[Expr, ...]] = []
+    for node in walk(block.block):
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer:
+            found.append(node.indices)
+        elif node is buffer.data:
+            raise ScheduleError(f"{{0}} uses the pointer of `{buffer.name}`", at=[block])
+    if not found:
+        raise ScheduleError(
+            f"{{0}} accesses `{buffer.name}` in another way than by its indices", at=[block]
+        )
+    iterators = {item.var for item in block.block.iter_vars}
+    inside = {
+        node.loop_var if isinstance(node, For) else getattr(node, "var", None)
+        for node in walk(block.block.body)
+    } - iterators
+    for indices in found:
+        if not all(structural_equal(a, b) for a, b in zip(indices, found[0], strict=True)):
+            raise ScheduleError(
+                f"{{0}} accesses more than one element of `{buffer.name}`: "
+                f"{list(found[0])!r} and {list(indices)!r}",
+                at=[block],
+            )
+        if any(i.dtype.lanes > 1 or _varies(i, inside) for i in indices):
+            raise ScheduleError(
+                f"{{0}} accesses more than one element of `{buffer.name}`: its indices "
+                f"{list(indices)!r} are not given by the iterators alone",
+                at=[block],
+            )
+    return found[0]
+
+
+def _varies(index: Expr, inside: set[Any]) -> bool:
+    return any(isinstance(node, BufferLoad) or node in inside for node in walk(index))
+
+
+def _extents(
+    block: BlockRealize, iterators: Sequence[IterVar], indices: Sequence[Expr]
+) -> list[Expr]:
+    """The shape of a cache with these indices."""
+    variables = tuple(item.var for item in iterators)
+    try:
+        ranges = IndexMap(variables, tuple(indices)).map_ranges([_domain(i) for i in iterators])
+    except ArgumentValueError as error:
+        raise ScheduleError(str(error), at=[block]) from None
+    analyzer = Analyzer()
+    extents = []
+    for index, item in zip(indices, ranges, strict=True):
+        if not analyzer.can_prove(item.min >= 0):
+            raise ScheduleError(f"the index {index!r} of the cache may be negative", at=[block])
+        extents.append(analyzer.simplify(item.min + item.extent))
+    return extents
+
+
+def _domain(iterator: IterVar) -> Range:
+    assert iterator.dom is not None
+    return iterator.dom
+
+
+def require_injective(
+    block: BlockRealize, iterators: Sequence[IterVar], indices: Sequence[Expr], what: str
+) -> None:
+    """Refuse indices that are the same for different values of the iterators."""
+    domains = {item.var: _domain(item) for item in iterators}
+    mirror = mirrored(indices, domains)
+    ascending = tuple(substitute(index, mirror) for index in indices)
+    if detect_iter_map(ascending, domains, require_bijective=True).is_affine:
+        return
+    try:
+        IndexMap(tuple(domains), ascending).non_surjective_inverse(list(domains.values()))
+    except ArgumentValueError as error:
+        names = ", ".join(item.var.name for item in iterators)
+        raise ScheduleError(
+            f"it is not proved that the indices {list(indices)!r} of {what} are different for "
+            f"different values of {names}: {error}",
+            at=[block],
+        ) from None
+
+
+# --- the new block ------------------------------------------------------------------------------
+
+
+def _iterator_access(block: BlockRealize, iterators: Sequence[IterVar]) -> Access:
+    """The values of the iterators, as if they were a region."""
+    point = tuple(Range(item.var, const(1, item.var.dtype)) for item in iterators)
+    space = decl_buffer([_domain(item).extent for item in iterators], name="instances")
+    return Access(block, BufferRegion(space, point))
+
+
+def _instances(
+    tree: FunctionTree,
+    block: BlockRealize,
+    iterators: Sequence[IterVar],
+    around: For | BlockRealize,
+    analyzer: Analyzer,
+) -> list[Range]:
+    """The values that the iterators have in one iteration of `around`."""
+    box = accessed_box(tree, _iterator_access(block, iterators), around, analyzer)
+    return [
+        clipped_range(interval, _domain(item), analyzer)
+        for interval, item in zip(box, iterators, strict=True)
+    ]
+
+
+def _stage(
+    block: BlockRealize,
+    buffer: Buffer,
+    layout: Layout,
+    ranges: Sequence[Range],
+    analyzer: Analyzer,
+    *,
+    reads_buffer: bool,
+) -> tuple[Stmt, BlockRealize]:
+    """Loops around a block that copies between a buffer and its cache."""
+    loops: dict[Var, Expr] = {}
+    values: list[Expr] = []
+    fresh: dict[Var, Expr] = {}
+    iterators: list[IterVar] = []
+    for number, (item, part) in enumerate(zip(layout.iterators, ranges, strict=True)):
+        dtype = item.var.dtype
+        loop_var, var = Var(f"ax{number}", dtype), Var(f"v{number}", dtype)
+        loops[loop_var] = cast(dtype, part.extent)
+        analyzer.bind_range(loop_var, 0, loops[loop_var])
+        values.append(analyzer.simplify(loop_var + cast(dtype, part.min)))
+        fresh[item.var] = var
+        iterators.append(item.replace(var=var, iter_type=IterType.DATA_PAR))
+    at_buffer, at_cache = (
+        tuple(substitute(index, fresh) for index in indices)
+        for indices in (layout.indices, layout.cache_indices)
+    )
+    bound = dict(zip((item.var for item in iterators), values, strict=True))
+    predicate = conjunction(*_outside(buffer, at_buffer, bound, analyzer))
+    ends = (buffer, at_buffer), (layout.cache, at_cache)
+    (source, read), (target, written) = ends if reads_buffer else reversed(ends)
+    new = Block(
+        tuple(iterators),
+        (_point(source, read),),
+        (_point(target, written),),
+        layout.cache.name,
+        BufferStore(target, BufferLoad(source, read), written),
+        key=BlockKey(),
+    )
+    realize = BlockRealize(tuple(values), predicate, new)
+    return nest(loops, realize)[1], realize
+
+
+def _outside(
+    buffer: Buffer, indices: Sequence[Expr], bound: Mapping[Var, Expr], analyzer: Analyzer
+) -> list[Expr]:
+    """Conditions for indices to be in the buffer, those left out that hold always.
+
+    The block may leave out elements outside of the buffer by a branch.
+    """
+    conditions: list[Expr] = []
+    for index, extent in zip(indices, buffer.shape, strict=True):
+        value = analyzer.simplify(substitute(index, bound))
+        conditions += [c for c in (value >= 0, value < extent) if not analyzer.can_prove(c)]
+    return conditions
+
+
+def _point(buffer: Buffer, indices: Sequence[Expr]) -> BufferRegion:
+    return BufferRegion(buffer, tuple(Range(index, const(1, index.dtype)) for index in indices))
+
+
+class _Reindexing(Rewriter):
+    """Lets a block access the cache in place of the buffer."""
+
+    def __init__(self, buffer: Buffer, layout: Layout) -> None:
+        self._buffer = buffer
+        self._layout = layout
+
+    def BufferLoad(self, load: BufferLoad) -> Any:
+        load = load.map_children(self)
+        if load.buffer is not self._buffer:
+            return load
+        return load.replace(buffer=self._layout.cache, indices=self._layout.cache_indices)
+
+    def BufferStore(self, store: BufferStore) -> Any:
+        store = store.map_children(self)
+        if store.buffer is not self._buffer:
+            return store
+        return store.replace(buffer=self._layout.cache, indices=self._layout.cache_indices)
+
+    def BufferRegion(self, region: BufferRegion) -> Any:
+        if region.buffer is not self._buffer:
+            return region.map_children(self)
+        return _point(self._layout.cache, self._layout.cache_indices)
