@@ -93,15 +93,60 @@ def _step(kind, x, value, name):
 def schedules(draw, tensors):
     """A schedule for `tensors` with random primitives; refused ones leave it as it was."""
     schedule = te.create_schedule([tensor.op for tensor in tensors])
-    for stage in schedule.stages:
+    for stage in list(schedule.stages):
+        _rewrite(draw, schedule, stage)
+    for stage in reversed(schedule.stages):
         if isinstance(stage.op, te.ComputeOp):
             for _ in range(draw(st.integers(0, 5))):
                 _transform(draw, stage)
+            _place(draw, schedule, stage)
     return schedule
+
+
+def _rewrite(draw, schedule, stage):
+    """Read, compute or reduce a tensor by way of another one, if that is possible."""
+    primitive = draw(st.sampled_from(["none", "none", "read", "write", "rfactor"]))
+    tensor = stage.op.output(0)
+    if primitive in ("write", "rfactor") and not stage.leaf_iter_vars:
+        return
+    try:
+        if primitive == "read":
+            readers = [s.op for s in schedule.stages if tensor in s.op.input_tensors]
+            schedule.cache_read(tensor, "local", readers[: draw(st.integers(0, 2))])
+        elif primitive == "write":
+            for _ in range(draw(st.integers(0, 2))):
+                _transform(draw, stage)
+            schedule.cache_write(tensor, "local")
+        elif primitive == "rfactor":
+            for _ in range(draw(st.integers(0, 2))):
+                _transform(draw, stage)
+            schedule.rfactor(tensor, stage.leaf_iter_vars[-1], draw(st.integers(0, 2)))
+    except TEScheduleError:
+        return
+
+
+def _place(draw, schedule, stage):
+    """Compute `stage` inside of one that reads it, or inline, if that is possible."""
+    where = draw(st.sampled_from(["root", "inline", "at"]))
+    readers = [other for other in schedule.stages if stage.op in (t.op for t in _read(other))]
+    try:
+        if where == "inline":
+            stage.compute_inline()
+        elif where == "at" and readers:
+            reader = draw(st.sampled_from(readers))
+            stage.compute_at(reader, draw(st.sampled_from(reader.leaf_iter_vars)))
+    except TEScheduleError:
+        return
+
+
+def _read(stage):
+    return stage.op.input_tensors
 
 
 def _transform(draw, stage):
     leaves = list(stage.leaf_iter_vars)
+    if not leaves:
+        return
     leaf = draw(st.sampled_from(leaves))
     primitive = draw(st.sampled_from(["factor", "nparts", "fuse", "reorder", "kind"]))
     try:

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.te.programs import FIXED, chains, schedules
 
 import tilewright.te as te
 from tilewright.driver.lower import lower
+from tilewright.error import TEScheduleError
 from tilewright.te.schedule import schedule_to_prim_func
+from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.transform.lower_blocks import lower_blocks
 
 interpret = pytest.importorskip("tilewright.tir.interpreter").interpret
@@ -41,7 +43,12 @@ def test_functions_of_blocks(program):
 def test_schedules(data):
     program = data.draw(chains())
     schedule = data.draw(schedules(program.outputs))
-    func = schedule_to_prim_func(schedule, program.args)
+    try:
+        func = schedule_to_prim_func(schedule, program.args)
+    except TEScheduleError as error:
+        event(str(error).split(" on stage")[0])
+        return
+    verify_well_formed(func)
     check(func, program)
     check(lower_blocks(func), program)
     check(lower(schedule, program.args), program)

@@ -98,11 +98,12 @@ class FunctionBuilder:
         """Make intermediate buffers for the outputs of `op` that are no parameters."""
         for tensor in op.outputs:
             if tensor not in self.buffers:
-                self._check_sizes(tensor)
+                self.check_sizes(tensor)
                 self.buffers[tensor] = decl_buffer(tensor.shape, tensor.dtype, tensor.name)
                 self.allocated.append(self.buffers[tensor])
 
-    def _check_sizes(self, tensor: Tensor) -> None:
+    def check_sizes(self, tensor: Tensor) -> None:
+        """Require that the extents of a tensor are known."""
         for extent in tensor.shape:
             for var in variables_of(extent):
                 if var not in self.sizes:
@@ -122,11 +123,26 @@ class FunctionBuilder:
         readers = _readers(operations, inner)
         result: list[Stmt] = []
         for op in operations:
-            if op not in inner:
-                result.extend(self._statements_of(op, readers))
+            if op not in inner and not self.is_elsewhere(op):
+                result.extend(self.statements_of(op, readers))
         return result
 
-    def _statements_of(self, op: Operation, readers: dict[Tensor, Operation]) -> list[Stmt]:
+    def is_elsewhere(self, op: Operation) -> bool:
+        """Whether `op` is computed inside of the loops of another operation."""
+        del op
+        return False
+
+    def step(self, op: ScanOp) -> Var:
+        """The variable of the loop of a scan."""
+        return Var(op.scan_axis.name, op.scan_axis.dtype)
+
+    def in_step(self, op: ScanOp, body: Stmt) -> Stmt:
+        """The body of the loop of a scan, with what else is computed in it."""
+        del op
+        return body
+
+    def statements_of(self, op: Operation, readers: dict[Tensor, Operation]) -> list[Stmt]:
+        """The statements of one operation; `readers` names one operation for each tensor."""
         if isinstance(op, PlaceholderOp):
             tensor = op.output(0)
             if tensor not in self.buffers:

@@ -60,7 +60,7 @@ def _checked(op: ScanOp, candidate: Operation, inner: dict[Operation, None]) -> 
 
 def scan_loop(op: ScanOp, builder: FunctionBuilder) -> list[Stmt]:
     """Copies of the first steps, and the loop over the other steps."""
-    body = scan_body(op)
+    body = [inner for inner in scan_body(op) if not builder.is_elsewhere(inner)]
     updates = set(op.update)
     for index, result in enumerate(op.outputs):
         state = builder.buffers[result]
@@ -79,9 +79,10 @@ def scan_loop(op: ScanOp, builder: FunctionBuilder) -> list[Stmt]:
     ]
     dom = op.scan_axis.dom
     assert dom is not None
-    step = Var(op.scan_axis.name, op.scan_axis.dtype)
-    nests = [builder.compute(inner, {inner.axis[0]: step}) for inner in body]
-    return [*copies, For(step, dom.min, dom.extent, ForKind.SERIAL, seq(nests))]
+    step = builder.step(op)
+    nests = seq(builder.compute(inner, {inner.axis[0]: step}) for inner in body)
+    loop = For(step, dom.min, dom.extent, ForKind.SERIAL, builder.in_step(op, nests))
+    return [*copies, loop]
 
 
 def _names(op: ScanOp) -> list[str]:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.arith import Analyzer
-from tilewright.error import TEScheduleError
-from tilewright.ir.arithmetic import logical_and
+from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Var
+from tilewright.ir.rewrite import walk
 from tilewright.te.block import BlockBuilder
 from tilewright.te.create_prim_func import TRUE, FunctionBuilder
-from tilewright.te.operation import ComputeOp
-from tilewright.te.schedule.relation import domain
+from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, ScanOp
+from tilewright.te.schedule.infer_bound import Bounds
+from tilewright.te.schedule.nest import Nest
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.tensor import Tensor
-from tilewright.tir.buffer import ZERO, Buffer
+from tilewright.tir.analysis.regions import infer_block_regions
+from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Stmt, seq
-
-LoopVars = dict[IterVar, Var]
+from tilewright.tir.substitute import substitute
 
 
 def schedule_to_prim_func(
@@ -35,7 +35,8 @@ def schedule_to_prim_func(
 
     The loops of each stage are its `leaf_iter_vars`. The initialisation of a reduction is a block
     of its own, right before the outermost reduction loop, in a copy of the data-parallel loops
-    that are inside of it; their names end in ``_init``.
+    that are inside of it; their names end in ``_init``. A stage that is computed in a loop of
+    another one is at the start of the body of that loop, in which its results have memory.
 
     Args:
         schedule: the schedule.
@@ -46,122 +47,164 @@ def schedule_to_prim_func(
 
     Raises:
         ArgumentError: if an input, or a size that no parameter's shape mentions, is not listed.
+        TEScheduleError: if a stage is computed where it cannot be.
     """
-    builder = _ScheduledFunctionBuilder(schedule, args, dict(binds or {}))
-    body = builder.statements(stage.op for stage in schedule.stages)
+    builder = ScheduledFunctionBuilder(schedule.normalize(), args, dict(binds or {}))
+    body = builder.body()
     attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
     return builder.function(body, attributes(attrs))
 
 
-class _ScheduledFunctionBuilder(FunctionBuilder):
+class ScheduledFunctionBuilder(FunctionBuilder):
+    """Builds the function of a normalized schedule."""
+
     def __init__(
         self, schedule: Schedule, args: Sequence[Any], binds: dict[Tensor, Buffer]
     ) -> None:
         FunctionBuilder.__init__(self, "tvm.lower", args, binds)
         self._schedule = schedule
+        self._use_parameters()
+        whole = [tensor.op for tensor in self.buffers]
+        self._bounds = Bounds(schedule, whole)
+        self._places = self._bounds.places
+        self._homeless: list[Buffer] = []
+        """Memory of stages in the loop that is being built, which the loop cannot have."""
+        self._inside: dict[tuple[Stage, IterVar], list[Stage]] = {}
+        self._memory: dict[Stage, list[Buffer]] = {}
+        for stage in self._places.stages:
+            place = self._places.place(stage)
+            if place is not None and self._places.is_attached(stage):
+                self._inside.setdefault((place.stage, place.loop), []).append(stage)
+                self._memory[stage] = self._new_buffers(stage.op)
+        self._loops: dict[Var, IterVar] = {}
+        for stage in self._places.stages:
+            for leaf, (var, dom) in self._bounds.stages[stage].loops.items():
+                self._loops[var] = leaf.replace(dom=dom)
+
+    def _use_parameters(self) -> None:
+        """Let what stages compute now be in the buffers of what they were created with."""
+        for tensor in list(self.buffers):
+            stage = self._schedule.stage_map.get(tensor.op)
+            if stage is not None:
+                current = stage.op.output(tensor.value_index)
+                self.buffers[current] = self.buffers[tensor]
+            elif not isinstance(tensor.op, PlaceholderOp):
+                raise ArgumentError(f"{self.caller}: the schedule has no stage for {tensor.name}")
+
+    # --- what is computed where ---------------------------------------------------------------
+
+    def body(self) -> list[Stmt]:
+        """The statements of the function."""
+        result = self.statements(stage.op for stage in self._places.stages)
+        self.allocated += self._homeless
+        return result
+
+    def is_elsewhere(self, op: Operation) -> bool:
+        """Whether `op` is computed inside of the loops of another operation."""
+        return self._places.is_attached(self._schedule[op])
+
+    def step(self, op: ScanOp) -> Var:
+        """The variable of the loop of a scan."""
+        return self._bounds.steps[self._schedule[op]]
+
+    def in_step(self, op: ScanOp, body: Stmt) -> Stmt:
+        """The body of the loop of a scan, with what is computed in it."""
+        return self._in_loop(self._schedule[op], op.scan_axis, body)
 
     def compute(self, op: ComputeOp, bound: Mapping[IterVar, Var]) -> Stmt:
+        """The nest of the stage of `op`."""
+        around, self._homeless = self._homeless, []
+        nest = self._nest(op, bound)
+        self._homeless = around + self._homeless
+        return nest
+
+    def _nest(self, op: ComputeOp, bound: Mapping[IterVar, Var]) -> Stmt:
         stage = self._schedule[op]
         blocks = BlockBuilder(op, self.buffers, self.sizes, dict.fromkeys(bound, IterType.ORDERED))
-        nest = _Nest(stage, bound)
+        nest = Nest(stage, self._bounds, self._in_loop)
         if op.reduction is None:
             named = [
-                blocks.element(self.unique_name(tensor.name), index)
+                self._annotated(stage, blocks.element(self.unique_name(tensor.name), index))
                 for index, tensor in enumerate(op.outputs)
             ]
-            return nest.around(nest.leaves, nest.realize(named, op.axis, nest.loop_vars))
+            return nest.elements(named)
+        if any(stage.is_reduction(leaf) for leaf in stage.threads):
+            # The threads combine their results, which takes both parts in one block.
+            block = blocks.whole(self.unique_name(op.name))
+            return nest.whole_reduction(self._annotated(stage, block))
         init = blocks.init(self.unique_name(f"{op.name}_init"))
         update = blocks.update(self.unique_name(f"{op.name}_update"))
-        return nest.reduction(op, init, update)
+        return nest.reduction(self._annotated(stage, init), update)
 
-
-class _Nest:
-    """The loops of a stage."""
-
-    def __init__(self, stage: Stage, bound: Mapping[IterVar, Var]) -> None:
-        self._stage = stage
-        leaves = set(stage.leaf_iter_vars)
-        for axis in bound:
-            if axis not in leaves:
-                raise TEScheduleError(
-                    f"stage {stage.op.name}: {axis.name} is the step of a te.scan and cannot be "
-                    "split or fused"
-                )
-        self.leaves = [leaf for leaf in stage.leaf_iter_vars if leaf not in bound]
-        # Not the variables of the leaves: two operations may reduce over the same axis.
-        self.loop_vars: LoopVars = {leaf: Var(leaf.name, leaf.dtype) for leaf in self.leaves}
-        self.loop_vars |= bound
-
-    def reduction(self, op: ComputeOp, init: Block, update: Block) -> Stmt:
-        """The nest of a reduction: initialisation, then updates, in their common loops."""
-        first = next(
-            (i for i, leaf in enumerate(self.leaves) if self._stage.is_reduction(leaf)),
-            len(self.leaves),
-        )
-        common, inner = self.leaves[:first], self.leaves[first:]
-        data = _data_parallel(op, self._stage)
-        repeated = [leaf for leaf in inner if leaf in data]
-        init_vars = dict(self.loop_vars)
-        for leaf in inner:
-            del init_vars[leaf]
-        init_vars |= {leaf: Var(f"{leaf.name}_init", leaf.dtype) for leaf in repeated}
-        initialise = self._loops(repeated, init_vars, self.realize([init], op.axis, init_vars), {})
-        accumulate = self.around(
-            inner, self.realize([update], (*op.axis, *op.reduce_axis), self.loop_vars)
-        )
-        return self.around(common, seq(initialise, accumulate))
-
-    def around(self, leaves: list[IterVar], body: Stmt) -> Stmt:
-        """`body` in the loops `leaves`, with their annotations."""
-        return self._loops(leaves, self.loop_vars, body, self._stage.pragmas)
-
-    def _loops(
-        self,
-        leaves: list[IterVar],
-        loop_vars: LoopVars,
-        body: Stmt,
-        annotations: Mapping[IterVar, Any],
-    ) -> Stmt:
-        for leaf in reversed(leaves):
-            dom, kind = domain(leaf), self._stage.kinds.get(leaf, ForKind.SERIAL)
-            notes = attributes(annotations.get(leaf))
-            body = For(loop_vars[leaf], dom.min, dom.extent, kind, body, None, notes)
+    def _in_loop(self, stage: Stage, leaf: IterVar, body: Stmt) -> Stmt:
+        """The body of a loop with the stages that are computed in it, and their memory."""
+        attached = self._inside.get((stage, leaf), ())
+        if attached or self._homeless:
+            memory, self._homeless = self._homeless, []
+            before: list[Stmt] = []
+            for other in attached:
+                memory += self._memory[other]
+                bound = {}
+                if other.op in self._places.scans and isinstance(other.op, ComputeOp):
+                    scan = self._places.scans[other.op]
+                    bound = {other.op.axis[0]: self._bounds.steps[scan]}
+                    before.append(self.compute(other.op, bound))
+                else:
+                    before += self.statements_of(other.op, {})
+                memory += self._homeless
+                self._homeless = []
+            body = seq(before, body)
+            # The iterations of a vectorized loop become one piece of code.
+            if stage.kinds.get(leaf) is ForKind.VECTORIZED:
+                self._homeless = memory
+            elif memory:
+                body = self._with_memory(f"{stage.name}_{leaf.name}", memory, body)
         return body
 
-    def realize(self, blocks: list[Block], axes: tuple[IterVar, ...], loop_vars: LoopVars) -> Stmt:
-        """The instances of `blocks`, whose iterators stand for `axes`, in the given loops."""
-        values, predicate = self._bindings(loop_vars)
-        bindings = tuple(values[axis] for axis in axes) or (ZERO,)
-        return seq(BlockRealize(bindings, predicate, block) for block in blocks)
+    # --- memory -------------------------------------------------------------------------------
 
-    def _bindings(self, loop_vars: LoopVars) -> tuple[dict[IterVar, Expr], Expr]:
-        """The values of all iteration variables, and when they are in their domains."""
-        values: dict[IterVar, Expr] = dict(loop_vars)
-        guards: list[Expr] = []
-        for relation in reversed(self._stage.relations):
-            if not all(child in values for child in relation.children):
-                continue  # a reduction loop, around a block that only initialises
-            parents = relation.parent_values(tuple(values[c] for c in relation.children))
-            values.update(zip(relation.parents, parents, strict=True))
-            guard = relation.guard(parents)
-            if guard is not None:
-                guards.append(guard)
-        if not self._stage.relations:
-            return values, TRUE
-        analyzer = Analyzer()
-        for leaf, loop_var in loop_vars.items():
-            analyzer.bind_range(loop_var, domain(leaf).min, domain(leaf).extent)
-        values = {axis: analyzer.simplify(value) for axis, value in values.items()}
-        predicate: Expr = TRUE
-        for guard in reversed(guards):
-            predicate = logical_and(predicate, analyzer.simplify(guard))
-        return values, predicate
+    def allocate(self, op: Operation) -> None:
+        """Make buffers of the function for the outputs of `op` that have none."""
+        self.allocated += self._new_buffers(op)
 
+    def _new_buffers(self, op: Operation) -> list[Buffer]:
+        stage = self._schedule[op]
+        origin, scope = stage.origin_op or op, self._bounds.scopes[stage]
+        result: list[Buffer] = []
+        for tensor in op.outputs:
+            if tensor not in self.buffers:
+                self.check_sizes(tensor)
+                name = origin.output(tensor.value_index).name
+                buffer = decl_buffer(tensor.shape, tensor.dtype, name, scope=scope)
+                self.buffers[tensor] = buffer
+                result.append(buffer)
+        return result
 
-def _data_parallel(op: ComputeOp, stage: Stage) -> set[IterVar]:
-    """The iteration variables that come from a data-parallel axis, alone or fused."""
-    found = set(op.axis)
-    for relation in stage.relations:
-        if any(parent in found for parent in relation.parents):
-            found.update(relation.children)
-    return found
+    def _with_memory(self, name: str, buffers: Sequence[Buffer], body: Stmt) -> Stmt:
+        """A block that allocates `buffers` around `body`.
+
+        It has an iterator for each loop around it that `body` depends on.
+        """
+        bound = {node.loop_var for node in walk(body) if isinstance(node, For)}
+        used = {
+            node: None
+            for node in walk(body)
+            if isinstance(node, Var) and node in self._loops and node not in bound
+        }
+        iterators = tuple(
+            self._loops[var].replace(var=Var(f"v_{var.name}", var.dtype)) for var in used
+        )
+        renamed = {var: iv.var for var, iv in zip(used, iterators, strict=True)}
+        body = substitute(body, renamed)
+        block = Block(iterators, (), (), self.unique_name(name), body, None, tuple(buffers))
+        reads, writes = infer_block_regions(block)
+        return BlockRealize(tuple(used), TRUE, block.replace(reads=reads, writes=writes))
+
+    def _annotated(self, stage: Stage, block: Block) -> Block:
+        """`block`, which writes the results of `stage`, with what is asked for their memory."""
+        notes: dict[str, Any] = {}
+        if stage.is_double_buffered:
+            notes["double_buffer_scope"] = 0
+        if not notes:
+            return block
+        return block.replace(annotations=attributes(notes))

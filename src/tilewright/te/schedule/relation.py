@@ -1,18 +1,24 @@
 """How iteration variables of a stage follow from each other.
 
 A relation has parents, which exist before it is made, and children, which replace them as loops.
-It knows the domains of the children, and the values of the parents in terms of the children.
+From the ranges of the parents it knows those of the children, and from the values of the children
+those of the parents. Where a stage is computed inside of another one, its axes range over a part
+of their domains only, and so do all variables that follow from them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import floordiv, floormod, minimum
-from tilewright.ir.convert import cast
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterVar
+
+Ranges = Mapping[IterVar, Range]
 
 
 class Relation:
@@ -25,14 +31,22 @@ class Relation:
     parents: tuple[IterVar, ...]
     children: tuple[IterVar, ...]
 
-    def parent_values(self, children: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
+        """The ranges of the children where the parents have the given ranges."""
+        raise NotImplementedError
+
+    def parent_values(self, children: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
         """The values of the parents where the children have the given values."""
         raise NotImplementedError
 
-    def guard(self, parents: tuple[Expr, ...]) -> Expr | None:
-        """What must hold of the parents' values, as children may run over the parents' domain."""
-        del parents
-        return None
+    def child_values(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        """The values of the children where the parents have the given values."""
+        raise NotImplementedError
+
+    def guards(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        """What must hold of the parents' values, as children may run over the parents' range."""
+        del parents, ranges
+        return ()
 
 
 class Split(Relation):
@@ -45,32 +59,51 @@ class Split(Relation):
         guarded: whether instances beyond the parent's domain must be skipped.
     """
 
-    __slots__ = ("children", "factor", "guarded", "inner", "outer", "parent", "parents")
+    __slots__ = ("_guarded", "children", "factor", "inner", "nparts", "outer", "parent", "parents")
     verb = "split"
 
     def __init__(
         self, parent: IterVar, factor: Expr | None, nparts: Expr | None, guarded: bool = True
     ) -> None:
-        extent = domain(parent).extent
-        given = cast(extent.dtype, factor if factor is not None else nparts)
-        other = ceildiv(extent, given)
-        outer_extent, inner_extent = (other, given) if nparts is None else (given, other)
-        self.factor = inner_extent
         self.parent, self.parents = parent, (parent,)
-        self.outer = _derived(f"{parent.name}_outer", parent, _at_most(outer_extent, extent))
-        self.inner = _derived(f"{parent.name}_inner", parent, _at_most(inner_extent, extent))
+        self.factor, self.nparts = factor, nparts
+        outer, inner = self.child_ranges({parent: domain(parent)})
+        self.outer = _derived(f"{parent.name}_outer", parent, outer)
+        self.inner = _derived(f"{parent.name}_inner", parent, inner)
         self.children = (self.outer, self.inner)
-        self.guarded = guarded and not _covers_exactly(self.outer, self.inner, extent)
+        self._guarded = guarded
 
-    def parent_values(self, children: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def _extents(self, extent: Expr) -> tuple[Expr, Expr]:
+        """How many parts there are, and how long a whole part is."""
+        if self.nparts is None:
+            assert self.factor is not None
+            factor = cast(extent.dtype, self.factor)
+            return ceildiv(extent, factor), factor
+        nparts = cast(extent.dtype, self.nparts)
+        return nparts, ceildiv(extent, nparts)
+
+    def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
+        whole = ranges[self.parent].extent
+        return tuple(
+            Range(IntImm(extent.dtype, 0), _at_most(extent, whole))
+            for extent in self._extents(whole)
+        )
+
+    def parent_values(self, children: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
         outer, inner = children
-        return (outer * self.factor + inner + domain(self.parent).min,)
+        dom = ranges[self.parent]
+        return (outer * self._extents(dom.extent)[1] + inner + dom.min,)
 
-    def guard(self, parents: tuple[Expr, ...]) -> Expr | None:
-        if not self.guarded:
-            return None
-        dom = domain(self.parent)
-        return parents[0] < dom.min + dom.extent
+    def child_values(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        dom = ranges[self.parent]
+        position, factor = parents[0] - dom.min, self._extents(dom.extent)[1]
+        return floordiv(position, factor), floormod(position, factor)
+
+    def guards(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        dom, outer, inner = ranges[self.parent], ranges[self.outer], ranges[self.inner]
+        if not self._guarded or Analyzer().can_prove(outer.extent * inner.extent <= dom.extent):
+            return ()
+        return (parents[0] < dom.min + dom.extent,)
 
 
 class Fuse(Relation):
@@ -82,20 +115,71 @@ class Fuse(Relation):
     def __init__(self, outer: IterVar, inner: IterVar) -> None:
         self.outer, self.inner = outer, inner
         self.parents = (outer, inner)
-        dtype = promote(outer.dtype, inner.dtype)
-        extent = cast(dtype, domain(outer).extent) * cast(dtype, domain(inner).extent)
+        (dom,) = self.child_ranges({outer: domain(outer), inner: domain(inner)})
         self.fused = IterVar(
-            Range(IntImm(dtype, 0), extent),
-            Var(f"{outer.name}_{inner.name}_fused", dtype),
+            dom,
+            Var(f"{outer.name}_{inner.name}_fused", dom.extent.dtype),
             max(outer.iter_type, inner.iter_type),
         )
         self.children = (self.fused,)
 
-    def parent_values(self, children: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        extent = domain(self.inner).extent
-        outer = floordiv(children[0], extent) + domain(self.outer).min
-        inner = floormod(children[0], extent) + domain(self.inner).min
+    def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
+        dtype = promote(self.outer.dtype, self.inner.dtype)
+        outer, inner = (cast(dtype, ranges[parent].extent) for parent in self.parents)
+        return (Range(IntImm(dtype, 0), outer * inner),)
+
+    def parent_values(self, children: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        extent = ranges[self.inner].extent
+        outer = floordiv(children[0], extent) + ranges[self.outer].min
+        inner = floormod(children[0], extent) + ranges[self.inner].min
         return cast(self.outer.dtype, outer), cast(self.inner.dtype, inner)
+
+    def child_values(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        dtype = promote(self.outer.dtype, self.inner.dtype)
+        outer, inner = (
+            cast(dtype, as_expr(value - ranges[parent].min))
+            for value, parent in zip(parents, self.parents, strict=True)
+        )
+        return (outer * cast(dtype, ranges[self.inner].extent) + inner,)
+
+
+Values = dict[IterVar, Expr]
+
+
+def values_above(
+    relations: Sequence[Relation], ranges: Ranges, leaves: Mapping[IterVar, Expr]
+) -> Values:
+    """The values of the iteration variables that follow from the given values of leaves."""
+    values: Values = dict(leaves)
+    for relation in reversed(relations):
+        if all(child in values for child in relation.children):
+            children = tuple(values[child] for child in relation.children)
+            parents = relation.parent_values(children, ranges)
+            values.update(zip(relation.parents, parents, strict=True))
+    return values
+
+
+def values_below(
+    relations: Sequence[Relation], ranges: Ranges, axes: Mapping[IterVar, Expr]
+) -> Values:
+    """The values of the iteration variables that follow from the given values of axes."""
+    values: Values = dict(axes)
+    for relation in relations:
+        if all(parent in values for parent in relation.parents):
+            parents = tuple(values[parent] for parent in relation.parents)
+            children = relation.child_values(parents, ranges)
+            values.update(zip(relation.children, children, strict=True))
+    return values
+
+
+def guards_of(relations: Sequence[Relation], ranges: Ranges, values: Values) -> list[Expr]:
+    """What must hold so that all variables with the given values are in their ranges."""
+    guards: list[Expr] = []
+    for relation in relations:
+        if all(parent in values for parent in relation.parents):
+            parents = tuple(values[parent] for parent in relation.parents)
+            guards += relation.guards(parents, ranges)
+    return guards
 
 
 def domain(axis: IterVar) -> Range:
@@ -109,16 +193,11 @@ def ceildiv(a: Expr, b: Expr) -> Expr:
     return Analyzer().simplify(floordiv(a + b - 1, b))
 
 
-def _derived(name: str, parent: IterVar, extent: Expr) -> IterVar:
-    dtype = extent.dtype
-    return IterVar(Range(IntImm(dtype, 0), extent), Var(name, dtype), parent.iter_type)
+def _derived(name: str, parent: IterVar, dom: Range) -> IterVar:
+    return IterVar(dom, Var(name, dom.extent.dtype), parent.iter_type)
 
 
 def _at_most(extent: Expr, limit: Expr) -> Expr:
     """`extent`, or the extent of the parent if that is known to be smaller."""
     both_known = isinstance(extent, IntImm) and isinstance(limit, IntImm)
     return minimum(extent, limit) if both_known else extent
-
-
-def _covers_exactly(outer: IterVar, inner: IterVar, extent: Expr) -> bool:
-    return Analyzer().can_prove(domain(outer).extent * domain(inner).extent <= extent)

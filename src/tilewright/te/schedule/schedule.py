@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import ArgumentError, TEScheduleError
-from tilewright.te.operation import Operation, topological_order
+from tilewright.te.operation import ComputeOp, Operation, topological_order
+from tilewright.te.schedule import cache, group, rfactor
+from tilewright.te.schedule.graph import inline, replace_tensors
 from tilewright.te.schedule.stage import Stage
+from tilewright.te.schedule.stage_state import AttachType
 from tilewright.te.tensor import Tensor
+from tilewright.tir.expr import IterVar
 
 
 class Schedule:
@@ -17,6 +21,7 @@ class Schedule:
 
     Attributes:
         stages: one per operation, each after those whose results it reads.
+        groups: the groups of stages; see `create_group`.
         outputs: the operations that the schedule was created for.
         stage_map: from operations to stages.
     """
@@ -25,6 +30,7 @@ class Schedule:
         self.outputs = outputs
         order = topological_order([tensor for op in outputs for tensor in op.outputs])
         self.stages = [Stage(op, op in outputs) for op in order]
+        self.groups: list[Stage] = []
         self.stage_map = {stage.op: stage for stage in self.stages}
 
     def __getitem__(self, tensor: Tensor | Operation) -> Stage:
@@ -34,9 +40,147 @@ class Schedule:
             raise ArgumentError(f"a schedule is indexed by a tensor or an operation, got {op!r}")
         stage = self.stage_map.get(op)
         if stage is None:
-            names = ", ".join(stage.op.name for stage in self.stages)
+            names = ", ".join(stage.name for stage in self.stages)
             raise TEScheduleError(f"cannot find the stage of {op.name}; the schedule has {names}")
         return stage
+
+    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+        """Let some stages read a copy of a tensor.
+
+        Args:
+            tensor: what is copied.
+            scope: the kind of memory for the copy, such as ``"shared"`` or ``"local"``.
+            readers: the tensors (or operations) whose stages read the copy.
+
+        Returns:
+            The copy, named ``<tensor>_<scope>``, with a stage of its own.
+
+        Raises:
+            TEScheduleError: if there is no reader, or one does not read `tensor`.
+        """
+        return cache.cache_read(self, tensor, scope, readers)
+
+    def cache_write(self, tensor: Any, scope: str) -> Any:
+        """Compute a tensor in other memory, and copy it from there.
+
+        If the loops of its stage have been split, fused or reordered, the copy that is computed
+        has their order as its layout.
+
+        Args:
+            tensor: what is computed; for an operation with several results, the list of all.
+            scope: the kind of memory for the copy.
+
+        Returns:
+            The copy, named ``<tensor>_<scope>``, whose stage computes what the stage of `tensor`
+            did; that one only copies. For a list, the list of copies.
+
+        Raises:
+            TEScheduleError: for an input, a part of the results of an operation, or loops that
+                have been annotated already.
+        """
+        return cache.cache_write(self, tensor, scope)
+
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
+        """Reduce in two steps: one loop of the reduction becomes an axis of partial results.
+
+        Args:
+            tensor: the result of a reduction.
+            axis: the reduction loop of its stage, such as one half of a split.
+            factor_axis: where the new dimension goes among those of the tensor; counted from the
+                end if negative.
+
+        Returns:
+            The partial results, named ``<tensor>_rf``, with a stage of their own; for a reduction
+            of several values the list of them. The stage of `tensor` adds them up; its reduction
+            axis is ``s[tensor].op.reduce_axis[0]``.
+
+        Raises:
+            TEScheduleError: if `tensor` is no reduction, `axis` is no reduction loop of it, or
+                there is no such dimension.
+        """
+        return rfactor.rfactor(self, tensor, axis, factor_axis)
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Stage:
+        """Stages that are computed in one place.
+
+        The result has the primitives `compute_at` and `compute_root`; stages of the group without
+        a place of their own are computed where it is.
+
+        Args:
+            outputs: the tensors (or operations) at the end of the group.
+            inputs: those at its beginning; the group has what is between.
+            include_inputs: whether the inputs belong to the group.
+
+        Raises:
+            TEScheduleError: if there is nothing between, or a stage is in another group already.
+        """
+        return group.create_group(self, outputs, inputs, include_inputs)
+
+    def current(self, tensor: Tensor) -> Tensor:
+        """What stands for `tensor` now that stages compute other operations."""
+        if not isinstance(tensor, Tensor):
+            raise ArgumentError(f"expected a tensor of the schedule, got {tensor!r}")
+        return self[tensor].op.output(tensor.value_index)
+
+    def insert_stage(self, op: Operation, position: int, group: Stage | None) -> Stage:
+        """Add the stage of a new operation."""
+        stage = Stage(op, False)
+        stage.group = group
+        self.stages.insert(position, stage)
+        self.stage_map[op] = stage
+        return stage
+
+    def normalize(self) -> Schedule:
+        """A copy in which the stages that are computed inline are part of their readers.
+
+        Raises:
+            TEScheduleError: if an operation that is no te.compute reads one of them.
+        """
+        result = self._copy()
+        for stage in list(result.stages):
+            if stage.attach_type is AttachType.INLINE:
+                assert isinstance(stage.op, ComputeOp)
+                result._inline(stage, stage.op)
+        return result
+
+    def _inline(self, stage: Stage, producer: ComputeOp) -> None:
+        for reader in self.stages:
+            op = reader.op
+            if not any(tensor.op is producer for tensor in op.input_tensors):
+                continue
+            changed = inline(producer, op)
+            if changed is op:
+                raise stage.error(
+                    "compute_inline", f"{op.name} reads it as a whole, not by elements"
+                )
+            self._replace_op(reader, changed)
+
+    def _replace_op(self, stage: Stage, op: Operation) -> None:
+        """Compute `op` in the place of the operation of `stage`, for all readers."""
+        tensors = dict(zip(stage.op.outputs, op.outputs, strict=True))
+        stage.op = op
+        replace_tensors(self.stages, tensors)
+        self.index_stages()
+
+    def index_stages(self) -> None:
+        """Make the operations that stages compute now known."""
+        for stage in self.stages:
+            self.stage_map[stage.op] = stage
+        self.outputs = [self.stage_map[op].op for op in self.outputs]
+
+    def _copy(self) -> Schedule:
+        result = Schedule.__new__(Schedule)
+        twins = {stage: stage.copy() for stage in (*self.stages, *self.groups)}
+        for twin in twins.values():
+            if twin.attach_stage is not None:
+                twin.attach_stage = twins[twin.attach_stage]
+            if twin.group is not None:
+                twin.group = twins[twin.group]
+        result.stages = [twins[stage] for stage in self.stages]
+        result.groups = [twins[group] for group in self.groups]
+        result.stage_map = {op: twins[stage] for op, stage in self.stage_map.items()}
+        result.outputs = list(self.outputs)
+        return result
 
     def __repr__(self) -> str:
         return f"te.Schedule({', '.join(map(repr, self.stages))})"

@@ -1,226 +1,24 @@
-"""A stage: the loops of one operation, and the primitives that transform them."""
+"""A stage: how one operation of a schedule is computed."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from tilewright.error import TEScheduleError
-from tilewright.ir.attributes import as_attribute
-from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm
-from tilewright.te.operation import ComputeOp, Operation, ScanOp
-from tilewright.te.schedule.relation import Fuse, Relation, Split
-from tilewright.tir.expr import IterType, IterVar
-from tilewright.tir.stmt import ForKind
-
-PRAGMAS = (
-    "auto_unroll_max_step",
-    "unroll_explicit",
-    "parallel_launch_point",
-    "parallel_barrier_when_finish",
-    "parallel_stride_pattern",
-    "debug_skip_region",
-    "import_llvm",
-    "loop_partition_hint",
-)
+from tilewright.te.schedule.loop_primitives import LoopPrimitives
+from tilewright.te.schedule.placement_primitives import PlacementPrimitives
 
 
-class Stage:
-    """The loops of one operation.
+class Stage(LoopPrimitives, PlacementPrimitives):
+    """How one operation is computed: its loops, its place and its memory.
 
-    Attributes:
-        op: the operation.
-        leaf_iter_vars: the loops, outermost first.
-        all_iter_vars: every iteration variable that there ever was.
-        relations: how they follow from the axes of the operation, in the order they were made.
-        is_output: whether the schedule was created for this operation.
+    Made by `create_schedule`; ``s[C]`` is the stage of the tensor C. For what it knows, see
+    `StageState`.
     """
 
-    def __init__(self, op: Operation, is_output: bool) -> None:
-        self.op = op
-        self.is_output = is_output
-        axes: tuple[IterVar, ...] = ()
-        if isinstance(op, ComputeOp):
-            axes = (*op.axis, *op.reduce_axis)
-        elif isinstance(op, ScanOp):
-            axes = (op.scan_axis,)
-        self.leaf_iter_vars = list(axes)
-        self.all_iter_vars = list(axes)
-        self.relations: list[Relation] = []
-        self.kinds: dict[IterVar, ForKind] = {}
-        self.pragmas: dict[IterVar, dict[str, Any]] = {}
-
-    def split(
-        self,
-        parent: IterVar,
-        factor: Any = None,
-        nparts: Any = None,
-        disable_predication: bool = False,
-    ) -> tuple[IterVar, IterVar]:
-        """Split a loop in two.
-
-        Args:
-            parent: the loop.
-            factor: extent of the inner loop. Where it does not divide the extent of the loop, the
-                instances beyond the end are skipped.
-            nparts: extent of the outer loop, instead of `factor`.
-            disable_predication: the caller knows that no instance lies beyond the end.
-
-        Returns:
-            The outer and the inner loop, named ``<parent>_outer`` and ``<parent>_inner``.
-
-        Raises:
-            TEScheduleError: if `parent` is no loop of this stage, or not exactly one positive
-                number is given.
-        """
-        if (factor is None) == (nparts is None):
-            raise self._error("split", "give either factor or nparts, and not both")
-        position = self._position("split", parent)
-        count = self._count("split", "factor" if nparts is None else "nparts", factor, nparts)
-        if nparts is None:
-            relation = Split(parent, count, None, not disable_predication)
-        else:
-            relation = Split(parent, None, count, not disable_predication)
-        self._replace(position, 1, relation)
-        return relation.outer, relation.inner
-
-    def fuse(self, *args: Any) -> IterVar:
-        """Fuse consecutive loops into one.
-
-        Args:
-            *args: two or more loops, each directly inside the one before; one loop stays as it is.
-
-        Returns:
-            The loop, named ``<outer>_<inner>_fused``.
-
-        Raises:
-            TEScheduleError: if one is no loop of this stage, or they are not consecutive.
-        """
-        loops = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else [*args]
-        if not loops:
-            raise self._error("fuse", "at least one loop is needed")
-        fused = loops[0]
-        self._position("fuse", fused)
-        for loop in loops[1:]:
-            first, second = self._position("fuse", fused), self._position("fuse", loop)
-            if abs(first - second) != 1:
-                raise self._error(
-                    "fuse",
-                    "can only fuse iterations that are consecutive between each other; "
-                    f"{fused.name} and {loop.name} are not, the loops are {self._loop_names()}",
-                )
-            outer, inner = (fused, loop) if first < second else (loop, fused)
-            relation = Fuse(outer, inner)
-            self._replace(min(first, second), 2, relation)
-            fused = relation.fused
-        return fused
-
-    def reorder(self, *args: IterVar) -> None:
-        """Put the given loops into the given order, in the places that they have now.
-
-        Raises:
-            TEScheduleError: if one is no loop of this stage, or appears twice.
-        """
-        positions = [self._position("reorder", loop) for loop in args]
-        if len(set(positions)) != len(positions):
-            raise self._error("reorder", "same axis can not appear more than once")
-        for position, loop in zip(sorted(positions), args, strict=True):
-            self.leaf_iter_vars[position] = loop
-
-    def tile(
-        self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
-    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Split two loops and put the outer ones outside.
-
-        Returns:
-            x_outer, y_outer, x_inner, y_inner.
-        """
-        x_outer, x_inner = self.split(x_parent, factor=x_factor)
-        y_outer, y_inner = self.split(y_parent, factor=y_factor)
-        self.reorder(x_outer, y_outer, x_inner, y_inner)
-        return x_outer, y_outer, x_inner, y_inner
-
-    def vectorize(self, var: IterVar) -> None:
-        """Run the iterations as lanes of vector instructions."""
-        self._set_kind("vectorize", var, ForKind.VECTORIZED)
-
-    def unroll(self, var: IterVar) -> None:
-        """Repeat the body for each iteration."""
-        self._set_kind("unroll", var, ForKind.UNROLLED)
-
-    def parallel(self, var: IterVar) -> None:
-        """Run the iterations on several threads."""
-        self._set_kind("parallel", var, ForKind.PARALLEL)
-
-    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """Annotate a loop.
-
-        Args:
-            var: the loop.
-            pragma_type: such as ``"auto_unroll_max_step"`` (the largest number of steps that are
-                unrolled below the loop) or ``"unroll_explicit"``.
-            pragma_value: its value, 1 by default.
-        """
-        self._position("pragma", var)
-        if pragma_type not in PRAGMAS:
-            raise self._error(
-                "pragma", f"unknown pragma {pragma_type!r}; there are {list(PRAGMAS)}"
-            )
-        value = as_attribute(1 if pragma_value is None else pragma_value)
-        self.pragmas.setdefault(var, {})[f"pragma_{pragma_type}"] = value
-
-    def is_reduction(self, var: IterVar) -> bool:
-        """Whether `var` comes from a reduction axis, alone or fused with others."""
-        return var.iter_type is not IterType.DATA_PAR
-
-    def _set_kind(self, primitive: str, var: IterVar, kind: ForKind) -> None:
-        self._position(primitive, var)
-        if kind is not ForKind.UNROLLED and self.is_reduction(var):
-            raise self._error(
-                primitive,
-                f"cannot {primitive} {var.name}: its iterations update the same element, because "
-                "it is a reduction axis",
-            )
-        self.kinds[var] = kind
-
-    def _replace(self, position: int, count: int, relation: Relation) -> None:
-        self.leaf_iter_vars[position : position + count] = relation.children
-        self.all_iter_vars.extend(relation.children)
-        self.relations.append(relation)
-
-    def _count(self, primitive: str, name: str, *given: Any) -> Expr:
-        value = as_expr(next(item for item in given if item is not None))
-        if not value.dtype.is_integral or value.dtype.is_bool:
-            raise self._error(primitive, f"{name} must be an integer, got {value!r}")
-        if isinstance(value, IntImm) and value.value <= 0:
-            raise self._error(primitive, f"{name} must be positive, got {value.value}")
-        return value
-
-    def _position(self, primitive: str, var: IterVar) -> int:
-        """The position of a loop, which must exist."""
-        for position, leaf in enumerate(self.leaf_iter_vars):
-            if leaf is var:
-                return position
-        if not isinstance(var, IterVar):
-            raise self._error(primitive, f"expected a loop, got {var!r}")
-        for relation in self.relations:
-            if any(parent is var for parent in relation.parents):
-                children = " and ".join(child.name for child in relation.children)
-                raise self._error(
-                    primitive,
-                    f"iter var {var.name} has already been {relation.verb}; operate on {children}",
-                )
-        raise self._error(
-            primitive,
-            f"operate on iter var {var.name} that is not part of the schedule of this stage; the "
-            f"loops are {self._loop_names()}",
-        )
-
-    def _loop_names(self) -> str:
-        return f"({', '.join(leaf.name for leaf in self.leaf_iter_vars)})"
-
-    def _error(self, primitive: str, reason: str) -> TEScheduleError:
-        return TEScheduleError(f"{primitive} on stage {self.op.name}: {reason}")
-
-    def __repr__(self) -> str:
-        return f"stage({self.op.name}, loops={self._loop_names()})"
+    def copy(self) -> Stage:
+        """A stage with the same loops, which can be changed on its own."""
+        twin = Stage(None, self.is_output, self._name)
+        for name, value in vars(self).items():
+            same = not isinstance(value, (list, dict))
+            setattr(twin, name, value if same else value.copy())
+        twin.prefetches = {leaf: list(wanted) for leaf, wanted in self.prefetches.items()}
+        twin.pragmas = {leaf: dict(notes) for leaf, notes in self.pragmas.items()}
+        return twin

@@ -1,0 +1,228 @@
+"""The primitives of a stage that transform its loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.ir.attributes import as_attribute
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, IntImm
+from tilewright.te.schedule.relation import Fuse, Relation, Split
+from tilewright.te.schedule.stage_state import StageState
+from tilewright.te.tensor import Tensor
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.stmt import ForKind
+
+PRAGMAS = (
+    "auto_unroll_max_step",
+    "unroll_explicit",
+    "parallel_launch_point",
+    "parallel_barrier_when_finish",
+    "parallel_stride_pattern",
+    "debug_skip_region",
+    "import_llvm",
+    "loop_partition_hint",
+)
+
+
+class LoopPrimitives(StageState):
+    """The primitives that transform the loops of a stage."""
+
+    def split(
+        self,
+        parent: IterVar,
+        factor: Any = None,
+        nparts: Any = None,
+        disable_predication: bool = False,
+    ) -> tuple[IterVar, IterVar]:
+        """Split a loop in two.
+
+        Args:
+            parent: the loop.
+            factor: extent of the inner loop. Where it does not divide the extent of the loop, the
+                instances beyond the end are skipped.
+            nparts: extent of the outer loop, instead of `factor`.
+            disable_predication: the caller knows that no instance lies beyond the end.
+
+        Returns:
+            The outer and the inner loop, named ``<parent>_outer`` and ``<parent>_inner``.
+
+        Raises:
+            TEScheduleError: if `parent` is no loop of this stage, or not exactly one positive
+                number is given.
+        """
+        if (factor is None) == (nparts is None):
+            raise self.error("split", "give either factor or nparts, and not both")
+        position = self.position("split", parent)
+        count = self._count("split", "factor" if nparts is None else "nparts", factor, nparts)
+        if nparts is None:
+            relation = Split(parent, count, None, not disable_predication)
+        else:
+            relation = Split(parent, None, count, not disable_predication)
+        self._replace(position, 1, relation)
+        return relation.outer, relation.inner
+
+    def fuse(self, *args: Any) -> IterVar:
+        """Fuse consecutive loops into one.
+
+        Args:
+            *args: two or more loops, each directly inside the one before; one loop stays as it is.
+
+        Returns:
+            The loop, named ``<outer>_<inner>_fused``.
+
+        Raises:
+            TEScheduleError: if one is no loop of this stage, or they are not consecutive.
+        """
+        loops = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else [*args]
+        if not loops:
+            raise self.error("fuse", "at least one loop is needed")
+        fused = loops[0]
+        self.position("fuse", fused)
+        for loop in loops[1:]:
+            first, second = self.position("fuse", fused), self.position("fuse", loop)
+            if abs(first - second) != 1:
+                raise self.error(
+                    "fuse",
+                    "can only fuse iterations that are consecutive between each other; "
+                    f"{fused.name} and {loop.name} are not, the loops are {self.loop_names()}",
+                )
+            outer, inner = (fused, loop) if first < second else (loop, fused)
+            relation = Fuse(outer, inner)
+            self._replace(min(first, second), 2, relation)
+            fused = relation.fused
+        return fused
+
+    def reorder(self, *args: IterVar) -> None:
+        """Put the given loops into the given order, in the places that they have now.
+
+        Raises:
+            TEScheduleError: if one is no loop of this stage, or appears twice.
+        """
+        positions = [self.position("reorder", loop) for loop in args]
+        if len(set(positions)) != len(positions):
+            raise self.error("reorder", "same axis can not appear more than once")
+        for position, loop in zip(sorted(positions), args, strict=True):
+            self.leaf_iter_vars[position] = loop
+
+    def tile(
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+        """Split two loops and put the outer ones outside.
+
+        Returns:
+            x_outer, y_outer, x_inner, y_inner.
+        """
+        x_outer, x_inner = self.split(x_parent, factor=x_factor)
+        y_outer, y_inner = self.split(y_parent, factor=y_factor)
+        self.reorder(x_outer, y_outer, x_inner, y_inner)
+        return x_outer, y_outer, x_inner, y_inner
+
+    def vectorize(self, var: IterVar) -> None:
+        """Run the iterations as lanes of vector instructions."""
+        self._set_kind("vectorize", var, ForKind.VECTORIZED)
+
+    def unroll(self, var: IterVar) -> None:
+        """Repeat the body for each iteration."""
+        self._set_kind("unroll", var, ForKind.UNROLLED)
+
+    def parallel(self, var: IterVar) -> None:
+        """Run the iterations on several threads."""
+        self._set_kind("parallel", var, ForKind.PARALLEL)
+
+    def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
+        """Run one iteration per GPU thread or block.
+
+        Args:
+            ivar: the loop. A reduction axis can be bound to ``threadIdx`` only, whose threads can
+                combine their results.
+            thread_ivar: from `te.thread_axis`. Where it has an extent, the loop must have it too.
+
+        Raises:
+            TEScheduleError: if `ivar` is no loop of this stage or cannot be bound, or
+                `thread_ivar` is no thread axis or has another loop of this stage already.
+        """
+        self.position("bind", ivar)
+        if not isinstance(thread_ivar, IterVar) or thread_ivar.iter_type is not (
+            IterType.THREAD_INDEX
+        ):
+            raise self.error(
+                "bind", f"{ivar.name} must be bound to a te.thread_axis, got {thread_ivar!r}"
+            )
+        tag = thread_ivar.thread_tag
+        if ivar.iter_type is not IterType.DATA_PAR and not (
+            ivar.iter_type is IterType.COMM_REDUCE and tag.startswith("threadIdx")
+        ):
+            raise self.error(
+                "bind",
+                f"cannot bind {ivar.name} to {tag}: it is a reduction axis, whose iterations can "
+                "be combined across threadIdx only",
+            )
+        for other in self.leaf_iter_vars:
+            thread = self.threads.get(other)
+            if other is not ivar and thread is not None and thread.thread_tag == tag:
+                raise self.error("bind", f"{tag} is bound to {other.name} already")
+        self.threads[ivar] = thread_ivar
+        self.kinds[ivar] = ForKind.THREAD_BINDING
+
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
+        """In each iteration of a loop, fetch what a later iteration will read of a tensor.
+
+        Args:
+            tensor: what this stage, or one that is computed in the loop, reads.
+            var: the loop.
+            offset: how many iterations later.
+
+        Raises:
+            TEScheduleError: if `var` is no loop of this stage, or `offset` no integer.
+        """
+        self.position("prefetch", var)
+        if not isinstance(tensor, Tensor):
+            raise self.error("prefetch", f"expected a tensor, got {tensor!r}")
+        distance = as_expr(offset)
+        if not distance.dtype.is_integral or distance.dtype.is_bool:
+            raise self.error("prefetch", f"the offset must be an integer, got {distance!r}")
+        self.prefetches.setdefault(var, []).append((tensor, distance))
+
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+        """Annotate a loop.
+
+        Args:
+            var: the loop.
+            pragma_type: such as ``"auto_unroll_max_step"`` (the largest number of steps that are
+                unrolled below the loop) or ``"unroll_explicit"``.
+            pragma_value: its value, 1 by default.
+        """
+        self.position("pragma", var)
+        if pragma_type not in PRAGMAS:
+            raise self.error("pragma", f"unknown pragma {pragma_type!r}; there are {list(PRAGMAS)}")
+        value = as_attribute(1 if pragma_value is None else pragma_value)
+        self.pragmas.setdefault(var, {})[f"pragma_{pragma_type}"] = value
+
+    def is_reduction(self, var: IterVar) -> bool:
+        """Whether `var` comes from a reduction axis, alone or fused with others."""
+        return var.iter_type is not IterType.DATA_PAR
+
+    def _set_kind(self, primitive: str, var: IterVar, kind: ForKind) -> None:
+        self.position(primitive, var)
+        if kind is not ForKind.UNROLLED and self.is_reduction(var):
+            raise self.error(
+                primitive,
+                f"cannot {primitive} {var.name}: its iterations update the same element, because "
+                "it is a reduction axis",
+            )
+        self.kinds[var] = kind
+        self.threads.pop(var, None)
+
+    def _replace(self, position: int, count: int, relation: Relation) -> None:
+        self.leaf_iter_vars[position : position + count] = relation.children
+        self.all_iter_vars.extend(relation.children)
+        self.relations.append(relation)
+
+    def _count(self, primitive: str, name: str, *given: Any) -> Expr:
+        value = as_expr(next(item for item in given if item is not None))
+        if not value.dtype.is_integral or value.dtype.is_bool:
+            raise self.error(primitive, f"{name} must be an integer, got {value!r}")
+        if isinstance(value, IntImm) and value.value <= 0:
+            raise self.error(primitive, f"{name} must be positive, got {value.value}")
+        return value

@@ -1,0 +1,148 @@
+"""The primitives of a stage that say where it is computed, and in what memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import IntImm
+from tilewright.te.operation import ComputeOp, PlaceholderOp
+from tilewright.te.schedule.stage_state import AttachType, StageState
+from tilewright.tir.expr import IterVar
+
+if TYPE_CHECKING:
+    from tilewright.te.schedule.stage import Stage
+
+
+class PlacementPrimitives(StageState):
+    """The primitives that choose the place and the memory of a stage."""
+
+    def compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """Compute in each iteration of a loop of another stage what is needed there.
+
+        The axes of this stage then range over the part that the iteration needs, and so does its
+        memory; what is needed in several iterations is computed in each of them.
+
+        Args:
+            parent: a stage that reads this one, or in whose loop such a stage is computed.
+            scope: the loop of `parent`.
+
+        Raises:
+            TEScheduleError: if `scope` is no loop of `parent`, `parent` is computed inside of this
+                stage, or this stage is an output or an input. Whether all readers are inside of
+                the loop is checked when the schedule is lowered.
+        """
+        self._require_intermediate("compute_at")
+        if not isinstance(parent, StageState) or parent.is_group:
+            raise self.error("compute_at", f"the parent must be a stage such as s[C], got {parent}")
+        self._require_outside(parent)
+        if not any(leaf is scope for leaf in parent.leaf_iter_vars):
+            name = scope.name if isinstance(scope, IterVar) else repr(scope)
+            raise self.error(
+                "compute_at",
+                f"cannot find the axis {name} in the leaf_iter_vars {parent.loop_names()} of "
+                f"stage {parent.name}",
+            )
+        self.attach_type = AttachType.SCOPE
+        self.attach_stage, self.attach_ivar = parent, scope
+
+    def compute_inline(self) -> None:
+        """Compute each element where it is read; the tensor gets no memory.
+
+        Its buffer is not written, even where it is a parameter of the function.
+
+        Raises:
+            TEScheduleError: if this stage is an output, an input, or has a reduction.
+        """
+        self._require_intermediate("compute_inline")
+        if self.is_group:
+            raise self.error("compute_inline", "a group of stages cannot be inlined")
+        op = self.op
+        if not isinstance(op, ComputeOp):
+            raise self.error("compute_inline", "only a te.compute can be inlined")
+        if op.reduction is not None:
+            raise self.error(
+                "compute_inline", "it is a reduction, which is no expression of its readers"
+            )
+        self._attach(AttachType.INLINE)
+
+    def compute_root(self) -> None:
+        """Compute it on its own, before the stages that read it."""
+        self._attach(AttachType.GROUP_ROOT)
+
+    def _require_outside(self, parent: Stage) -> None:
+        """Require that `parent` is not computed inside of this stage."""
+        stage: StageState | None = parent
+        while stage is not None:
+            owner: StageState | None = stage
+            while owner is not None:
+                if owner is self:
+                    raise self.error("compute_at", f"stage {parent.name} is computed inside of it")
+                owner = owner.group
+            stage = stage.attachment().attach_stage
+
+    def _attach(self, kind: AttachType) -> None:
+        self.attach_type = kind
+        self.attach_stage = self.attach_ivar = None
+
+    def _require_intermediate(self, primitive: str) -> None:
+        if self.is_output:
+            raise self.error(primitive, "it is an output, which is computed at the root")
+        if not self.is_group and isinstance(self.op, PlaceholderOp):
+            raise self.error(primitive, "it is an input, which is not computed")
+
+    def set_scope(self, scope: str) -> None:
+        """Keep the results in memory of the given kind.
+
+        Args:
+            scope: such as ``"global"``, ``"shared"`` or ``"local"``. Without it, a stage that is
+                computed in a loop of GPU threads is in ``"local"`` memory, in one of blocks only
+                in ``"shared"``, and elsewhere in ``"global"``.
+
+        Raises:
+            TEScheduleError: if `scope` is no name.
+        """
+        if not isinstance(scope, str) or not scope:
+            raise self.error(
+                "set_scope", f"the scope must be a name such as 'local', got {scope!r}"
+            )
+        self.scope = scope
+
+    def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
+        """Choose the layout so that ``stride[axis] % factor == offset``.
+
+        Args:
+            axis: one of the axes of the operation.
+            factor: such as the number of banks of shared memory.
+            offset: what the stride is beyond a multiple of `factor`.
+
+        Raises:
+            TEScheduleError: for something that is no axis of the operation, a factor that is not
+                positive, a number that is no constant, or an output, whose layout is given.
+        """
+        if self.is_output:
+            raise self.error("storage_align", "it is an output, whose layout is given")
+        axes = self.op.axis if isinstance(self.op, ComputeOp) else ()
+        if not any(axis is item for item in axes):
+            names = ", ".join(item.name for item in axes)
+            raise self.error("storage_align", f"expected one of the axes ({names}), got {axis!r}")
+        period, rest = self._constant("factor", factor), self._constant("offset", offset)
+        if period <= 0:
+            raise self.error("storage_align", f"the factor must be positive, got {period}")
+        self.alignments[axis] = (period, rest)
+
+    def _constant(self, name: str, value: Any) -> int:
+        expr = as_expr(value)
+        if not isinstance(expr, IntImm) or expr.dtype.is_bool:
+            raise self.error("storage_align", f"the {name} must be an integer, got {value!r}")
+        return expr.value
+
+    def double_buffer(self) -> None:
+        """Allow two copies of the memory, so that one is filled while the other is read.
+
+        Raises:
+            TEScheduleError: if this stage is an output.
+        """
+        if self.is_output:
+            raise self.error("double_buffer", "cannot apply double buffer on output")
+        self.is_double_buffered = True

@@ -1,0 +1,157 @@
+"""Reductions by way of partial results."""
+
+import numpy as np
+import pytest
+from tests.te.schedule.checking import check, lowered_text, random_array
+
+from tilewright import te
+from tilewright.error import TEScheduleError
+
+
+def row_sums(m=4, n=12, begin=0):
+    x = te.placeholder((m, n), name="X")
+    k = te.reduce_axis((begin, n), "k")
+    y = te.compute((m,), lambda i: te.sum(x[i, k], axis=k), name="Y")
+    return x, y, k
+
+
+def test_one_half_of_a_split_becomes_an_axis():
+    x, y, k = row_sums()
+    s = te.create_schedule(y.op)
+    _, inner = s[y].split(k, 4)
+    partial = s.rfactor(y, inner)
+    assert partial.op.name == "Y_rf"
+    assert [int(extent) for extent in partial.shape] == [4, 4]
+    names = [axis.name for axis in (*partial.op.axis, *partial.op.reduce_axis)]
+    assert names == ["k_inner", "i", "k_outer"]
+    assert [axis.name for axis in s[y].op.axis] == ["ax0"]
+    assert [axis.name for axis in s[y].op.reduce_axis] == ["k_inner_v"]
+    value = random_array((4, 12))
+    check(s, [x, y], [value], [value.sum(1)])
+    s[partial].compute_at(s[y], s[y].op.reduce_axis[0])
+    assert lowered_text(s, [x, y]) == (
+        """\
+        for ax0 in range(4):
+            Y[ax0] = T.float32(0.0)
+            for k_inner_v in range(4):
+                Y_rf = T.allocate([1], "float32", "global")
+                Y_rf_1 = T.Buffer((1,), data=Y_rf)
+                Y_rf_1[0] = T.float32(0.0)
+                for k_outer in range(3):
+                    X_1 = T.Buffer((48,), data=X.data)
+                    Y_rf_1[0] = Y_rf_1[0] + X_1[ax0 * 12 + k_outer * 4 + k_inner_v]
+                Y[ax0] = Y[ax0] + Y_rf_1[0]"""
+    )
+    check(s, [x, y], [value], [value.sum(1)])
+
+
+@pytest.mark.parametrize("factor_axis", [0, 1, -1, -2])
+@pytest.mark.parametrize("n", [12, 10])
+@pytest.mark.parametrize("half", [0, 1])
+def test_where_the_new_axis_goes(factor_axis, n, half):
+    x, y, k = row_sums(3, n, begin=1)
+    s = te.create_schedule(y.op)
+    partial = s.rfactor(y, s[y].split(k, 4)[half], factor_axis)
+    assert partial.op.axis[factor_axis].name == ("k_inner" if half else "k_outer")
+    value = random_array((3, n))
+    check(s, [x, y], [value], [value[:, 1:].sum(1)], native=False)
+
+
+def test_a_whole_axis_leaves_nothing_to_reduce():
+    x, y, k = row_sums(begin=2)
+    s = te.create_schedule(y.op)
+    partial = s.rfactor(y, k)
+    assert partial.op.reduce_axis == ()
+    value = random_array((4, 12))
+    check(s, [x, y], [value], [value[:, 2:].sum(1)])
+
+
+def test_guards_of_a_split_without_anything_to_reduce():
+    x = te.placeholder((5,), name="X")
+    k = te.reduce_axis((0, 5), "k")
+    y = te.compute((1,), lambda _: te.max(x[k], axis=k, where=k.var != 1), name="Y")
+    s = te.create_schedule(y.op)
+    s.rfactor(y, s[y].fuse(*s[y].split(k, 2)))
+    value = np.array([1, 9, 2, 3, 4], "float32")
+    check(s, [x, y], [value], [np.array([4], "float32")])
+
+
+def test_other_reduction_axes_keep_their_loops():
+    x = te.placeholder((4, 6, 8), name="X")
+    p, q = te.reduce_axis((0, 6), "p"), te.reduce_axis((0, 8), "q")
+    y = te.compute((4,), lambda i: te.sum(x[i, p, q], axis=[p, q], init=x[i, 0, 0]), name="Y")
+    s = te.create_schedule(y.op)
+    q_outer, _ = s[y].split(q, 3)
+    p_outer, p_inner = s[y].split(p, 4)
+    s[y].unroll(p_inner)
+    s[y].unroll(q_outer)
+    partial = s.rfactor(y, p_outer)
+    names = [leaf.name for leaf in s[partial].leaf_iter_vars]
+    assert names == ["p_outer", "i", "p_inner", "q_outer", "q_inner"]
+    assert partial.op.reduce_axis[1] is q
+    text = lowered_text(s, [x, y])
+    assert "for p_inner in T.unroll(4)" in text
+    assert "for q_outer in T.unroll(3)" in text
+    value = random_array((4, 6, 8))
+    check(s, [x, y], [value], [value.sum((1, 2)) + value[:, 0, 0]])
+
+
+def test_pairs():
+    x = te.placeholder((3, 10), name="X")
+    k = te.reduce_axis((0, 10), "k")
+    argmax = te.comm_reducer(
+        lambda a, b: (te.select(a[1] >= b[1], a[0], b[0]), te.max(a[1], b[1])),
+        lambda index, value: (te.const(-1, index), te.const(float("-inf"), value)),
+    )
+    where, best = te.compute((3,), lambda i: argmax((k.var, x[i, k]), axis=k), name="M")
+    s = te.create_schedule(where.op)
+    partial = s.rfactor(where, s[where].split(k, 4)[0])
+    assert [tensor.name for tensor in partial] == ["M_rf_v0", "M_rf_v1"]
+    value = np.random.default_rng(3).permutation(30).reshape(3, 10).astype("float32")
+    check(s, [x, where, best], [value], [value.argmax(1).astype("int32"), value.max(1)])
+
+
+def test_readers_follow():
+    x, y, k = row_sums()
+    z = te.compute((4,), lambda i: y[i] * 2.0, name="Z")
+    s = te.create_schedule(z.op)
+    s[s.rfactor(y, s[y].split(k, 5)[1])].parallel(s.stages[1].leaf_iter_vars[0])
+    s[y].compute_at(s[z], z.op.axis[0])
+    value = random_array((4, 12))
+    check(s, [x, z], [value], [value.sum(1) * 2])
+    check(s, [x, y, z], [value], [value.sum(1), value.sum(1) * 2])
+
+
+def fused_with_axis(s, x, y, k):
+    s.rfactor(y, s[y].fuse(y.op.axis[0], k))
+
+
+def split_axis(s, x, y, k):
+    s[y].split(y.op.axis[0], 2)
+    s.rfactor(y, k)
+
+
+def bound(s, x, y, k):
+    s[y].bind(k, te.thread_axis("threadIdx.x"))
+    s.rfactor(y, k)
+
+
+MISTAKES = [
+    (lambda s, x, y, k: s.rfactor(x, k), "rfactor on stage X: it is no reduction"),
+    (lambda s, x, y, k: s.rfactor(y, y.op.axis[0]), "i is no reduction axis"),
+    (lambda s, x, y, k: s.rfactor(y, te.reduce_axis((0, 2), "z")), "z that is not part of"),
+    (lambda s, x, y, k: s.rfactor(y, k, 2), "factor_axis is 2, but the partial results have 2"),
+    (lambda s, x, y, k: s.rfactor(y, k, "0"), "factor_axis is '0'"),
+    (fused_with_axis, "i_k_fused is fused with axes of the result"),
+    (split_axis, "what was done to loop i_outer would be lost; apply rfactor first"),
+    (bound, "what was done to loop k would be lost"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES)
+def test_refusals(mistake, message):
+    x, y, k = row_sums()
+    s = te.create_schedule(y.op)
+    with pytest.raises(TEScheduleError, match=message):
+        mistake(s, x, y, k)
+    assert len(s.stages) == 2
