@@ -58,7 +58,7 @@ def _by_cases(
     if key is None:
         return of_case(to_expr(form, dtype))
     term = form.terms[key]
-    rest = Affine({k: t for k, t in form.terms.items() if k != key}, form.constant)
+    rest = Affine({k: t for k, t in form.terms.items() if k is not key}, form.constant)
     extremum = term.factors[0]
     assert isinstance(extremum, (Min, Max))
     cases = [add(rest, affine(side), term.coefficient) for side in (extremum.a, extremum.b)]

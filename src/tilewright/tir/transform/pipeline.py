@@ -12,6 +12,7 @@ from tilewright.tir.transform.common_subexpression import common_subexpression_e
 from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
+from tilewright.tir.transform.hoist_conditions import hoist_conditions
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.lower_blocks import lower_blocks
@@ -136,6 +137,7 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
     passes = (
         inline_lets,  # indices are whole sums again, which the rest takes apart
         split_full_tiles,  # before vectorize, so that full tiles need no masks
+        hoist_conditions,  # what split_full_tiles has left of them
         named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for

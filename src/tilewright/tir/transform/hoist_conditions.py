@@ -1,0 +1,77 @@
+"""Conditions that do not change in a loop move out of it.
+
+Before::                                      After::
+
+    for i in range(8):                            for i in range(8):
+        for j in range(16):                           if i * 3 < n:
+            if i * 3 < n and j < m:                       for j in range(16):
+                S(i, j)                                       if j < m:
+                                                                  S(i, j)
+
+Predicates of tiles that stick out, and guards that let a part of a loop run once, then cost one
+test instead of one per iteration.
+"""
+
+from __future__ import annotations
+
+from tilewright.arith.linear import mentions
+from tilewright.ir.expr import And, Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import For, ForKind, IfThenElse, Stmt
+
+
+def hoist_conditions(func: PrimFunc) -> PrimFunc:
+    """`func`, without blocks, with each condition as far outside as its variables allow."""
+    body = _Hoisting()(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Hoisting(Rewriter):
+    def For(self, loop: For) -> Stmt:
+        loop = loop.map_children(self)
+        branch = loop.body
+        # A vectorised loop wants its masks; threads must all reach a barrier.
+        if loop.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+            return loop
+        if not isinstance(branch, IfThenElse) or branch.else_case is not None:
+            return loop
+        outside: list[Expr] = []
+        inside: list[Expr] = []
+        for condition in _conjuncts(branch.condition):
+            is_fixed = not mentions(condition, [loop.loop_var]) and _is_simple(condition)
+            (outside if is_fixed else inside).append(condition)
+        if not outside:
+            return loop
+        body = branch.then_case
+        if inside:
+            body = branch.replace(condition=_joined(inside))
+        return IfThenElse(_joined(outside), loop.replace(body=body), span=branch.span)
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    if isinstance(condition, And):
+        return _conjuncts(condition.a) + _conjuncts(condition.b)
+    return [condition]
+
+
+def _joined(conditions: list[Expr]) -> Expr:
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = And(result, condition)
+    return result
+
+
+def _is_simple(expr: Node) -> bool:
+    """Whether evaluating it earlier, or where it was not evaluated at all, makes no difference."""
+    if isinstance(expr, (Var, IntImm)):
+        return True
+    if isinstance(expr, (BufferLoad, Call)):
+        return False
+    children = expr.children()
+    divides = type(expr).__name__ in ("Div", "Mod", "FloorDiv", "FloorMod")
+    if divides and not (isinstance(children[1], IntImm) and not is_const_int(children[1], 0)):
+        return False
+    return all(map(_is_simple, children))
