@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.expr import Expr
+from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Parameter, Primitive, expected
-from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.references import BlockRV, LoopRV, Place
 
 if TYPE_CHECKING:
     from tilewright.tir.schedule.schedule import Schedule
@@ -70,6 +71,7 @@ def _function(
 
 _ACCEPTED: Final = {
     "loop": LoopRV,
+    "loop or place": LoopRV,
     "block": BlockRV,
     "loop or block": (LoopRV, BlockRV),
     "loop or blocks": (LoopRV, BlockRV),
@@ -94,7 +96,7 @@ class _Resolution:
             return self._number(argument)
         if kind == "value":
             return argument, argument
-        if isinstance(argument, str) and kind != "loop":
+        if isinstance(argument, str) and kind not in ("loop", "loop or place"):
             argument = self._sch.get_block(argument)
         accepted = _ACCEPTED[kind]
         if not isinstance(argument, accepted):
@@ -103,6 +105,11 @@ class _Resolution:
                 f"{expected(self._parameter)}, got {argument!r}"
             )
         name, stmt = self._sch._statement(argument)
+        if isinstance(stmt, Place) and kind != "loop or place":
+            raise ScheduleError(
+                f"`{self._parameter.name}` stands for no loop, but for computing a block "
+                f"{stmt.value}: only compute_at and reverse_compute_at take it"
+            )
         repeated = self._parameter.name in self._functions or self._parameter.many
         self._functions[str(argument) if repeated else self._parameter.name] = name
         return argument, stmt

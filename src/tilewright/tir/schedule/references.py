@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Var
 
@@ -25,6 +27,13 @@ class LoopRV:
 
     def __repr__(self) -> str:
         return f"<loop reference {id(self):#x}>"
+
+
+class Place(enum.Enum):
+    """What a `LoopRV` stands for that is no loop: where to compute a block."""
+
+    ROOT = "where it is"
+    INLINE = "where it is read, by inlining it"
 
 
 def new_expr_rv() -> Var:

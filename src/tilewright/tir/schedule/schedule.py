@@ -18,7 +18,7 @@ from tilewright.tir.schedule.legality import require_still_independent
 from tilewright.tir.schedule.methods import PrimitiveMethods
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 from tilewright.tir.schedule.random_state import RandomState
-from tilewright.tir.schedule.references import BlockRV, LoopRV, new_expr_rv
+from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
 from tilewright.tir.schedule.state import ScheduleState, StmtSRef
 from tilewright.tir.schedule.trace import Trace
 from tilewright.tir.schedule.tree import FunctionTree
@@ -148,6 +148,8 @@ class Schedule(PrimitiveMethods):
         if isinstance(rand_var_or_stmt, (Block, For)):
             return self._state.get_sref(rand_var_or_stmt)
         name, stmt = self._statement(rand_var_or_stmt)
+        if isinstance(stmt, Place):
+            raise ScheduleError(f"{rand_var_or_stmt!r} stands for no loop, but for a place")
         return self._state.get_sref(stmt.block if isinstance(stmt, BlockRealize) else stmt, name)
 
     def remove_rv(self, rand_var: Any) -> None:
@@ -184,12 +186,14 @@ class Schedule(PrimitiveMethods):
             return {key: self.with_numbers(item) for key, item in value.items()}
         return value
 
-    def _statement(self, rand_var: Any) -> tuple[str, BlockRealize | For]:
-        """The function and the statement of a random variable."""
+    def _statement(self, rand_var: Any) -> tuple[str, BlockRealize | For | Place]:
+        """The function and the statement of a random variable (or the place that it is)."""
         target = self._values.get(rand_var)
         if target is None:
             raise ArgumentValueError(f"{rand_var!r} is unknown in this schedule, or was removed")
         name, identity = target
+        if isinstance(identity, Place):
+            return name, identity
         tree = self._state.tree(name)
         is_loop = isinstance(rand_var, LoopRV)
         stmt = tree.loop(identity) if is_loop else tree.block(identity)
@@ -269,6 +273,10 @@ class Schedule(PrimitiveMethods):
             loop = LoopRV()
             self._values[loop] = (name, result.loop_var)
             return loop
+        if isinstance(result, Place):
+            place = LoopRV()
+            self._values[place] = (name, result)
+            return place
         if isinstance(result, (Block, BlockRealize)):
             block = BlockRV()
             key = result.key if isinstance(result, Block) else result.block.key

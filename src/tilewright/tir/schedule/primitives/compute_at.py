@@ -5,7 +5,9 @@ from __future__ import annotations
 from tilewright.tir.schedule.dataflow import analyzer_inside, reads_of
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.primitives.compute_inline import compute_inline
 from tilewright.tir.schedule.recomputation import require_same_values
+from tilewright.tir.schedule.references import Place
 from tilewright.tir.schedule.regions import region_of_block, relaxed
 from tilewright.tir.schedule.relocation import (
     Ranges,
@@ -26,7 +28,7 @@ from tilewright.tir.stmt import BlockRealize, For
 def compute_at(
     tree: FunctionTree,
     block: BlockRealize,
-    loop: For,
+    loop: For | Place,
     preserve_unit_loops: bool = False,
     index: int = -1,
 ) -> Edit:
@@ -67,7 +69,7 @@ def compute_at(
 
     Args:
         block: the producer.
-        loop: the loop to move it under.
+        loop: the loop to move it under; or what `sample_compute_location` returned.
         preserve_unit_loops: whether new loops of one iteration are made.
         index: the position in the body of the loop; -1 for the last possible one, right before the
             first consumer, -2 for the first possible one.
@@ -75,6 +77,8 @@ def compute_at(
     Raises:
         ScheduleError: if a requirement does not hold.
     """
+    if isinstance(loop, Place):
+        return Edit(tree.func) if loop is Place.ROOT else compute_inline(tree, block)
     require_movable(tree, block, loop)
     scope = scope_of(tree, block)
     consumers = [item for item in scope.consumers(block) if tree.is_above(loop, item)]

@@ -11,6 +11,8 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.dataflow import analyzer_inside, reads_of
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.primitives.reverse_compute_inline import reverse_compute_inline
+from tilewright.tir.schedule.references import Place
 from tilewright.tir.schedule.regions import Box, accesses, hull, relaxed
 from tilewright.tir.schedule.relocation import (
     Ranges,
@@ -31,7 +33,7 @@ from tilewright.tir.stmt import BlockRealize, For
 def reverse_compute_at(
     tree: FunctionTree,
     block: BlockRealize,
-    loop: For,
+    loop: For | Place,
     preserve_unit_loops: bool = False,
     index: int = -1,
 ) -> Edit:
@@ -69,7 +71,7 @@ def reverse_compute_at(
 
     Args:
         block: the consumer.
-        loop: the loop to move it under.
+        loop: the loop to move it under; or what `sample_compute_location` returned.
         preserve_unit_loops: whether new loops of one iteration are made.
         index: the position in the body of the loop; -1 for the last possible one, -2 for the first
             possible one, right behind the last producer.
@@ -78,6 +80,8 @@ def reverse_compute_at(
         ScheduleError: if a requirement does not hold; for a dependence, with two instances and the
             element that both access.
     """
+    if isinstance(loop, Place):
+        return Edit(tree.func) if loop is Place.ROOT else reverse_compute_inline(tree, block)
     require_movable(tree, block, loop)
     scope = scope_of(tree, block)
     producers = [item for item in scope.producers(block) if tree.is_above(loop, item)]
