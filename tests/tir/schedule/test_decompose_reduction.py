@@ -524,7 +524,7 @@ def test_instances_that_share_an_element():
                     C[vi // 2] = T.float32(0)
                 C[vi // 2] = C[vi // 2] + A[vi, vk]
 
-    refused(before, "two instances of block `C` may initialise the same element of `C`")
+    refused(before, "two instances of block `C` may write the same element of `C`")
 
 
 def test_regions_that_overlap():
@@ -541,7 +541,7 @@ def test_regions_that_overlap():
                 for t in range(T.min(3, 8 - vi * 2)):
                     C[vi * 2 + t] = C[vi * 2 + t] + A[vi, vk]
 
-    refused(before, "two instances of block `C` may initialise")
+    refused(before, "two instances of block `C` may write")
 
 
 def test_reading_the_neighbour():

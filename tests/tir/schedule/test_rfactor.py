@@ -644,7 +644,7 @@ def test_instances_that_share_an_element():
                     B[vi // 2] = T.float32(0)
                 B[vi // 2] = B[vi // 2] + A[vi, vk]
 
-    refused(before, "may initialise the same element", loop=0, wrong=True)
+    refused(before, "may write the same element", loop=0, wrong=True)
 
 
 def test_bounds_that_depend_on_a_loop():

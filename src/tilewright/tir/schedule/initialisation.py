@@ -228,7 +228,7 @@ def _same_size(a: Size, b: Size, analyzer: Analyzer) -> bool:
 
 
 def require_elements_apart(realize: BlockRealize, analyzer: Analyzer) -> None:
-    """Refuse a block two instances of which initialise the same element."""
+    """Refuse a block two instances of which write the same element."""
     block = realize.block
     ranges = {
         item.var: item.dom
@@ -238,7 +238,7 @@ def require_elements_apart(realize: BlockRealize, analyzer: Analyzer) -> None:
     for region in block.writes:
         if not _is_plain(region, set(ranges)) and not _is_injective(region, ranges, analyzer):
             raise ScheduleError(
-                "two instances of {0} may initialise the same element of {1}",
+                "two instances of {0} may write the same element of {1}",
                 at=[realize, region],
             )
 

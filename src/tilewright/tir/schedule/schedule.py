@@ -313,6 +313,29 @@ class Schedule(PrimitiveMethods):
             func_name = self._working_on.name_hint
         return self._apply(PRIMITIVES["get_block"], {"name": name, "func_name": func_name})
 
+    # --- questions about primitives -----------------------------------------------------------
+
+    def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
+        """Whether `decompose_padding` accepts the block and the loop; nothing is recorded.
+
+        Args:
+            block: the block that pads, or its name.
+            loop: the loop before which the constant would be filled in.
+        """
+        primitive = PRIMITIVES["decompose_padding"]
+        recorded = self._trace
+        self._trace = recorded.copy()
+        try:
+            arguments = primitive.bind((block, loop), {})
+            _, values, name = resolve(self, primitive, arguments)
+        finally:
+            self._trace = recorded
+        try:
+            primitive.apply(self._state.tree(name), **values)
+        except ScheduleError:
+            return False
+        return True
+
 
 def _as_module(mod: Any) -> IRModule:
     if isinstance(mod, PrimFunc):
