@@ -385,3 +385,40 @@ def test_symbolic_sizes():
     assert loops_around(planned(of_any_size), "B") == ["i"]
     assert_same_meaning(of_any_size, (3, 5), (3, 5))
     assert_same_meaning(of_any_size, (3, 0), (3, 0))
+
+
+@T.prim_func
+def three_parts(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    T.func_attr({"tir.noalias": True})
+    B = T.alloc_buffer((4, 8), "int32")
+    for i in range(4):
+        for j in range(3):
+            B[i, j + 5] = A[i, j] * 2
+        for j in range(4):
+            B[i, j] = A[i, j]
+        B[i, 4] = 7
+        for j in range(8):
+            C[i, j] = B[i, 7 - j]
+
+
+@T.prim_func
+def parts_with_a_gap(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    T.func_attr({"tir.noalias": True})
+    B = T.alloc_buffer((8,), "int32")
+    for j in range(8):
+        B[j] = 1
+    for i in range(4):
+        for j in range(3):
+            B[j + 5] = A[i, j] * 2
+        for j in range(4):
+            B[j] = A[i, j]
+        for j in range(8):
+            C[i, j] = B[7 - j]
+            B[4] = A[i, j]
+
+
+def test_boxes_next_to_each_other_are_one():
+    assert loops_around(planned(three_parts), "B") == ["i"]
+    assert_same_meaning(three_parts, (4, 8), (4, 8))
+    assert loops_around(planned(parts_with_a_gap), "B") == []
+    assert_same_meaning(parts_with_a_gap, (4, 8), (4, 8))

@@ -20,9 +20,12 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, LetStmt, Stmt, While
 from tilewright.tir.substitute import substitute, variables_of
-from tilewright.tir.transform.exact_boxes import Box, exact_box, scalar_indices
+from tilewright.tir.transform.exact_boxes import Box, exact_box, join_boxes, scalar_indices
 from tilewright.tir.transform.extrema import at_most
 from tilewright.tir.transform.scoped_visitor import Loop, ScopedVisitor, is_fixed, negation
+
+MOST_JOINED = 6
+"""How many boxes are tried in pairs, the last ones that were written."""
 
 
 def defines_what_it_reads(body: Stmt, buffer: Buffer, analyzer: Analyzer) -> bool:
@@ -160,9 +163,8 @@ class _Definitions(ScopedVisitor):
         self.visit_children(load)
         if load.buffer is not self._buffer:
             return
-        sides = self._values_of(load)
-        conditions = [c for c in self.conditions if is_fixed(c)]
-        if not any(self._contains(w, sides, conditions) for w in reversed(self._written)):
+        values = self._values_of(load)
+        if not self._is_written(values, [c for c in self.conditions if is_fixed(c)]):
             raise _UndefinedError
 
     def _values_of(self, load: BufferLoad) -> list[tuple[Expr, Expr]]:
@@ -179,26 +181,32 @@ class _Definitions(ScopedVisitor):
             for index, values in zip(indices, whole, strict=True)
         ]
 
-    def _contains(
-        self, written: _Written, values: list[tuple[Expr, Expr]], conditions: list[Expr]
-    ) -> bool:
+    def _is_written(self, values: list[tuple[Expr, Expr]], conditions: list[Expr]) -> bool:
+        """Whether all elements with these indices are written, where all conditions hold."""
+        if conditions:
+            with self.analyzer.constraint(conditions[0]):
+                return self._is_written(values, conditions[1:])
+        boxes: list[Box] = []
+        for written in reversed(self._written):
+            box = self._box(written)
+            if box is not None and self._contains(box, values):
+                return True
+            if box is not None:
+                boxes.append(box)
+        joined = join_boxes(boxes[:MOST_JOINED], self.analyzer)
+        return any(self._contains(box, values) for box in joined)
+
+    def _box(self, written: _Written) -> Box | None:
+        """What is written, if that is a box that is written for certain."""
         running = [loop.var for loop in written.loops]
         inner = [c for c in written.conditions if mentions(c, running)]
         outer = [c for c in written.conditions if not mentions(c, running)]
-        box = exact_box(written.indices, written.loops, inner, self.analyzer)
-        return box is not None and self._proved_under(conditions, box, values, outer)
+        if not all(map(self.analyzer.can_prove, outer)):
+            return None
+        return exact_box(written.indices, written.loops, inner, self.analyzer)
 
-    def _proved_under(
-        self,
-        conditions: list[Expr],
-        box: Box,
-        values: list[tuple[Expr, Expr]],
-        outer: list[Expr],
-    ) -> bool:
-        if conditions:
-            with self.analyzer.constraint(conditions[0]):
-                return self._proved_under(conditions[1:], box, values, outer)
-        return all(map(self.analyzer.can_prove, outer)) and all(
+    def _contains(self, box: Box, values: list[tuple[Expr, Expr]]) -> bool:
+        return all(
             all(at_most(low, least, self.analyzer) for low in side.lows)
             and all(at_most(greatest, high, self.analyzer) for high in side.highs)
             for side, (least, greatest) in zip(box, values, strict=True)

@@ -6,6 +6,7 @@ The indices ``[i * 4 + j, k]`` over loops ``i < 4, j < 4, k < n`` reach the whol
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -15,8 +16,10 @@ from tilewright.arith.linear import mentions
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import EQ, GE, GT, LE, LT, Broadcast, CompareExpr, Expr, IntImm, Ramp, Var
 from tilewright.ir.range import Range
+from tilewright.ir.structural import structural_equal
 from tilewright.tir.transform.affine import Affine, affine, expand, split, to_expr
 from tilewright.tir.transform.affine import mentions as form_mentions
+from tilewright.tir.transform.extrema import at_most
 from tilewright.tir.transform.scoped_visitor import Loop
 
 
@@ -80,6 +83,44 @@ def exact_box(
         side = sides[position]
         sides[position] = Side((*side.lows, *lows), (*side.highs, *highs))
     return tuple(sides)
+
+
+def join_boxes(boxes: Iterable[Box], analyzer: Analyzer) -> list[Box]:
+    """The boxes that result from joining those of `boxes` that are next to each other."""
+    found: list[Box] = []
+    for box in boxes:
+        position = 0
+        while position < len(found):
+            joined = _joined(box, found[position], analyzer)
+            if joined is None:
+                position += 1
+            else:
+                del found[position]
+                box, position = joined, 0
+        found.append(box)
+    return found
+
+
+def _joined(a: Box, b: Box, analyzer: Analyzer) -> Box | None:
+    """The box of all elements of two boxes that differ in one dimension and leave no gap in it."""
+    differing = [k for k, sides in enumerate(zip(a, b, strict=True)) if not _same_side(*sides)]
+    if len(differing) != 1:
+        return None
+    (k,) = differing
+    for first, second in ((a, b), (b, a)):
+        # What is beyond the first one is not before the second one.
+        ordered = itertools.product(first[k].lows, second[k].lows)
+        touching = itertools.product(second[k].lows, (as_expr(h + 1) for h in first[k].highs))
+        if all(at_most(*pair, analyzer) for pair in (*ordered, *touching)):
+            return (*a[:k], Side(first[k].lows, second[k].highs), *a[k + 1 :])
+    return None
+
+
+def _same_side(a: Side, b: Side) -> bool:
+    return all(
+        len(ends) == len(others) and all(map(structural_equal, ends, others))
+        for ends, others in zip(a, b, strict=True)
+    )
 
 
 def _separate_sides(
