@@ -50,6 +50,11 @@ def test_inequalities(small, large):
     assert not at_most(large + 1, small, ranges())
 
 
+def test_two_maxima_of_different_variables():
+    assert at_most(maximum(I + 1, 0), maximum(J + 1, 0) + 3, ranges())
+    assert not at_most(maximum(I + 1, 0), maximum(J + 1, 0), ranges())
+
+
 def test_bounds():
     size = minimum(I * 8 + 9, 32) - maximum(I * 8 - 1, 0)
     assert upper_bound(size, ranges()) == 10
