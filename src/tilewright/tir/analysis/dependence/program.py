@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.ir.expr import Var
+from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.analysis.dependence.relations import (
     conflict,
     conflict_parts,
@@ -96,6 +96,9 @@ class Program:
         ordered = self.ordered_conflicts(source, sink)
         if ordered is None:
             return []
+        # Iterators have boxes as domains, of which loops and conditions may leave something out.
+        ordered = ordered.intersect_domain(loop_map(source).map.range())
+        ordered = ordered.intersect_range(loop_map(sink).map.range())
         found: list[Dependence] = []
         for part in conflict_parts(footprint(source), footprint(sink)):
             relation = part.make().intersect(ordered)
@@ -109,6 +112,7 @@ class Program:
     def ordered_conflicts(self, source: Statement, sink: Statement) -> Any:
         """Pairs of instances whose order matters, as it is in this program; None if there are none.
 
+        They may hold instances in the domains of the iterators that the program does not run.
         Instances of one reduction that update an element are not ordered, except that the one
         which initialises comes first.
         """
@@ -192,8 +196,7 @@ def union(maps: list[Any]) -> Any:
 
 # --- memory of programs ---------------------------------------------------------------------------
 
-_RECENT: Final[OrderedDict[PrimFunc, Program]] = OrderedDict()
-_SIZE: Final = 64
+_PROGRAMS: Final[Recent[Program]] = Recent(64)
 
 
 def analyze(func: PrimFunc) -> Program:
@@ -201,11 +204,4 @@ def analyze(func: PrimFunc) -> Program:
 
     The result is remembered for the functions that were asked about last.
     """
-    found = _RECENT.get(func)
-    if found is None:
-        found = _RECENT[func] = Program(func)
-        if len(_RECENT) > _SIZE:
-            _RECENT.popitem(last=False)
-    else:
-        _RECENT.move_to_end(func)
-    return found
+    return _PROGRAMS.get(func, None, lambda: Program(func))

@@ -7,14 +7,14 @@ programs that a schedule goes through share it: only bindings of changed loops a
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tilewright.tir.analysis.dependence.accesses import accesses_of
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.linear import parameter_name
+from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.analysis.dependence.solver import UndecidedError, isl, read_map, read_set
 from tilewright.tir.analysis.dependence.statements import Statement
 from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
@@ -22,29 +22,8 @@ from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterType
 
-V = TypeVar("V")
-
-
-class _Recent(OrderedDict[Any, tuple[Any, Any]]):
-    """The values made last, by keys that name objects by `id`; those objects are kept as well."""
-
-    def __init__(self, size: int) -> None:
-        OrderedDict.__init__(self)
-        self._size = size
-
-    def get_or_make(self, key: Any, keep: Any, make: Callable[[], V]) -> V:
-        found = self.get(key)
-        if found is None:
-            found = self[key] = keep, make()
-            if len(self) > self._size:
-                self.popitem(last=False)
-        else:
-            self.move_to_end(key)
-        return found[1]
-
-
-_FOOTPRINTS: Final = _Recent(2048)
-_LOOP_MAPS: Final = _Recent(2048)
+_FOOTPRINTS: Final[Recent[Footprint]] = Recent(2048)
+_LOOP_MAPS: Final[Recent[LoopMap]] = Recent(2048)
 
 
 def quantified(parameters: Iterable[str], disjuncts: Iterable[str]) -> str:
@@ -70,7 +49,9 @@ class LoopMap(NamedTuple):
 
 def loop_map(statement: Statement) -> LoopMap:
     """Which instance each iteration of the loops around a statement runs."""
-    return _LOOP_MAPS.get_or_make(statement.signature, statement, lambda: _make_loop_map(statement))
+    loops = [(loop.loop_var, loop.min, loop.extent) for loop in statement.loops]
+    keep = loops, statement.bindings, statement.guards, statement.scope
+    return _LOOP_MAPS.get(statement.signature, keep, lambda: _make_loop_map(statement))
 
 
 def _make_loop_map(statement: Statement) -> LoopMap:
@@ -97,7 +78,8 @@ class Footprint:
         self.accesses = accesses_of(statement.stmt, statement.around)
         self.reads = frozenset(a.memory for a in self.accesses if not a.is_write)
         self.writes = frozenset(a.memory for a in self.accesses if a.is_write)
-        self._statement = statement
+        self._block, self._iterators = statement.block, statement.iterators
+        self._domains = statement.domains
         self._relations: dict[tuple[Buffer | None, bool], Any] = {}
         self.conflicts: WeakKeyDictionary[Footprint, dict[frozenset[Memory], Any]]
         self.conflicts = WeakKeyDictionary()
@@ -106,11 +88,10 @@ class Footprint:
     @functools.cached_property
     def domain(self) -> Any:
         """The set of instances that the domains of the iterators allow."""
-        statement = self._statement
-        names = [f"i{number}" for number in range(len(statement.iterators))]
-        affine = Affine(dict(zip(statement.iterators, names, strict=True)))
+        names = [f"i{number}" for number in range(len(self._iterators))]
+        affine = Affine(dict(zip(self._iterators, names, strict=True)))
         conditions = []
-        for name, domain in zip(names, statement.domains, strict=True):
+        for name, domain in zip(names, self._domains, strict=True):
             if domain is not None:
                 low, size = affine.text(domain.min), affine.text(domain.extent)
                 conditions.append(f"{low} <= {name} < {low} + {size}")
@@ -120,10 +101,9 @@ class Footprint:
     @functools.cached_property
     def first(self) -> Any:
         """The instances in which all reduction iterators are at the start: `init` runs there."""
-        statement = self._statement
-        names = [f"i{number}" for number in range(len(statement.iterators))]
-        affine = Affine(dict(zip(statement.iterators, names, strict=True)))
-        block = statement.block
+        names = [f"i{number}" for number in range(len(self._iterators))]
+        affine = Affine(dict(zip(self._iterators, names, strict=True)))
+        block = self._block
         assert block is not None
         own = names[len(names) - len(block.iter_vars) :]
         conditions = tuple(
@@ -147,7 +127,7 @@ class Footprint:
 
     def with_first(self, pairs: Any) -> Any:
         """The pairs of which one instance initialises what both update; None if there are none."""
-        block = self._statement.block
+        block = self._block
         if block is None or block.init is None:
             return None
         return pairs.intersect_domain(self.first).union(pairs.intersect_range(self.first))
@@ -155,7 +135,7 @@ class Footprint:
     @functools.cached_property
     def commutes(self) -> bool:
         """Whether instances that update one element may do so in any order."""
-        block = self._statement.block
+        block = self._block
         return block is not None and match_reduction(block) is not None
 
 
@@ -169,7 +149,8 @@ def footprint(statement: Statement) -> Footprint:
         tuple((id(memory), count) for memory, count in around.versions.items() if count),
         tuple(map(id, around.views)),
     )
-    found = _FOOTPRINTS.get_or_make(key, statement, lambda: Footprint(statement))
+    keep = statement.stmt, around, statement.domains
+    found = _FOOTPRINTS.get(key, keep, lambda: Footprint(statement))
     _check_isolated(statement, found)
     return found
 

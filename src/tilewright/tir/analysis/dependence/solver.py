@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar
 
+from tilewright.tir.analysis.dependence.recent import LOCK
 from tilewright.tir.analysis.dependence.violation import NotProved
 
 MAX_OPERATIONS: Final = 20_000_000
 """Elementary steps of isl for one question, about a second; usual questions take a hundredth."""
 
-_LOCK = threading.RLock()
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -51,7 +50,7 @@ def read_set(text: str) -> Any:
 @contextmanager
 def _unlimited() -> Iterator[Any]:
     """Within the scope, work is not limited: the parser takes the limit for a syntax error."""
-    with _LOCK:
+    with LOCK:
         ctx = context()
         operations = ctx.get_max_operations()
         ctx.set_max_operations(0)
@@ -68,7 +67,7 @@ def limited(operations: int) -> Iterator[None]:
     One thread at a time: the count belongs to the context. A scope inside of another one only
     shares what is left.
     """
-    with _LOCK:
+    with LOCK:
         ctx = context()
         if ctx.get_max_operations():
             yield

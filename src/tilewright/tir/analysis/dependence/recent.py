@@ -1,0 +1,46 @@
+"""What was worked out last."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+
+V = TypeVar("V")
+
+LOCK: Final = threading.RLock()
+"""Held while something is worked out, also by isl: one lock, so that threads cannot block each
+other for ever."""
+
+
+class Recent(Generic[V]):
+    """The values that were asked for last, up to a number of them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._items: OrderedDict[Any, tuple[Any, V]] = OrderedDict()
+
+    def get(self, key: Any, keep: Any, make: Callable[[], V]) -> V:
+        """The value of `key`, made if it is not known.
+
+        Args:
+            key: equal keys have one value; it may name objects by `id`.
+            keep: objects that `key` names by `id`: they are kept alive, so that no other object
+                gets the same one.
+            make: gives the value.
+        """
+        with LOCK:
+            found = self._items.get(key)
+            if found is None:
+                found = self._items[key] = keep, make()
+                if len(self._items) > self._size:
+                    self._items.popitem(last=False)
+            else:
+                self._items.move_to_end(key)
+            return found[1]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with LOCK:
+            self._items.clear()
