@@ -89,6 +89,14 @@ def test_conversions_are_looked_through():
     assert found.extents == (32,)
 
 
+def test_a_bound_that_depends_on_an_outer_loop_does_not_make_an_index_longer():
+    j, domain = iters(j=2)
+    outer = Var("outer", "int32")
+    found = detect_iter_map([outer * 2 + j], domain, outer * 2 + j < 5, True)
+    extents = [evaluate(found.extents[0], {outer: value}) for value in range(3)]
+    assert extents == [2, 2, 1]
+
+
 def test_a_predicate_bounds_an_index():
     io, ii, k, domain = iters(io=64, ii=16, k=3)
     index = io * 16 + ii

@@ -30,6 +30,7 @@ from tilewright.arith.iter_form import (
 )
 from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.arith.simplify.cast import keeps_integers
+from tilewright.ir.arithmetic import minimum
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import (
     GE,
@@ -359,10 +360,18 @@ class _Detector:
                 if strict:
                     raise _NotAffineError(f"the predicate `{part!r}` bounds no index")
                 continue
-            old = result[position]
-            if not (isinstance(old, int) and isinstance(extent, int)) or extent < old:
-                result[position] = extent
+            result[position] = self._lesser(result[position], extent)
         return tuple(result)
+
+    def _lesser(self, a: Size, b: Size) -> Size:
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        first, second = as_expr(a), as_expr(b)
+        if self.analyzer.can_prove(second <= first):
+            return b
+        if self.analyzer.can_prove(first <= second):
+            return a
+        return as_size(minimum(first, second))
 
     def _upper_bound(self, part: Any, sums: tuple[IterSum, ...]) -> tuple[int | None, Size]:
         kind = part.__class__

@@ -19,7 +19,9 @@ from tilewright.ir.expr import And, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.bindings import conjunction
-from tilewright.tir.schedule.regions import Access, Box, covers, relaxed
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.insertion import analyzer_in
+from tilewright.tir.schedule.regions import Access, Box, accesses, clipped, covers, hull, relaxed
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, BufferStore, For, LetStmt, SeqStmt, Stmt
 from tilewright.tir.substitute import substitute, variables_of
@@ -143,6 +145,28 @@ def writes_all(
             if written is not None and covers(written, box, analyzer):
                 return True
     return False
+
+
+def region_written(
+    tree: FunctionTree, realize: BlockRealize, buffer: Buffer, around: For | BlockRealize
+) -> tuple[Range, ...]:
+    """All that a block writes in one iteration of `around`, without gaps.
+
+    Raises:
+        ScheduleError: if there may be gaps.
+    """
+    analyzer = analyzer_in(tree, around)
+    written = accesses([realize], buffer, written=True)
+    boxes = [accessed_box(tree, access, around, analyzer) for access in written]
+    region = clipped(buffer, hull(boxes, analyzer), analyzer)
+    box = box_of_ranges(region)
+    if tree.checked and not writes_all(tree, realize, buffer, around, box, analyzer):
+        raise ScheduleError(
+            f"it is not proved that {{0}} writes all elements of `{buffer.name}` between the "
+            "smallest and the largest index, so that the copy would overwrite some with nothing",
+            at=[realize],
+        )
+    return region
 
 
 @contextmanager

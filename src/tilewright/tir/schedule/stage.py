@@ -10,7 +10,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import region_of_block
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import Block, BlockRealize, Stmt, seq
+from tilewright.tir.stmt import Block, BlockRealize, For, Stmt, seq
 
 
 def require_no_view(tree: FunctionTree, scope: Scope, buffer: Buffer) -> None:
@@ -102,6 +102,13 @@ def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) 
             at=[block],
             hint="cache_inplace caches a buffer that a block reads and writes",
         )
+
+
+def require_around(tree: FunctionTree, loop: For, block: BlockRealize) -> None:
+    """Refuse a loop that is not around the block in its scope."""
+    require_not_root(tree, block)
+    if loop not in tree.loops_above(block):
+        raise ScheduleError("{0} is not around {1} in its scope", at=[loop, block])
 
 
 def with_stage(

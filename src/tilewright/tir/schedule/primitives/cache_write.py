@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.tir.buffer import Buffer, Range
+from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
+from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, region_written, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import Place, analyzer_in, place_after, place_before
+from tilewright.tir.schedule.insertion import analyzer_in, place_after, place_before
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
 from tilewright.tir.schedule.regions import (
     accesses,
     clipped,
-    hull,
 )
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.stage import (
@@ -87,7 +86,7 @@ def cache_write(
     users = {*scope.writers[buffer], *scope.readers.get(buffer, ())} - {block, *consumers}
     others = [child for child in scope.children if child in users]
     place = place_after(tree, scope.realize, block, others)
-    region = _region(tree, block, buffer, place)
+    region = region_written(tree, block, buffer, place.around)
     for consumer in consumers:
         _require_consumer(tree, scope, block, consumer, buffer)
     cache = cache_of(buffer, storage_scope)
@@ -98,31 +97,6 @@ def cache_write(
         results=copy,
     )  # fmt: skip
     return edit._replace(recorded=recorded_index("write_buffer_index", block, given))
-
-
-def _region(
-    tree: FunctionTree, block: BlockRealize, buffer: Buffer, place: Place
-) -> tuple[Range, ...]:
-    """What is copied: all that the block writes in one iteration of the loops around the copy."""
-    analyzer = analyzer_in(tree, place.around)
-    box = hull(
-        [
-            accessed_box(tree, access, place.around, analyzer)
-            for access in accesses([block], buffer, written=True)
-        ],
-        analyzer,
-    )
-    region = clipped(buffer, box, analyzer)
-    if tree.checked:
-        box = box_of_ranges(region)
-        if not writes_all(tree, block, buffer, place.around, box, analyzer):
-            raise ScheduleError(
-                f"it is not proved that {{0}} writes all elements of `{buffer.name}` between the "
-                "smallest and the largest index, so that the copy would overwrite some with "
-                "nothing",
-                at=[block],
-            )
-    return region
 
 
 def _require_consumer(
