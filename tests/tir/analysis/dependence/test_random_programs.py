@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
+from hypothesis import strategies as st
 from tests.tir.analysis.dependence.events import conflict, events, keeps_order, ordered_pairs
 from tests.tir.analysis.dependence.random_programs import pairs
 
@@ -15,6 +16,7 @@ from tilewright.tir.analysis.dependence import (
     carried_by,
     check_order,
 )
+from tilewright.tir.analysis.dependence.solver import limited
 
 
 def points(relation):
@@ -100,3 +102,13 @@ def test_outermost_loops_that_carry_dependences(pair):
             func = pair.after.with_body(pair.after.body.replace(block=root))
             iterations.append(events(func))
         assert (verdict is not None) is carried(iterations), str(verdict)
+
+
+@given(pairs(), st.integers(1, 5000))
+def test_little_work_gives_no_wrong_answer(pair, operations):
+    with limited(operations):
+        verdict = check_order(pair.before, pair.after)
+    expected = keeps_order(events(pair.before), events(pair.after), pair.reductions)
+    assert isinstance(verdict, NotProved) or (verdict is None) is expected
+    if isinstance(verdict, Violation):
+        assert str(verdict)
