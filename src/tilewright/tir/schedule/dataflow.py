@@ -332,6 +332,21 @@ def flows_inside(
     return first < last and written_before(tree, buffer, producer, consumer, place)
 
 
+def flows_at_once(
+    tree: FunctionTree, buffer: Buffer, producer: BlockRealize, consumer: BlockRealize
+) -> bool:
+    """`flows_inside` the innermost loop or block around both."""
+    if producer is consumer:
+        return False
+    around = set(tree.ancestors(producer))
+    place = next(
+        item
+        for item in tree.ancestors(consumer)
+        if item in around and isinstance(item, (For, BlockRealize))
+    )
+    return flows_inside(tree, buffer, producer, consumer, place)
+
+
 def _statements(place: Stmt) -> tuple[Stmt, ...]:
     """The statements that a loop or block consists of."""
     body = place.block.body if isinstance(place, BlockRealize) else place.body  # type: ignore[union-attr]

@@ -21,6 +21,7 @@ from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.thread_memory import thread_buffers
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, ForKind
 from tilewright.tir.transform.lower_blocks import lower_blocks
@@ -141,7 +142,7 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
 
     Threads of a block may sum up elements together. Each iteration of a parallel loop may have
     memory of its own for a buffer that it fills itself; that lowering gives it that is asked of
-    lowering itself.
+    lowering itself. So may a block or thread of a GPU, by the scope of the buffer.
 
     Args:
         tree: the program.
@@ -153,8 +154,8 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
     if _is_data_parallel(tree, loop) or _is_sum_by_threads(tree, loop):
         return
     found = carried_by(analyze(tree.func), loop)
-    if found is not None and loop.kind is ForKind.PARALLEL:
-        private = private_buffers(tree, loop)
+    if found is not None and loop.kind in _PRIVATE:
+        private = _PRIVATE[loop.kind](tree, loop)
         if private:
             found = carried_by(analyze(tree.func), loop, ignore=private)
     if found is None:
@@ -192,6 +193,10 @@ def private_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
         if any(node is loop.loop_var for node in _variables_around(lowered, inside)):
             found.update(allocated[a.buffer_var] for a in moved if a.buffer_var in allocated)
     return found
+
+
+_PRIVATE: Final = {ForKind.PARALLEL: private_buffers, ForKind.THREAD_BINDING: thread_buffers}
+"""How to find the buffers of which each iteration has its own."""
 
 
 def _variables_around(func: PrimFunc, inside: For) -> list[Var]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.tir.analysis.block_kind import BlockKind, classify_block
 from tilewright.tir.analysis.dependence import Violation, analyze, check_order, check_written
 from tilewright.tir.buffer import Buffer
-from tilewright.tir.schedule.dataflow import find_flow, flows_inside
+from tilewright.tir.schedule.dataflow import find_flow, flows_at_once, flows_inside
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, is_intermediate
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -135,30 +135,11 @@ def _require_available(after: FunctionTree, new_block: BlockRealize, buffer: Buf
         is_before = order[writer] < order[new_block]
         if is_before and loops.isdisjoint(after.all_loops_above(writer)):
             continue
-        if (
-            not is_before
-            or len(writers) > 1
-            or not _flows_at_once(after, buffer, writer, new_block)
-        ):
+        if not is_before or len(writers) > 1 or not flows_at_once(after, buffer, writer, new_block):
             raise ScheduleError(
                 f"{{0}} may read elements of `{buffer.name}` that {{1}} has not computed yet",
                 at=[new_block, writer],
             )
-
-
-def _flows_at_once(
-    tree: FunctionTree, buffer: Buffer, producer: BlockRealize, consumer: BlockRealize
-) -> bool:
-    """`flows_inside` the innermost loop or block around both."""
-    if producer is consumer:
-        return False
-    around = set(tree.ancestors(producer))
-    place = next(
-        item
-        for item in tree.ancestors(consumer)
-        if item in around and isinstance(item, (For, BlockRealize))
-    )
-    return flows_inside(tree, buffer, producer, consumer, place)
 
 
 def _require_still_written(
