@@ -6,6 +6,7 @@ import pytest
 from tests.tir.analysis.dependence.scripts import SEPARATE, chain, function
 
 from tilewright.tir.analysis.dependence import NotProved, Violation, check_order
+from tilewright.tir.stmt import BlockKey
 
 RIGHT = {
     "rows shared": """
@@ -282,3 +283,28 @@ def test_statements_outside_of_blocks_keep_their_loops():
         "X at (v=0)"
     )
     assert isinstance(check_order(func, program(7)), NotProved)
+
+
+def with_key(func, key, name):
+    """`func` with a key and a name for its only block."""
+    root = func.body.block
+    realize = root.body.body
+    block = realize.block.replace(key=key, name_hint=name)
+    loop = root.body.replace(body=realize.replace(block=block))
+    return func.with_body(func.body.replace(block=root.replace(body=loop)))
+
+
+def test_blocks_with_keys():
+    func = function(
+        """
+        for i in range(8):
+            with T.block("X"):
+                v = T.axis.spatial(8, i)
+                A[v] = T.float32(1)
+        """
+    )
+    one, other = BlockKey(), BlockKey()
+    before = with_key(func, one, "X")
+    assert check_order(before, with_key(func, one, "renamed")) is None
+    assert isinstance(check_order(before, with_key(func, other, "X")), NotProved)
+    assert check_order(func, before) is None

@@ -109,7 +109,7 @@ def corresponding(before: Program, after: Program, correspondence: Mapping[Block
             if origin is not None:
                 found = by_object.get(origin)
             else:
-                found = by_name.get(_name(statement.block))
+                found = by_name.get(_name(statement.block)) or by_name.get(statement.name)
         if not found:
             raise UndecidedError(f"{statement.name} is new")
         copies[_only(statement, found)].append(statement)
