@@ -19,7 +19,7 @@ from tilewright.tir.schedule.coverage import accessed_box, exact_box, images_wri
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.insertion import analyzer_in, place_after, place_before
 from tilewright.tir.schedule.loops import nest
-from tilewright.tir.schedule.regions import Access, clipped_range
+from tilewright.tir.schedule.regions import Access, Box, clipped_range, relaxed
 from tilewright.tir.schedule.scope import scope_of
 from tilewright.tir.schedule.stage import (
     require_in_blocks,
@@ -75,8 +75,8 @@ def reindexed_read(
     require_injective(block, layout.iterators, layout.cache_indices, "the cache")
     place = place_before(tree, scope.realize, [block], writers)
     analyzer = analyzer_in(tree, place.around)
-    ranges = _instances(tree, block, layout.iterators, place.around, analyzer)
-    loops, realize = _stage(block, buffer, layout, ranges, analyzer, reads_buffer=True)
+    box = accessed_box(tree, _instances(block, layout.iterators), place.around, analyzer)
+    loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=True)
     edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
     return with_stage(
         tree, scope.realize, edits=edits, place=place.stmt, before=[loops],
@@ -100,8 +100,8 @@ def reindexed_write(
     others = [child for child in scope.children if child in users and child is not block]
     place = place_after(tree, scope.realize, block, others)
     analyzer = analyzer_in(tree, place.around)
-    access = _iterator_access(block, layout.iterators)
-    exact = exact_box(tree, access, place.around, analyzer)
+    instances = _instances(block, layout.iterators)
+    exact = exact_box(tree, instances, place.around, analyzer)
     stored = images_written(tree, block, buffer, place.around)
     if tree.checked and (exact is None or not stored):
         raise ScheduleError(
@@ -109,8 +109,8 @@ def reindexed_write(
             "so that the copy would overwrite elements with nothing",
             at=[block],
         )
-    ranges = _instances(tree, block, layout.iterators, place.around, analyzer)
-    loops, realize = _stage(block, buffer, layout, ranges, analyzer, reads_buffer=False)
+    box = exact or relaxed(tree, instances, place.around, analyzer)
+    loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=False)
     edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
     return with_stage(
         tree, scope.realize, edits=edits, place=place.stmt, after=[loops],
@@ -225,43 +225,28 @@ def require_injective(
 # --- the new block ------------------------------------------------------------------------------
 
 
-def _iterator_access(block: BlockRealize, iterators: Sequence[IterVar]) -> Access:
-    """The values of the iterators, as if they were a region."""
+def _instances(block: BlockRealize, iterators: Sequence[IterVar]) -> Access:
+    """The values of iterators, as if they were a region."""
     point = tuple(Range(item.var, const(1, item.var.dtype)) for item in iterators)
     space = decl_buffer([_domain(item).extent for item in iterators], name="instances")
     return Access(block, BufferRegion(space, point))
 
 
-def _instances(
-    tree: FunctionTree,
-    block: BlockRealize,
-    iterators: Sequence[IterVar],
-    around: For | BlockRealize,
-    analyzer: Analyzer,
-) -> list[Range]:
-    """The values that the iterators have in one iteration of `around`."""
-    box = accessed_box(tree, _iterator_access(block, iterators), around, analyzer)
-    return [
-        clipped_range(interval, _domain(item), analyzer)
-        for interval, item in zip(box, iterators, strict=True)
-    ]
-
-
 def _stage(
-    block: BlockRealize,
     buffer: Buffer,
     layout: Layout,
-    ranges: Sequence[Range],
+    box: Box,
     analyzer: Analyzer,
     *,
     reads_buffer: bool,
 ) -> tuple[Stmt, BlockRealize]:
-    """Loops around a block that copies between a buffer and its cache."""
+    """Loops over a box of instances around a block that copies between a buffer and its cache."""
     loops: dict[Var, Expr] = {}
     values: list[Expr] = []
     fresh: dict[Var, Expr] = {}
     iterators: list[IterVar] = []
-    for number, (item, part) in enumerate(zip(layout.iterators, ranges, strict=True)):
+    for number, (item, interval) in enumerate(zip(layout.iterators, box, strict=True)):
+        part = clipped_range(interval, _domain(item), analyzer)
         dtype = item.var.dtype
         loop_var, var = Var(f"ax{number}", dtype), Var(f"v{number}", dtype)
         loops[loop_var] = cast(dtype, part.extent)
