@@ -39,6 +39,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute
+from tilewright.tir.tensor_intrin import TensorIntrin
 
 
 def __getattr__(name: str) -> Any:

@@ -128,6 +128,26 @@ def symbolic(a: T.handle, b: T.handle):
 
 
 @T.prim_func
+def upside_down(A: T.Buffer((2, 9), "float32"), B: T.Buffer((2, 9), "float32")):
+    for i in range(2):
+        for j in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(2, i)
+                vj = T.axis.spatial(9, 7 - j)
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+@T.prim_func
+def shifted(A: T.Buffer((2, 9), "float32"), B: T.Buffer((2, 9), "float32")):
+    for i in range(2):
+        for j in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(2, i)
+                vj = T.axis.spatial(9, j * 2 + 1)
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+@T.prim_func
 def units(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
     for i_0, i_1, j_0, j_1 in T.grid(1, 4, 1, 1):
         with T.block("B"):
@@ -232,6 +252,15 @@ def test_bounds_inside_are_told_by_the_new_iterators():
     sch, _ = blockized(triangular, "B", 1)
     assert "for k in range(vi_o + 1)" in sch.mod.script()
     assert_same_meaning(triangular, sch)
+
+
+def test_a_part_of_the_domain_only():
+    sch, _ = blockized(upside_down, "B", 1)
+    assert "vj_i = T.axis.spatial(9, 7 - j)" in sch.mod.script()
+    assert_same_meaning(upside_down, sch)
+    sch, _ = blockized(shifted, "B", 1)
+    assert "vj_i = T.axis.spatial(8, j * 2)" in sch.mod.script()
+    assert_same_meaning(shifted, sch)
 
 
 def test_symbolic_sizes():

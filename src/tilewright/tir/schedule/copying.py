@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tilewright.ir.expr import Expr, Var
@@ -12,20 +12,32 @@ from tilewright.tir.stmt import Block, BlockKey, For, Stmt
 from tilewright.tir.substitute import Substitution
 
 
-def copied(stmt: Stmt, rename: Callable[[str], str]) -> Stmt:
+def copied(
+    stmt: Stmt,
+    rename: Callable[[str], str],
+    variables: Mapping[Var, Expr] | None = None,
+    buffers: Mapping[Buffer, Buffer] | None = None,
+) -> Stmt:
     """`stmt` with loops, blocks and allocated buffers of its own.
 
     Args:
         stmt: what to copy.
         rename: from the name of a block to that of its copy.
+        variables: what replaces free variables.
+        buffers: what replaces buffers.
     """
-    return _Copy(rename)(stmt)
+    return _Copy(rename, variables or {}, buffers or {})(stmt)
 
 
 class _Copy(Substitution):
-    def __init__(self, rename: Callable[[str], str]) -> None:
-        self._fresh: dict[Var, Expr] = {}
-        super().__init__(self._fresh)
+    def __init__(
+        self,
+        rename: Callable[[str], str],
+        variables: Mapping[Var, Expr],
+        buffers: Mapping[Buffer, Buffer],
+    ) -> None:
+        self._fresh = dict(variables)
+        super().__init__(self._fresh, buffers)
         self._rename = rename
 
     def _renewed(self, var: Var) -> Var:

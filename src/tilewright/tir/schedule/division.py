@@ -83,9 +83,17 @@ class Divider:
         whole = Part(binding, iter_var.dom, False)
         if not mentions(binding, self._inner):
             return Division(zero, whole, one, nothing)
-        if not mentions(binding, self._outer):
+        if mentions(binding, self._outer):
+            return self._divide(binding)
+        base = self._analyzer.simplify(substitute(binding, self._starts))
+        inner = self._without(binding, set(), base)
+        span = self._span(inner)
+        if span is None or (
+            self._is(base, iter_var.dom.min) and self._is(span, iter_var.dom.extent)
+        ):
             return Division(zero, nothing, one, whole)
-        return self._divide(binding)
+        # Not all of the domain: what is outside of it may come from a block around.
+        return Division(base, nothing, one, _part(inner, span))
 
     def _divide(self, binding: Expr) -> Division | None:
         form = detect_iter_map([binding], self._ranges, analyzer=self._detecting)
@@ -122,18 +130,23 @@ class Divider:
 
     def _side(self, split: IterSplit) -> str:
         variables = _sources(split)
-        positive = not isinstance(split.scale, int) or split.scale > 0
-        if positive and variables <= self._outer:
+        if variables <= self._outer:
             return "outer"
-        return "inner" if positive and variables <= self._inner else "both"
+        return "inner" if variables <= self._inner else "both"
 
     def _span(self, value: Expr) -> Expr | None:
-        """How many values `value` spans, from 0 on."""
+        """How many values `value` spans, from 0 on; None if it falls, or is not affine."""
         form = detect_iter_map([value], self._ranges, analyzer=self._detecting)
-        if not form.is_affine:
+        if not form.is_affine or not all(
+            self._detecting.can_prove(as_expr(split.scale, value.dtype) > 0)
+            for split in form.indices[0].args
+        ):
             return None
         span = as_expr(form.extents[0], value.dtype)
         return None if mentions(span, self._ranges) else span
+
+    def _is(self, value: Expr, expected: Expr) -> bool:
+        return self._detecting.can_prove_equal(value, expected)
 
     def _is_multiple(self, value: Size, by: Expr) -> bool:
         return self._detecting.exact_quotient(as_expr(value, by.dtype), by) is not None
