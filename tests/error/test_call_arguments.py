@@ -248,7 +248,7 @@ def test_a_workspace_that_cannot_be_had():
     n = te.var("n", "int64")
     a = te.placeholder((1,), name="A")
     big = te.compute((n,), lambda i: a[0] + i.astype("float32"), name="big")
-    total = te.compute((1,), lambda i: big[n - 1], name="B")
+    total = te.compute((1,), lambda i: te.max(big[n - 1], big[0]), name="B")
     module = tvm.build(te.create_schedule(total.op), [a, n, total], "llvm", name="main")
     result = np.zeros(1, "f4")
     module(np.ones(1, "f4"), 3, result)
@@ -262,7 +262,7 @@ def test_a_workspace_that_cannot_be_had():
 def test_sizes_whose_product_overflows():
     n, m = te.var("n"), te.var("m")
     big = te.compute((n, m), lambda i, j: (i + j).astype("float32"), name="big")
-    corner = te.compute((1,), lambda i: big[n - 1, m - 1], name="corner")
+    corner = te.compute((1,), lambda i: te.max(big[n - 1, m - 1], big[0, 0]), name="corner")
     module = tvm.build(te.create_schedule(corner.op), [n, m, corner], "llvm", name="main")
     result = np.zeros(1, "f4")
     module(3, 4, result)

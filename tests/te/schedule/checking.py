@@ -31,6 +31,7 @@ def check(schedule, args, inputs, expected, native=True):
         expected: an array for each output.
         native: whether to run it as native code, too.
     """
+    expected = [np.ascontiguousarray(value) for value in expected]
     func = schedule_to_prim_func(schedule, args)
     verify_well_formed(func)
     lowered = tvm.lower(schedule, args)

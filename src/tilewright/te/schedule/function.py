@@ -7,7 +7,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
-from tilewright.ir.expr import Var
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import walk
 from tilewright.te.block import BlockBuilder
 from tilewright.te.create_prim_func import TRUE, FunctionBuilder
@@ -21,8 +22,9 @@ from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Stmt, seq
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Prefetch, Stmt, seq
 from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
 
 
 def schedule_to_prim_func(
@@ -138,6 +140,8 @@ class ScheduledFunctionBuilder(FunctionBuilder):
 
     def _in_loop(self, stage: Stage, leaf: IterVar, body: Stmt) -> Stmt:
         """The body of a loop with the stages that are computed in it, and their memory."""
+        for tensor, distance in stage.prefetches.get(leaf, ()):
+            body = seq(self._prefetch(stage, leaf, tensor, distance), body)
         attached = self._inside.get((stage, leaf), ())
         if attached or self._homeless:
             memory, self._homeless = self._homeless, []
@@ -160,6 +164,16 @@ class ScheduledFunctionBuilder(FunctionBuilder):
             elif memory:
                 body = self._with_memory(f"{stage.name}_{leaf.name}", memory, body)
         return body
+
+    def _prefetch(self, stage: Stage, leaf: IterVar, tensor: Tensor, distance: Expr) -> Stmt:
+        """Fetch what an iteration of a loop some steps later reads of `tensor`."""
+        current = self._schedule.current(tensor)
+        region = self._bounds.region(current, stage, leaf)
+        if region is None:
+            raise stage.error("prefetch", f"nothing in loop {leaf.name} reads {tensor.name}")
+        var = self._bounds.stages[stage].loops[leaf][0]
+        later = {var: as_expr(var + cast(var.dtype, distance))}
+        return Prefetch(self.buffers[current], tuple(substitute(dom, later) for dom in region))
 
     # --- memory -------------------------------------------------------------------------------
 
@@ -205,6 +219,19 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         notes: dict[str, Any] = {}
         if stage.is_double_buffered:
             notes["double_buffer_scope"] = 0
-        if not notes:
-            return block
-        return block.replace(annotations=attributes(notes))
+        if stage.alignments and isinstance(stage.op, ComputeOp):
+            notes[BUFFER_DIM_ALIGN] = [
+                [number, position, *stage.alignments[axis]]
+                for number, region in enumerate(block.writes)
+                for position, axis in enumerate(stage.op.axis)
+                if axis in stage.alignments and self._owns(stage, region.buffer)
+            ]
+        return block.replace(annotations=attributes(notes)) if notes else block
+
+    def _owns(self, stage: Stage, buffer: Buffer) -> bool:
+        """Whether the layout of a buffer of `stage` is free."""
+        if buffer in self.buffer_map.values():
+            raise stage.error(
+                "storage_align", f"{buffer.name} is a parameter, whose layout is given"
+            )
+        return True

@@ -12,21 +12,20 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of, union
-from tilewright.arith.linear import mentions
+from tilewright.arith.interval import EVERYTHING, IntervalSet, union
 from tilewright.error import TEScheduleError
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.expr import Expr, IntImm, Let, Var
-from tilewright.ir.rewrite import walk
+from tilewright.ir.expr import Expr, Var
 from tilewright.te.operation import ComputeOp, Operation
-from tilewright.te.schedule.attach import Place, Places
+from tilewright.te.schedule.attach import Place, Places, same_place
 from tilewright.te.schedule.memory_scope import is_shared_by, memory_scope
+from tilewright.te.schedule.read_boxes import Box, cover, read_boxes
 from tilewright.te.schedule.relation import Values, domain, values_above
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
+from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Range
-from tilewright.tir.expr import IterType, IterVar, ProducerLoad
-from tilewright.tir.substitute import substitute
+from tilewright.tir.expr import IterType, IterVar
 
 
 class StageBounds(NamedTuple):
@@ -147,41 +146,55 @@ class Bounds:
         fixed = {var for var, _ in self._fixed(stage)}
         needed: list[list[IntervalSet]] = [[] for _ in op.axis]
         for reader in self.places.readers(stage):
-            for box in self._boxes(stage, reader, fixed, analyzer):
+            for box in self._boxes(op, reader, fixed, analyzer):
                 for intervals, interval in zip(needed, box, strict=True):
                     intervals.append(interval)
         for axis, intervals in zip(op.axis, needed, strict=True):
             if intervals:
-                ranges[axis] = _cover(union(intervals, analyzer), domain(axis), fixed, analyzer)
+                ranges[axis] = cover(union(intervals, analyzer), domain(axis), fixed, analyzer)
         return ranges
 
     def _boxes(
-        self, stage: Stage, reader: Stage, fixed: set[Var], analyzer: Analyzer
-    ) -> list[list[IntervalSet]]:
-        """For each read of `stage` by `reader`, an interval per dimension."""
-        op = reader.op
+        self, producer: Operation, reader: Stage, fixed: Collection[Var], analyzer: Analyzer
+    ) -> list[Box]:
+        """For each read of what `producer` computes by `reader`, an interval per dimension.
+
+        All loops run but `fixed`.
+        """
+        op, bounds = reader.op, self.stages[reader]
         if not isinstance(op, ComputeOp):
-            return [[EVERYTHING] * len(axes) for axes in [getattr(stage.op, "axis", ())]]
-        values = values_above(
-            reader.relations, self.stages[reader].ranges, self.stages[reader].values
-        )
+            return [[EVERYTHING] * len(producer.output(0).shape)]
+        values = values_above(reader.relations, bounds.ranges, bounds.values)
         variables = {axis.var: values[axis] for axis in (*op.axis, *op.reduce_axis)}
-        ranging: dict[Var, Range] = {}
-        for var, dom in (*self.stages[reader].loops.values(), *self.around(reader)):
-            if var not in fixed:
-                ranging[var] = dom
-        unknown = _bound_inside(op)
-        boxes: dict[ProducerLoad, list[IntervalSet]] = {}
-        for expr in op.body:
-            for load in walk(expr):
-                if isinstance(load, ProducerLoad) and load.producer.op is stage.op:
-                    boxes[load] = [
-                        EVERYTHING
-                        if _is_unknown(index, unknown)
-                        else interval_of(substitute(index, variables), ranging, analyzer)
-                        for index in load.indices
-                    ]
-        return list(boxes.values())
+        ranging = {
+            var: dom
+            for var, dom in (*bounds.loops.values(), *self.around(reader))
+            if var not in fixed
+        }
+        return read_boxes(op, producer, variables, ranging, analyzer)
+
+    def region(self, tensor: Tensor, stage: Stage, loop: IterVar) -> list[Range] | None:
+        """What is read of `tensor` in one iteration of a loop of `stage`; None for nothing."""
+        around = [Place(stage, leaf) for leaf in stage.leaf_iter_vars]
+        position = stage.position("prefetch", loop)
+        places = [*around[: position + 1], *self.places.path(stage)]
+        fixed = dict(self._loop(place) for place in places)
+        analyzer = Analyzer()
+        for var, dom in fixed.items():
+            analyzer.bind_range(var, dom.min, dom.extent)
+        boxes: list[Box] = []
+        for reader in self.places.stages:
+            inside = reader is stage or any(
+                same_place(Place(stage, loop), place) for place in self.places.path(reader)
+            )
+            if inside and tensor in reader.op.input_tensors:
+                boxes += self._boxes(tensor.op, reader, fixed, analyzer)
+        if not boxes:
+            return None
+        return [
+            cover(union(sides, analyzer), Range.from_extent(extent), fixed, analyzer)
+            for *sides, extent in zip(*boxes, tensor.shape, strict=True)
+        ]
 
     def around(self, stage: Stage) -> list[tuple[Var, Range]]:
         """The loops of other stages around `stage`, the innermost first."""
@@ -208,42 +221,3 @@ class Bounds:
         for var, dom in self.around(stage):
             analyzer.bind_range(var, dom.min, dom.extent)
         return analyzer
-
-
-def _cover(needed: IntervalSet, dom: Range, fixed: set[Var], analyzer: Analyzer) -> Range:
-    """A range around `needed`, whose extent does not depend on the loops `fixed`.
-
-    What is outside of `dom` is not computed, so constant ends are moved inside.
-    """
-    low, high = (None if end is None else cast(dom.extent.dtype, end) for end in needed)
-    last = as_expr(dom.min + dom.extent - 1)
-    if low is None or high is None:
-        return dom
-    if analyzer.can_prove(low <= dom.min) and analyzer.can_prove(high >= last):
-        return dom
-    if isinstance(low, IntImm) and analyzer.can_prove(low < dom.min):
-        low = dom.min
-    if isinstance(high, IntImm) and analyzer.can_prove(high > last):
-        high = last
-    extent = analyzer.simplify(high - low + 1)
-    if mentions(extent, fixed):
-        most = analyzer.const_int_bound(extent).max_value
-        if not isinstance(most, int):
-            return dom
-        extent = const(most, extent.dtype)
-    if isinstance(dom.extent, IntImm) and isinstance(extent, IntImm):
-        if extent.value >= dom.extent.value:
-            return dom
-        extent = const(max(extent.value, 1), extent.dtype)
-    return Range(low, extent)
-
-
-def _is_unknown(index: Expr, bound_inside: set[Var]) -> bool:
-    """Whether an index depends on data, or on variables inside of the expression."""
-    nodes = list(walk(index))
-    return any(isinstance(node, ProducerLoad) or node in bound_inside for node in nodes)
-
-
-def _bound_inside(op: ComputeOp) -> set[Var]:
-    """The variables that the expressions of `op` bind themselves."""
-    return {node.var for expr in op.body for node in walk(expr) if isinstance(node, Let)}
