@@ -554,3 +554,23 @@ def test_there_is_no_place_between_producer_and_consumer():
         return sch.get_block("C"), loop
 
     scheduled(producer_in_loop, prepare)
+
+
+@T.prim_func
+def outside_of_blocks(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((10,))
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = A[vi % 8]
+    for i in range(8):
+        A[i] = T.float32(100)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] + B[vi + 2]
+
+
+def test_statements_outside_of_blocks():
+    message = "`root` accesses memory outside of the blocks"
+    refused(outside_of_blocks, at("B", "C", 0, 4), message, differs=True)

@@ -420,3 +420,153 @@ def test_a_body_of_two_stores():
 
 def test_the_root_block():
     refused(elementwise, "root", "the body of block `root` must be a single store")
+
+
+@T.prim_func
+def outside_of_blocks(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+    for i in range(8):
+        A[i] = T.float32(100)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi]
+
+
+def test_statements_outside_of_blocks():
+    refused(outside_of_blocks, "B", "`root` accesses memory outside of the blocks inside of it")
+
+
+@T.prim_func
+def viewed(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+    for i in range(2):
+        with T.block("C"):
+            vi = T.axis.spatial(2, i)
+            T.reads(B[vi * 4 : vi * 4 + 4])
+            T.writes(C[vi * 4 : vi * 4 + 4])
+            D = T.match_buffer(B[vi * 4 : vi * 4 + 4], (4,), offset_factor=1)
+            for j in range(4):
+                C[vi * 4 + j] = D[j]
+
+
+def test_a_view_of_the_buffer():
+    refused(viewed, "B", "block `C` has the view `D` of `B`")
+
+
+@T.prim_func
+def vector_load(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+    for i in range(2):
+        with T.block("C"):
+            vi = T.axis.spatial(2, i)
+            C[vi * 4 : vi * 4 + 4] = B[vi * 4 : vi * 4 + 4]
+
+
+def test_vectors_of_the_buffer():
+    refused(vector_load, "B", "block `C` accesses `B` in another way than element by element")
+
+
+@T.prim_func
+def vector_store(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    for i in range(2):
+        with T.block("B"):
+            vi = T.axis.spatial(2, i)
+            B[vi * 4 : vi * 4 + 4] = A[vi * 4 : vi * 4 + 4]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi]
+
+
+def test_a_store_of_a_vector():
+    refused(vector_store, "B", "the store of block `B` must be to one element")
+
+
+@T.prim_func
+def with_effects(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    D = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = T.call_extern("float32", "next_number")
+    for i in range(8):
+        with T.block("D"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[0:8])
+            T.writes(D[vi])
+            D[vi] = T.call_pure_extern("float32", "sum", A.data)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] + D[vi]
+
+
+def test_calls_with_effects_and_pointers():
+    refused(with_effects, "B", "block `B` calls `tir.call_extern`, which has effects")
+    refused(with_effects, "D", "block `D` uses the pointer `A`")
+
+
+@T.prim_func
+def pointer_used(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    D = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+    for i in range(8):
+        with T.block("D"):
+            vi = T.axis.spatial(8, i)
+            D[vi] = A[vi]
+    for i in range(1):
+        with T.block("C"):
+            vi = T.axis.spatial(1, i)
+            T.reads(B[0:8], D[0:8], A[0:8])
+            T.writes(C[0:8])
+            C[vi] = T.call_pure_extern("float32", "sum", B.data) + D[vi]
+
+
+def test_a_consumer_that_uses_the_pointer():
+    refused(pointer_used, "B", "block `C` uses the pointer of `B`")
+
+
+def test_a_consumer_of_which_the_regions_are_not_known():
+    refused(pointer_used, "D", "cannot be inferred, because it uses the pointer `B`")
+
+
+@T.prim_func
+def bound_by_memory(A: T.Buffer((8,), "int32"), C: T.Buffer((8, 2), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+    for i in range(8):
+        with T.block("outer"):
+            vi = T.axis.spatial(8, i)
+            T.where(B[i] > 0)
+            T.reads(A[vi])
+            T.writes(C[vi, 0:2])
+            for j in range(2):
+                with T.block("C"):
+                    vj = T.axis.spatial(2, j)
+                    C[vi, vj] = A[vi]
+
+
+def test_the_predicate_of_a_block_of_blocks_reads_the_buffer():
+    refused(bound_by_memory, "B", "a binding of block `outer` reads `B`")

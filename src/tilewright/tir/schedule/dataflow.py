@@ -8,18 +8,22 @@ from typing import NamedTuple
 from tilewright.arith import Analyzer, detect_iter_map
 from tilewright.arith.interval import IntervalSet
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import And, Call, Expr, Let, Var
+from tilewright.ir.expr import And, Call, Expr, IntImm, Let, Var
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis import dependence
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import TRUE, conjunction
+from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import Access, Box, accesses, relaxed, whole
+from tilewright.tir.schedule.scope import buffers_read
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import (
     Block,
     BlockRealize,
     BufferStore,
+    Evaluate,
     For,
     ForKind,
     LetStmt,
@@ -40,6 +44,42 @@ class Flow(NamedTuple):
 
     place: Stmt
     between: list[BlockRealize]
+
+
+def require_only_blocks(tree: FunctionTree) -> None:
+    """Refuse a program that accesses memory outside of blocks, which no region tells."""
+    found = tree.facts.get("outside of blocks")
+    if found is None:
+        found = tree.facts["outside of blocks"] = [
+            realize
+            for realize in tree.blocks()
+            if tree.blocks_below(realize)
+            and any(map(_accesses_memory, walk(realize.block.body, skip=_is_block)))
+        ]
+    if found:
+        raise ScheduleError(
+            "{0} accesses memory outside of the blocks inside of it, so that it is not known how "
+            "values flow",
+            at=found[:1],
+            hint="write what is outside as blocks",
+        )
+
+
+def _is_block(node: Node) -> bool:
+    return isinstance(node, BlockRealize)
+
+
+def _accesses_memory(node: Node) -> bool:
+    if isinstance(node, Evaluate):
+        return not isinstance(node.value, IntImm)
+    return isinstance(node, (BufferStore, BufferLoad))
+
+
+def memory_read(realize: BlockRealize) -> list[Buffer]:
+    """The buffers that a block reads, also those that its bindings and its predicate read."""
+    bindings = (*realize.iter_values, realize.predicate)
+    loads = (n for value in bindings for n in walk(value) if isinstance(n, BufferLoad))
+    return list(dict.fromkeys([*buffers_read(realize.block), *(load.buffer for load in loads)]))
 
 
 def find_flow(

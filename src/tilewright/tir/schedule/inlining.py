@@ -15,10 +15,11 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.dataflow import require_only_blocks
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.scope import allocating_block
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt
 from tilewright.tir.substitute import Substitution, substitute, variables_of
 
 
@@ -68,6 +69,7 @@ def require_intermediate(tree: FunctionTree, realize: BlockRealize, buffer: Buff
 
 def users(tree: FunctionTree, buffer: Buffer) -> list[BlockRealize]:
     """The leaf blocks that mention `buffer`; refuses uses that are no plain accesses."""
+    require_only_blocks(tree)
     found = []
     for realize in tree.blocks():
         block = realize.block
@@ -82,11 +84,6 @@ def users(tree: FunctionTree, buffer: Buffer) -> list[BlockRealize]:
                 found.append(realize)
         elif any(_uses(node, buffer, realize) for value in _own(realize) for node in walk(value)):
             raise ScheduleError(f"a binding of {{0}} reads `{buffer.name}`", at=[realize])
-    for loop in [above for realize in found for above in tree.ancestors(realize)]:
-        if isinstance(loop, For) and any(
-            _uses(node, buffer, loop) for end in (loop.min, loop.extent) for node in walk(end)
-        ):
-            raise ScheduleError(f"the bounds of {{0}} read `{buffer.name}`", at=[loop])
     return found
 
 

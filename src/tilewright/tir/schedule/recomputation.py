@@ -5,7 +5,13 @@ from __future__ import annotations
 from tilewright.tir.analysis.block_kind import BlockKind, classify_block
 from tilewright.tir.analysis.dependence import Violation, analyze, check_order, check_written
 from tilewright.tir.buffer import Buffer
-from tilewright.tir.schedule.dataflow import find_flow, flows_at_once, flows_inside
+from tilewright.tir.schedule.dataflow import (
+    find_flow,
+    flows_at_once,
+    flows_inside,
+    memory_read,
+    require_only_blocks,
+)
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, is_intermediate
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -54,6 +60,7 @@ def _require_values_kept(
     new_block: BlockRealize,
     loop: For,
 ) -> None:
+    require_only_blocks(tree)
     kind = classify_block(block.block)
     if kind.kind is BlockKind.OTHER:
         raise ScheduleError(
@@ -66,7 +73,7 @@ def _require_values_kept(
                 "{1} writes what {0} writes, too: moving {0} may change which of them is last",
                 at=[block, leaf],
             )
-        for buffer in buffers_read(leaf.block):
+        for buffer in memory_read(leaf):
             if buffer.data in written and leaf is not block:
                 _require_read_in_time(tree, after, block, new_block, loop, leaf, buffer)
     for buffer in buffers_read(block.block):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import Buffer
-from tilewright.tir.schedule.dataflow import flows_at_once
-from tilewright.tir.schedule.scope import buffers_read, buffers_written
+from tilewright.tir.schedule.dataflow import flows_at_once, memory_read
+from tilewright.tir.schedule.scope import buffers_written
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 
@@ -43,7 +43,7 @@ def _is_used_by_iterations(
     leaves: list[BlockRealize],
 ) -> bool:
     """Whether each iteration of the loop reads of the buffer only what it has written itself."""
-    readers = [leaf for leaf in leaves if buffer in buffers_read(leaf.block)]
+    readers = [leaf for leaf in leaves if buffer in memory_read(leaf)]
     return all(tree.is_above(loop, leaf) for leaf in (*writers, *readers)) and all(
         any(flows_at_once(tree, buffer, writer, reader) for writer in writers) for reader in readers
     )

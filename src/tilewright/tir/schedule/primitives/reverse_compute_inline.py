@@ -11,7 +11,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.coverage import writes_all
-from tilewright.tir.schedule.dataflow import bindings_of, find_flow, runs_whole_domain
+from tilewright.tir.schedule.dataflow import bindings_of, find_flow, memory_read, runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.inlining import (
     Instantiation,
@@ -219,7 +219,7 @@ def _require_undisturbed(
         for item in buffers_written(other.block):
             if item.data in written or item.data in inputs:
                 _refuse_disturbance(producer, block, other, f"writes `{item.name}`")
-        for item in buffers_read(other.block):
+        for item in memory_read(other):
             if item.data in written:
                 _refuse_disturbance(producer, block, other, f"reads `{item.name}`")
 
