@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
-from tilewright.ir.expr import And, Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.tir.schedule import dataflow
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.initialisation import ReductionNest
 from tilewright.tir.schedule.tree import FunctionTree
@@ -53,8 +54,4 @@ def _defined_around(tree: FunctionTree, realize: BlockRealize) -> set[Var]:
 
 def conjuncts(condition: Expr) -> list[Expr]:
     """What `condition` joins by `And`; nothing for the constant True."""
-    if is_const_int(condition, 1):
-        return []
-    if isinstance(condition, And):
-        return conjuncts(condition.a) + conjuncts(condition.b)
-    return [condition]
+    return [part for part in dataflow.conjuncts(condition) if not is_const_int(part, 1)]
