@@ -574,3 +574,134 @@ def outside_of_blocks(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")
 def test_statements_outside_of_blocks():
     message = "`root` accesses memory outside of the blocks"
     refused(outside_of_blocks, at("B", "C", 0, 4), message, differs=True)
+
+
+@T.prim_func
+def some_run(A: T.Buffer((8,), "float32"), C: T.Buffer((6,), "float32")):
+    B = T.alloc_buffer((8,))
+    for i, j in T.grid(2, 3):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i * 3 + j)
+            B[vi] = A[vi]
+    for i in range(6):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            C[vi] = B[vi]
+
+
+def test_a_part_of_the_domain_that_is_not_known_in_terms_of_iterators():
+    refused(some_run, at("B", "C", 0), "the loops around block `B` do not run all of its instances")
+
+
+@T.prim_func
+def run_by_another_loop(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    for t, i in T.grid(2, 8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            T.where(t + i < 8)
+            B[vi] = A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi]
+
+
+def test_a_predicate_on_a_loop_that_is_no_iterator():
+    sch = scheduled(run_by_another_loop, at("B", "C", 0))
+    assert "T.where" not in sch.mod.script()
+
+
+@T.prim_func
+def prefix_sums(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((1,))
+    for k in range(4):
+        with T.block("B"):
+            vk = T.axis.reduce(4, k)
+            with T.init():
+                B[0] = T.float32(0)
+            B[0] = B[0] + A[vk]
+        for _j in range(1):
+            with T.block("C"):
+                vk = T.axis.spatial(4, k)
+                C[vk] = B[0]
+
+
+def test_a_consumer_of_partial_sums():
+    message = "may read elements of `B` that block `B` does not write before"
+    refused(prefix_sums, at("B", "C", 1), message, differs=True)
+
+
+@T.prim_func
+def run_by_a_part_of_another_loop(A: T.Buffer((8,), "float32"), C: T.Buffer((5,), "float32")):
+    B = T.alloc_buffer((8,))
+    for t, i in T.grid(2, 8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            T.where(t + i < 5)
+            B[vi] = A[vi]
+    for i in range(5):
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            C[vi] = B[vi]
+
+
+def test_a_predicate_that_leaves_instances_out_by_another_loop():
+    message = "the predicate of block `B` mentions a loop that is no iterator of it"
+    refused(run_by_a_part_of_another_loop, at("B", "C", 0), message)
+
+
+@T.prim_func
+def wrong_regions(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):
+    B = T.alloc_buffer((8, 4))
+    for i, j in T.grid(8, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i in range(8):
+        with T.block("outer"):
+            vi = T.axis.spatial(8, i)
+            T.reads(B[vi, 0:2])
+            T.writes(C[vi, 0:4])
+            for j in range(4):
+                with T.block("C"):
+                    vj = T.axis.spatial(4, j)
+                    C[vi, vj] = B[vi, 3 - vj] + T.float32(1)
+
+
+def test_a_block_that_reads_more_than_its_region_says():
+    refused(
+        wrong_regions,
+        at("B", "outer", 0),
+        "block `C` may read elements of `B` that block `B` would not compute in the same iteration",
+        fails=True,
+    )
+
+
+@T.prim_func
+def output_of_each_step(
+    A: T.Buffer((2, 4), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((2, 2), "float32")
+):
+    X = T.alloc_buffer((4,))
+    for t in range(2):
+        for i in range(4):
+            with T.block("X"):
+                vt, vi = T.axis.remap("SS", [t, i])
+                X[vi] = A[vt, vi]
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = X[vi]
+        for i in range(2):
+            with T.block("C"):
+                vt, vi = T.axis.remap("SS", [t, i])
+                C[vt, vi] = B[vt * 2 + vi]
+
+
+def test_an_output_whose_last_value_is_not_needed_by_the_consumer():
+    refused(
+        output_of_each_step,
+        at("B", "C", 1),
+        "an element of `B`, which is an output, again after block `X` has changed its inputs",
+        differs=True,
+    )

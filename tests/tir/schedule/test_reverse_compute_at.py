@@ -375,3 +375,34 @@ def test_data_dependent_reads():
                 C[vi] = B[T.bitwise_and(X[vi], 7)]
 
     refused(gather, at("C", "B", 0), "loop `i` would run some instances of block `C` several")
+
+
+@T.prim_func
+def feedback(A: T.Buffer((4,), "float32"), D: T.Buffer((2, 4), "float32")):
+    B = T.alloc_buffer((4,))
+    C = T.alloc_buffer((4,))
+    for i in range(4):
+        with T.block("zero"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = T.float32(0)
+    for t in range(2):
+        for i in range(4):
+            for _j in range(1):
+                with T.block("B"):
+                    vi = T.axis.spatial(4, i)
+                    B[vi] = A[vi]
+                with T.block("D"):
+                    vt, vi = T.axis.remap("SS", [t, i])
+                    D[vt, vi] = C[vi]
+        for i in range(4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = B[vi]
+
+
+def test_no_place_behind_the_producer_and_before_the_consumer():
+    refused(
+        feedback,
+        lambda s: (s.get_block("C"), s.get_loops("B")[1]),
+        "there is no place in loop `i` for block `C`",
+    )

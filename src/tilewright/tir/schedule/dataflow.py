@@ -91,9 +91,14 @@ def find_flow(
         None if it is not known that the producer writes all elements that the consumer reads.
     """
     around = set(tree.ancestors(producer))
-    for place in tree.ancestors(consumer):
-        if place not in around or not isinstance(place, (For, BlockRealize)):
-            continue
+    places = [
+        place
+        for place in tree.ancestors(consumer)
+        if place in around and isinstance(place, (For, BlockRealize))
+    ]
+    if _is_partial(producer, _inside_of(tree, producer, places[0])):
+        return None  # the consumer may see sums that are not complete
+    for place in places:
         if written_before(tree, buffer, producer, consumer, place):
             return Flow(place, _between(tree, place, producer, consumer))
     return None

@@ -7,7 +7,6 @@ from tilewright.tir.analysis.dependence import Violation, analyze, check_order, 
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.dataflow import (
     find_flow,
-    flows_at_once,
     flows_inside,
     memory_read,
     require_only_blocks,
@@ -76,8 +75,6 @@ def _require_values_kept(
         for buffer in memory_read(leaf):
             if buffer.data in written and leaf is not block:
                 _require_read_in_time(tree, after, block, new_block, loop, leaf, buffer)
-    for buffer in buffers_read(block.block):
-        _require_available(after, new_block, buffer)
     for buffer in buffers_written(block.block):
         if not is_intermediate(tree, buffer):
             _require_still_written(tree, after, block, buffer)
@@ -125,28 +122,6 @@ def _require_read_in_time(
                     "its new place",
                     at=[block, other],
                 )
-
-
-def _require_available(after: FunctionTree, new_block: BlockRealize, buffer: Buffer) -> None:
-    """Refuse an instance that would run before its inputs are computed."""
-    order = {item: position for position, item in enumerate(after.blocks())}
-    loops = set(after.all_loops_above(new_block))
-    writers = [
-        leaf
-        for leaf in _leaves(after)
-        if any(item.data is buffer.data for item in buffers_written(leaf.block))
-    ]
-    for writer in writers:
-        if writer is new_block:
-            continue
-        is_before = order[writer] < order[new_block]
-        if is_before and loops.isdisjoint(after.all_loops_above(writer)):
-            continue
-        if not is_before or len(writers) > 1 or not flows_at_once(after, buffer, writer, new_block):
-            raise ScheduleError(
-                f"{{0}} may read elements of `{buffer.name}` that {{1}} has not computed yet",
-                at=[new_block, writer],
-            )
 
 
 def _require_still_written(
