@@ -80,7 +80,7 @@ def check_result(func: PrimFunc, mod: IRModule, seed: int, *, compiled: bool) ->
     scheduled = mod["main"]
     if not has_same_parameters(func, scheduled):
         return  # the layout of a parameter was changed, and with it the interface
-    interpret(scheduled, *actual, check_reads=True, reverse_parallel=True)
+    interpret(scheduled, *actual, reverse_parallel=True)
     for one, other in zip(actual, expected, strict=True):
         assert_same(one, other, "interpreted")
     if compiled and not uses_threads(scheduled):
