@@ -41,6 +41,7 @@ from tilewright.tir import (
     Allocate,
     AllocateConst,
     Buffer,
+    BufferLoad,
     BufferStore,
     DeclBuffer,
     Evaluate,
@@ -211,6 +212,18 @@ class TestBuffers:
     def store(self, buffer):
         return BufferStore(buffer, const(0.0), (const(0),) * len(buffer.shape))
 
+    def declared(self, buffer):
+        return Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), self.store(buffer))
+
+    def test_free_buffers_are_equal_only_if_they_are_the_same(self):
+        a, b = decl_buffer((4,), name="a"), decl_buffer((4,), name="a")
+        zero = (const(0),)
+        assert equal(BufferLoad(a, zero), BufferLoad(a, zero))
+        assert not equal(BufferLoad(a, zero), BufferLoad(b, zero))
+        assert equal(BufferLoad(a, zero), BufferLoad(b, zero), map_free_vars=True)
+        view = decl_buffer((4,), data=a.data)
+        assert equal(BufferLoad(a, zero), BufferLoad(view, zero))
+
     @pytest.mark.parametrize(
         "change",
         [
@@ -233,7 +246,7 @@ class TestBuffers:
     def test_what_does_not_count(self):
         a = decl_buffer((4,), name="a")
         b = decl_buffer((4,), name="b", offset_factor=8, elem_offset=0)
-        assert equal(self.store(a), self.store(b))
+        assert equal(self.declared(a), self.declared(b))
 
     def test_two_buffers_are_not_confused(self):
         a, b = decl_buffer((4,)), decl_buffer((4,))

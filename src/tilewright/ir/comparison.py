@@ -114,8 +114,16 @@ class Comparison:
         if (found is None or self._is_stale(a, found)) and (
             known is None or self._is_stale(known, b)
         ):
-            return self.define(a, b)
+            return self._share_memory(a, b) and self.define(a, b)
         return self.fail(a, b)
+
+    def _share_memory(self, a: Any, b: Any) -> bool:
+        """Whether buffers that nothing declares are views of corresponding memory."""
+        if self.map_free_vars or a is b:
+            return True
+        return all(
+            self.variable(getattr(a, name), getattr(b, name)) for name in bound_fields(a.__class__)
+        )
 
     def _is_stale(self, a: Any, b: Any) -> bool:
         """Whether the memory of a corresponding pair has been defined anew since."""
@@ -135,7 +143,9 @@ def _mapping(a: Mapping[Any, Any], b: Mapping[Any, Any], c: Comparison) -> bool:
         other = c.pairs.get(key, key) if isinstance(key, Var) else key
         if other not in b:
             return c.fail_at(_step(key), value, None)
-        if not c.equal(value, b[other]):
+        # The buffers of parameters are defined where these are.
+        is_definition = isinstance(key, Var) and is_reference(value.__class__)
+        if not (c.define if is_definition else c.equal)(value, b[other]):
             c.path.append(_step(key))
             return False
     if len(a) == len(b):
