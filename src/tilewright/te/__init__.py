@@ -10,6 +10,7 @@ from tilewright.te.scan import scan
 from tilewright.te.schedule import Schedule, Stage, create_schedule
 from tilewright.te.tag import TagScope, tag_scope
 from tilewright.te.tensor import Tensor, TensorSlice
+from tilewright.te.tensor_intrin import TensorIntrin, decl_tensor_intrin
 from tilewright.tir.op import *  # noqa: F403
 
 # These come last: they replace the functions of two scalars of the same names.

@@ -63,7 +63,7 @@ def extern(
         listed = (out_buffers,) if isinstance(out_buffers, Buffer) else tuple(out_buffers)
         wanted = [(name, s, b.dtype) for s, b in zip(shapes, listed, strict=False)]
     outs = _buffers(owner, "out_buffers", out_buffers, wanted)
-    body = _as_statement(owner, fcompute(list(ins), list(outs)))
+    body = as_statement(owner, fcompute(list(ins), list(outs)))
     op = ExternOp(name, TagScope.resolve(tag), attrs, tensors, ins, outs, body)
     return op.outputs if several else op.output(0)
 
@@ -157,11 +157,12 @@ def _buffers(
     return buffers
 
 
-def _as_statement(owner: str, result: Any) -> Stmt:
+def as_statement(owner: str, result: Any) -> Stmt:
+    """What a function of the user gives for a statement."""
     if isinstance(result, Stmt):
         return result
     if isinstance(result, Expr):
         return Evaluate(result)
     if isinstance(result, (tuple, list)) and result:
-        return seq([_as_statement(owner, item) for item in result])
+        return seq([as_statement(owner, item) for item in result])
     raise ArgumentError(f"{owner}: fcompute must give a statement or a call, got {result!r}")

@@ -158,7 +158,7 @@ MISTAKES = [
     (lambda s, c: s.cache_write([], "local"), "no tensor is given"),
     (lambda s, c: s.cache_write(c.op.input_tensors[0], "local"), "on stage A: it is an input"),
     (pair, "on stage P: all 2 outputs of the operation must be given"),
-    (vectorized, r"on stage C: loops \(j\) are vectorized, unrolled, parallel or bound already"),
+    (vectorized, r"on stage C: what was done to loops \(j\) would be lost; cache first"),
     (split_reduction, "on stage C: reduction loop k_outer has been made by a split or fuse"),
 ]
 

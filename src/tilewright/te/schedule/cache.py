@@ -96,11 +96,11 @@ def _cacheable(stage: Stage, tensors: Sequence[Tensor]) -> ComputeOp:
             f"all {op.num_outputs} outputs of the operation must be given, got "
             f"{[t.name for t in tensors]}",
         )
-    if stage.threads or stage.kinds:
-        marked = ", ".join(leaf.name for leaf in (*stage.kinds,))
+    marked = dict.fromkeys((*stage.kinds, *stage.pragmas, *stage.tensor_intrins))
+    if marked:
+        names = ", ".join(leaf.name for leaf in marked)
         raise stage.error(
-            "cache_write",
-            f"loops ({marked}) are vectorized, unrolled, parallel or bound already; cache first",
+            "cache_write", f"what was done to loops ({names}) would be lost; cache first"
         )
     return op
 

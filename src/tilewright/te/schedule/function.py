@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
+from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import attributes
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr, Var
@@ -17,12 +18,14 @@ from tilewright.te.schedule.infer_bound import Bounds
 from tilewright.te.schedule.nest import Nest
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
+from tilewright.te.schedule.tensor_block import tensor_block
+from tilewright.te.schedule.tensorize import Tile, match_intrinsic
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Prefetch, Stmt, seq
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, IfThenElse, Prefetch, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
 
@@ -124,6 +127,9 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         stage = self._schedule[op]
         blocks = BlockBuilder(op, self.buffers, self.sizes, dict.fromkeys(bound, IterType.ORDERED))
         nest = Nest(stage, self._bounds, self._in_loop)
+        tile = match_intrinsic(stage, self._bounds)
+        if tile is not None:
+            return self._tensorized(stage, tile, nest)
         if op.reduction is None:
             named = [
                 self._annotated(stage, blocks.element(self.unique_name(tensor.name), index))
@@ -137,6 +143,46 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         init = blocks.init(self.unique_name(f"{op.name}_init"))
         update = blocks.update(self.unique_name(f"{op.name}_update"))
         return nest.reduction(self._annotated(stage, init), update)
+
+    def _tensorized(self, stage: Stage, tile: Tile, nest: Nest) -> Stmt:
+        """The nest of a stage whose inner loops are an intrinsic."""
+        intrin, outer = tile.intrin, tile.outer
+        for leaf in stage.leaf_iter_vars[len(outer) :]:
+            if (stage, leaf) in self._inside or leaf in stage.prefetches or leaf in stage.threads:
+                raise stage.error(
+                    "tensorize", f"something else happens in loop {leaf.name}, which would be lost"
+                )
+
+        def block(body: Stmt, reads_inputs: bool, reads_outputs: bool) -> Stmt:
+            name = self.unique_name(intrin.name)
+            reads = reads_inputs, reads_outputs
+            made = tensor_block(stage, tile, body, self.buffers, name, reads)
+            return self._isolated(self._annotated(stage, made))
+
+        reduced = [leaf for leaf in outer if stage.is_reduction(leaf)]
+        if not reduced or not isinstance(stage.op, ComputeOp) or stage.op.reduction is None:
+            if intrin.body is None:
+                raise stage.error("tensorize", f"{intrin.name} has no statement for the whole")
+            return nest.tensorized(outer, None, block(intrin.body, True, False))
+        if intrin.reduce_update is None:
+            raise stage.error(
+                "tensorize",
+                f"{intrin.name} has no statement that continues a reduction, but loop "
+                f"{reduced[0].name} is outside of it",
+            )
+        if intrin.reduce_init is not None:
+            update = block(intrin.reduce_update, True, True)
+            return nest.tensorized(outer, block(intrin.reduce_init, False, False), update)
+        if intrin.body is None:
+            raise stage.error(
+                "tensorize", f"{intrin.name} has no statement that starts a reduction"
+            )
+        start: Expr = TRUE
+        for leaf in reduced:
+            var, dom = self._bounds.stages[stage].loops[leaf]
+            start = logical_and(start, equal(var, dom.min))
+        both = IfThenElse(start, intrin.body, intrin.reduce_update)
+        return nest.tensorized(outer, None, block(both, True, True))
 
     def _in_loop(self, stage: Stage, leaf: IterVar, body: Stmt) -> Stmt:
         """The body of a loop with the stages that are computed in it, and their memory."""
@@ -195,24 +241,26 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         return result
 
     def _with_memory(self, name: str, buffers: Sequence[Buffer], body: Stmt) -> Stmt:
-        """A block that allocates `buffers` around `body`.
+        """A block that allocates `buffers` around `body`."""
+        block = Block((), (), (), self.unique_name(name), body, None, tuple(buffers))
+        realize = self._isolated(block)
+        reads, writes = infer_block_regions(realize.block)
+        return realize.replace(block=realize.block.replace(reads=reads, writes=writes))
 
-        It has an iterator for each loop around it that `body` depends on.
-        """
-        bound = {node.loop_var for node in walk(body) if isinstance(node, For)}
+    def _isolated(self, block: Block) -> BlockRealize:
+        """`block` with an iterator for each loop around it that it depends on."""
+        bound = {node.loop_var for node in walk(block) if isinstance(node, For)}
         used = {
             node: None
-            for node in walk(body)
+            for node in walk(block)
             if isinstance(node, Var) and node in self._loops and node not in bound
         }
         iterators = tuple(
             self._loops[var].replace(var=Var(f"v_{var.name}", var.dtype)) for var in used
         )
         renamed = {var: iv.var for var, iv in zip(used, iterators, strict=True)}
-        body = substitute(body, renamed)
-        block = Block(iterators, (), (), self.unique_name(name), body, None, tuple(buffers))
-        reads, writes = infer_block_regions(block)
-        return BlockRealize(tuple(used), TRUE, block.replace(reads=reads, writes=writes))
+        block = substitute(block, renamed).replace(iter_vars=iterators)
+        return BlockRealize(tuple(used), TRUE, block)
 
     def _annotated(self, stage: Stage, block: Block) -> Block:
         """`block`, which writes the results of `stage`, with what is asked for their memory."""

@@ -10,6 +10,7 @@ from tilewright.ir.expr import Expr, IntImm
 from tilewright.te.schedule.relation import Fuse, Relation, Split
 from tilewright.te.schedule.stage_state import StageState
 from tilewright.te.tensor import Tensor
+from tilewright.te.tensor_intrin import TensorIntrin
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import ForKind
 
@@ -164,6 +165,24 @@ class LoopPrimitives(StageState):
                 raise self.error("bind", f"{tag} is bound to {other.name} already")
         self.threads[ivar] = thread_ivar
         self.kinds[ivar] = ForKind.THREAD_BINDING
+
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """Compute what a loop and those inside of it do by an intrinsic.
+
+        Args:
+            var: the loop. When the schedule is lowered, its body must compute what the operation
+                of the intrinsic says, on boxes of the same shapes.
+            tensor_intrin: from `te.decl_tensor_intrin`.
+
+        Raises:
+            TEScheduleError: if `var` is no loop of this stage, or `tensor_intrin` no intrinsic.
+        """
+        self.position("tensorize", var)
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise self.error(
+                "tensorize", f"expected a te.decl_tensor_intrin, got {tensor_intrin!r}"
+            )
+        self.tensor_intrins[var] = tensor_intrin
 
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
         """In each iteration of a loop, fetch what a later iteration will read of a tensor.

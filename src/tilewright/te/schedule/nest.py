@@ -17,6 +17,7 @@ from tilewright.te.schedule.stage import Stage
 from tilewright.tir.buffer import ZERO
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Stmt, seq
+from tilewright.tir.substitute import substitute
 
 TRUE = IntImm(BOOL, 1)
 
@@ -82,6 +83,19 @@ class Nest:
         )
         return self._around(common, seq(initialise, accumulate))
 
+    def tensorized(self, leaves: list[IterVar], init: Stmt | None, update: Stmt) -> Stmt:
+        """A nest of the first `leaves` only; the statements mention their loop variables."""
+        if init is None:
+            return self._around(leaves, update)
+        first = next(i for i, leaf in enumerate(leaves) if self._stage.is_reduction(leaf))
+        common, inner = leaves[:first], leaves[first:]
+        for leaf in reversed(inner):
+            if not self._stage.is_reduction(leaf):
+                var = self._loop_domains[leaf][0]
+                fresh = Var(f"{leaf.name}_init", var.dtype)
+                init = self._loop(leaf, fresh, substitute(init, {var: fresh}), {})
+        return self._around(common, seq(init, self._around(inner, update)))
+
     def _around(self, leaves: list[IterVar], body: Stmt) -> Stmt:
         """`body` in the loops `leaves`, with what else is computed in them."""
         for leaf in reversed(leaves):
@@ -112,7 +126,7 @@ class Nest:
         guards = guards_of(self._stage.relations, self._ranges, values)
         for axis in self._op.axis:
             if self._ranges[axis] is not domain(axis):
-                guards += _in_domain(values[axis], axis, self._analyzer)
+                guards += in_domain(values[axis], axis, self._analyzer)
         predicate: Expr = TRUE
         for guard in guards:
             predicate = logical_and(predicate, simplify(guard))
@@ -129,7 +143,7 @@ def thread_index(thread: IterVar) -> IterVar:
     return IterVar(None, Var("", thread.dtype), IterType.THREAD_INDEX, thread.thread_tag)
 
 
-def _in_domain(value: Expr, axis: IterVar, analyzer: Analyzer) -> list[Expr]:
+def in_domain(value: Expr, axis: IterVar, analyzer: Analyzer) -> list[Expr]:
     """What must hold so that an axis is in its domain, as far as it is not known."""
     dom = domain(axis)
     conditions = [value >= dom.min, value < dom.min + dom.extent]

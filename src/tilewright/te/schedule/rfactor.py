@@ -75,7 +75,8 @@ class _Parts:
         made = {child for relation in stage.relations for child in relation.children}
         for leaf in stage.leaf_iter_vars:
             data = leaf.iter_type is IterType.DATA_PAR
-            if leaf in stage.threads or (data and (leaf in made or leaf in stage.kinds)):
+            bound = leaf in stage.threads or leaf in stage.tensor_intrins
+            if bound or (data and (leaf in made or leaf in stage.kinds)):
                 raise stage.error(
                     "rfactor",
                     f"what was done to loop {leaf.name} would be lost; apply rfactor first, then "

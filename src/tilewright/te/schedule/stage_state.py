@@ -15,6 +15,7 @@ from tilewright.tir.stmt import ForKind
 if TYPE_CHECKING:
     from tilewright.te.schedule.stage import Stage
     from tilewright.te.tensor import Tensor
+    from tilewright.te.tensor_intrin import TensorIntrin
 
 
 class AttachType(enum.IntEnum):
@@ -59,6 +60,7 @@ class StageState:
         self.threads: dict[IterVar, IterVar] = {}
         """The thread axis that a loop is bound to."""
         self.prefetches: dict[IterVar, list[tuple[Tensor, Expr]]] = {}
+        self.tensor_intrins: dict[IterVar, TensorIntrin] = {}
         self.attach_type = AttachType.GROUP_ROOT
         self.attach_stage: Stage | None = None
         self.attach_ivar: IterVar | None = None
@@ -79,8 +81,11 @@ class StageState:
             axes = (op.scan_axis,)
         self.leaf_iter_vars = list(axes)
         self.all_iter_vars = list(axes)
-        for state in (self.relations, self.kinds, self.pragmas, self.threads, self.prefetches):
-            state.clear()
+        self.relations.clear()
+        for marks in (
+            self.kinds, self.pragmas, self.threads, self.prefetches, self.tensor_intrins,
+        ):  # fmt: skip
+            marks.clear()
 
     @property
     def op(self) -> Operation:
