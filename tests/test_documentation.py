@@ -21,6 +21,9 @@ from tilewright.tir.transform import pipeline
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SCHEDULE = ROOT / "docs" / "schedule"
+RUN = [*FILES, SCHEDULE / "overview.md"]  # test_schedule_pages runs the pages of primitives
+LINKED = [*FILES, *sorted(SCHEDULE.glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
 
@@ -68,7 +71,7 @@ def comparable(text):
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.name)
 def test_python_blocks(path, tmp_path, monkeypatch):
     text = path.read_text()
     if "needs a C compiler" in text and find_compiler() is None:
@@ -84,7 +87,7 @@ def test_python_blocks(path, tmp_path, monkeypatch):
             assert comparable(printed) == comparable(block.output), f"{path.name}:{block.line}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", LINKED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_to_files(path):
     for match in LINK.finditer(BLOCK.sub("", path.read_text())):
         target = match["target"]

@@ -57,6 +57,13 @@ def add_guard(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
     Raises:
         ScheduleError: if a requirement does not hold, or no iteration computes again what another
             one has computed.
+
+    Example::
+
+        sch = tir.Schedule(blur)
+        i, _ = sch.get_loops("C")
+        sch.compute_at("B", i)  # each iteration computes the three rows of B that it reads
+        sch.add_guard("B", i)  # and now only the one that the iteration before has not
     """
     if not tree.is_above(loop, block) or tree.scope(block) is not tree.scope(loop):
         raise ScheduleError("{0} is not around {1}, in one scope", at=[loop, block])

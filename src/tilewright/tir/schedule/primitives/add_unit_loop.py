@@ -35,6 +35,12 @@ def add_unit_loop(tree: FunctionTree, block_or_loop: For | BlockRealize) -> Edit
 
     Raises:
         ScheduleError: for the root block of a function.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        i, j = sch.get_loops("B")
+        sch.add_unit_loop(i)
     """
     if block_or_loop is tree.root:
         raise ScheduleError("{0} is the root block, around which there is no loop", at=[tree.root])

@@ -37,6 +37,13 @@ def annotate(
 
     Raises:
         ArgumentError: for a key that is no string, or a value that cannot be kept.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        i, j = sch.get_loops("B")
+        sch.annotate(j, "pragma_auto_unroll_max_step", 16)
+        sch.annotate("B", "description", "twice the input")
     """
     if not isinstance(ann_key, str):
         raise ArgumentError(f"annotate: `ann_key` must be a string, got {ann_key!r}")
@@ -54,6 +61,13 @@ def unannotate(tree: FunctionTree, block_or_loop: For | BlockRealize, ann_key: s
 
     Raises:
         ScheduleError: if there is no such annotation.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        sch.annotate("B", "description", "twice the input")
+        sch.annotate("B", "cost", 1)
+        sch.unannotate("B", "description")
     """
     annotations = dict(_annotated(block_or_loop).annotations)
     if ann_key not in annotations:

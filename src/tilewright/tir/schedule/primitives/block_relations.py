@@ -14,6 +14,12 @@ def get_child_blocks(tree: FunctionTree, block_or_loop: For | BlockRealize) -> E
 
     Args:
         block_or_loop: where to look.
+
+    Example::
+
+        sch = tir.Schedule(chain)
+        blocks = sch.get_child_blocks("root")
+        print([sch.get(block).name_hint for block in blocks])
     """
     return Edit(tree.func, tree.blocks_below(block_or_loop))
 
@@ -24,6 +30,12 @@ def get_producers(tree: FunctionTree, block: BlockRealize) -> Edit:
 
     Args:
         block: the block.
+
+    Example::
+
+        sch = tir.Schedule(softmax)
+        producers = sch.get_producers("D")
+        print([sch.get(block).name_hint for block in producers])
     """
     return Edit(tree.func, scope_of(tree, block).producers(block))
 
@@ -34,6 +46,12 @@ def get_consumers(tree: FunctionTree, block: BlockRealize) -> Edit:
 
     Args:
         block: the block.
+
+    Example::
+
+        sch = tir.Schedule(softmax)
+        consumers = sch.get_consumers("E")
+        print([sch.get(block).name_hint for block in consumers])
     """
     return Edit(tree.func, scope_of(tree, block).consumers(block))
 
@@ -44,6 +62,12 @@ def get_output_blocks(tree: FunctionTree, scope_block: BlockRealize) -> Edit:
 
     Args:
         scope_block: the block whose children are looked at, such as the root block.
+
+    Example::
+
+        sch = tir.Schedule(softmax)
+        outputs = sch.get_output_blocks("root")
+        print([sch.get(block).name_hint for block in outputs])
     """
     allocated = set(scope_block.block.alloc_buffers)
     found = [

@@ -57,6 +57,15 @@ def blockize(
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        i_0, i_1 = sch.split(i, [None, 4])
+        j_0, j_1 = sch.split(j, [None, 8])
+        sch.reorder(i_0, j_0, i_1, j_1, k)
+        sch.blockize(i_1)
     """
     if isinstance(target, For):
         block = tile_block(tree, target, preserve_unit_iters)

@@ -67,6 +67,11 @@ def cache_inplace(
 
     Raises:
         ScheduleError: if a requirement does not hold, or for a view made by `match_buffer`.
+
+    Example::
+
+        sch = tir.Schedule(increment)
+        copy, copy_back = sch.cache_inplace("A", 0, "local")
     """
     storage_scope = known_storage_scope(storage_scope)
     require_not_root(tree, block)

@@ -81,6 +81,11 @@ def cache_read(
     Raises:
         ScheduleError: if a block that is to read the copy also writes the buffer, if another one
             writes it in between, or for a view made by `match_buffer`.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        sch.cache_read("C", "A", "local")
     """
     storage_scope = known_storage_scope(storage_scope)
     require_not_root(tree, block)

@@ -73,6 +73,11 @@ def cache_write(
 
     Raises:
         ScheduleError: if a requirement does not hold, or for a view made by `match_buffer`.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        sch.cache_write("C", 0, "local")
     """
     storage_scope = known_storage_scope(storage_scope)
     require_not_root(tree, block)

@@ -76,6 +76,12 @@ def compute_at(
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(matmul_relu)
+        i, j = sch.get_loops("D")
+        sch.compute_at("C", i)
     """
     if isinstance(loop, Place):
         return Edit(tree.func) if loop is Place.ROOT else compute_inline(tree, block)

@@ -58,6 +58,11 @@ def compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(scale_add)
+        sch.compute_inline("B")
     """
     store = single_store(block)
     buffer = store.buffer

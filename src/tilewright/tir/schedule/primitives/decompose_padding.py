@@ -72,6 +72,12 @@ def decompose_padding(tree: FunctionTree, block: BlockRealize, loop: For) -> Edi
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(convolution)
+        (i,) = sch.get_loops("P")
+        sch.decompose_padding("P", i)
     """
     padding = _match(block)
     chain = _chain(tree, block, loop)

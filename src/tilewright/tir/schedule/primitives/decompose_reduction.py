@@ -67,6 +67,12 @@ def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> E
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.decompose_reduction("C", j)
     """
     if block.block.init is None:
         raise ScheduleError("{0} has no init to decompose", at=[block])

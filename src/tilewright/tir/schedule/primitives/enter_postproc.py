@@ -12,5 +12,13 @@ def enter_postproc(tree: FunctionTree) -> Edit:
 
     The program stays as it is. `Trace.apply_to_schedule` and `Trace.as_python` leave out the mark
     and what follows when they are told to.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        i, j = sch.get_loops("B")
+        sch.enter_postproc()
+        sch.parallel(i)
+        print(sch.trace.as_python(remove_postproc=True))
     """
     return Edit(tree.func)

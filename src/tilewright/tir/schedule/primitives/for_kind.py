@@ -39,6 +39,12 @@ def parallel(tree: FunctionTree, loop: For) -> Edit:
 
     Raises:
         ScheduleError: if two iterations access the same element and one of them writes it.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.parallel(i)
     """
     return tree.edit({loop: _of_kind(loop, ForKind.PARALLEL)})
 
@@ -64,6 +70,13 @@ def vectorize(tree: FunctionTree, loop: For) -> Edit:
 
     Raises:
         ScheduleError: if two iterations access the same element and one of them writes it.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        i, j = sch.get_loops("B")
+        j_0, j_1 = sch.split(j, [None, 8])
+        sch.vectorize(j_1)
     """
     return tree.edit({loop: _of_kind(loop, ForKind.VECTORIZED)})
 
@@ -84,6 +97,12 @@ def unroll(tree: FunctionTree, loop: For) -> Edit:
 
     Args:
         loop: the loop.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.unroll(k)
     """
     return tree.edit({loop: _of_kind(loop, ForKind.UNROLLED)})
 
@@ -116,6 +135,13 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
     Raises:
         ScheduleError: for an unknown axis, one that is bound around or inside of the loop, or
             iterations that depend on each other.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        i, j = sch.get_loops("B")
+        sch.bind(i, "blockIdx.x")
+        sch.bind(j, "threadIdx.x")
     """
     tag = getattr(thread_axis, "thread_tag", thread_axis)
     if not isinstance(tag, str):

@@ -41,6 +41,12 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
 
     Raises:
         ScheduleError: for loops that are not perfectly nested, or depend on each other.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.fuse(i, j)
     """
     if not loops:
         raise ScheduleError("fuse needs at least one loop")

@@ -20,6 +20,12 @@ def get_block(tree: FunctionTree, name: str, func_name: str | None = None) -> Ed
 
     Raises:
         ScheduleError: if no block, or more than one, has that name.
+
+    Example::
+
+        sch = tir.Schedule(chain)
+        block = sch.get_block("D")
+        print(sch.get(block).name_hint)
     """
     del func_name
     found = [realize for realize in tree.blocks() if realize.block.name_hint == name]

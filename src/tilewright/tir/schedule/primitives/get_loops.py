@@ -13,5 +13,11 @@ def get_loops(tree: FunctionTree, block: BlockRealize) -> Edit:
 
     Args:
         block: the block.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        print([sch.get(loop).loop_var.name for loop in (i, j, k)])
     """
     return Edit(tree.func, tree.loops_above(block))

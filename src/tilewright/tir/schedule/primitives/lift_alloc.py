@@ -44,6 +44,11 @@ def lift_alloc(tree: FunctionTree, block: BlockRealize, buffer: Any, levels: int
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(rows)
+        sch.lift_alloc("row", "B")
     """
     allocated = block.block.alloc_buffers
     found = next((b for b in allocated if b is buffer or b.name == buffer), None)

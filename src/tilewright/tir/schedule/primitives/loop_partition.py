@@ -64,6 +64,12 @@ def loop_partition(
     Raises:
         ScheduleError: for factors that are not positive, more than one None, or more iterations in
             the factors than the loop is known to have.
+
+    Example::
+
+        sch = tir.Schedule(convolution)
+        (i,) = sch.get_loops("P")
+        sch.loop_partition(i, [1, 16])  # the condition disappears where it always holds
     """
     require_plain(loop)
     require_schedulable(tree, loop)

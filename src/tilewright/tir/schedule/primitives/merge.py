@@ -51,6 +51,14 @@ def merge(tree: FunctionTree, *loops: For, place: str | None = None) -> Edit:
     Raises:
         ScheduleError: if a requirement does not hold; for a dependence, with two instances and
             the element that both access.
+
+    Example::
+
+        sch = tir.Schedule(chain)
+        m, _, _ = sch.get_loops("C")
+        m_1, _ = sch.get_loops("D")
+        m_2, _, _ = sch.get_loops("F")
+        sch.merge(sch.merge(m, m_1), m_2)
     """
     if len(loops) < 2:
         raise ScheduleError("merge needs at least two loops", at=loops)

@@ -74,6 +74,11 @@ def pad_einsum(tree: FunctionTree, block: BlockRealize, padding: list[Number]) -
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(matmul_odd)
+        sch.pad_einsum("C", [4, 4, 4])
     """
     require_not_root(tree, block)
     einsum = match_einsum(block)

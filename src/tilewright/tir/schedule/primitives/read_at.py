@@ -72,6 +72,12 @@ def read_at(
     Raises:
         ScheduleError: if a block in the loop writes the buffer, if the loop is not around the
             block in its scope, or for a view made by `match_buffer`.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.read_at(i, "C", "A", "shared")
     """
     storage_scope = known_storage_scope(storage_scope)
     require_around(tree, loop, block)

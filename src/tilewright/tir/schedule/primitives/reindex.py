@@ -51,6 +51,11 @@ def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any) -> Edit:
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(transpose)
+        sch.reindex("B", ("read", 0))
     """
     require_not_root(tree, block)
     region = any_buffer(block, buffer)

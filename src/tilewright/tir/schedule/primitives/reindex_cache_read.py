@@ -59,6 +59,11 @@ def reindex_cache_read(
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        sch.reindex_cache_read("C", "B", "local", lambda i, j, k: (j // 8, k, j % 8))
     """
     require_not_root(tree, block)
     storage_scope = known_storage_scope(storage_scope)

@@ -60,6 +60,11 @@ def reindex_cache_write(
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        sch.reindex_cache_write("C", 0, "local", lambda i, j, k: (j, i))
     """
     require_not_root(tree, block)
     storage_scope = known_storage_scope(storage_scope)

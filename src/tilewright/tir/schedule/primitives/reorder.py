@@ -38,6 +38,12 @@ def reorder(tree: FunctionTree, *ordered_loops: For) -> Edit:
     Raises:
         ScheduleError: if a requirement does not hold; for a dependence, with two iterations and
             the element that both access.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.reorder(i, k, j)  # the innermost loop now runs along the rows of B and C
     """
     if len(set(ordered_loops)) < len(ordered_loops):
         raise ScheduleError("a loop is given more than once", at=ordered_loops)

@@ -30,6 +30,11 @@ def reorder_block_iter_var(
 
     Raises:
         ScheduleError: if `new_order` does not name each position once.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        sch.reorder_block_iter_var("C", [2, 0, 1])
     """
     iterators = block.block.iter_vars
     if sorted(new_order) != list(range(len(iterators))):

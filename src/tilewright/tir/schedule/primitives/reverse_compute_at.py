@@ -79,6 +79,12 @@ def reverse_compute_at(
     Raises:
         ScheduleError: if a requirement does not hold; for a dependence, with two instances and the
             element that both access.
+
+    Example::
+
+        sch = tir.Schedule(matmul_relu)
+        i, j, k = sch.get_loops("C")
+        sch.reverse_compute_at("D", j)
     """
     if isinstance(loop, Place):
         return Edit(tree.func) if loop is Place.ROOT else reverse_compute_inline(tree, block)

@@ -68,6 +68,11 @@ def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(scale_add)
+        sch.reverse_compute_inline("C")
     """
     store = single_store(block)
     producer = _only_producer(tree, block)

@@ -77,6 +77,13 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(row_sum)
+        i, k = sch.get_loops("B")
+        k_0, k_1 = sch.split(k, [None, 8])
+        sch.rfactor(k_1, factor_axis=1)
     """
     realize = _reduced_by(tree, loop)
     reduction, stores = _reduction(realize)

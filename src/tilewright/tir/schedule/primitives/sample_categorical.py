@@ -32,6 +32,13 @@ def sample_categorical(
     Raises:
         ArgumentValueError: for lists of different lengths, probabilities that are negative or all
             zero, or a decision that is no position in the list.
+
+    Example::
+
+        sch = tir.Schedule(scale, seed=1)
+        i, j = sch.get_loops("B")
+        lanes = sch.sample_categorical([4, 8, 16], probs=[0.25, 0.5, 0.25])
+        sch.split(j, [None, lanes])
     """
     if len(candidates) != len(probs):
         raise ArgumentValueError(

@@ -38,6 +38,12 @@ def sample_compute_location(
 
     Raises:
         ArgumentValueError: for a decision that is none of these.
+
+    Example::
+
+        sch = tir.Schedule(blur, seed=1)
+        loop = sch.sample_compute_location("B")
+        sch.compute_at("B", loop)
     """
     consumers = [] if block is tree.root else scope_of(tree, block).consumers(block)
     loops = tree.loops_above(consumers[0]) if consumers else []

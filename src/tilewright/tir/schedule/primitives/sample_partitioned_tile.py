@@ -52,6 +52,13 @@ def sample_partitioned_tile(
         ScheduleError: for a loop whose extent is symbolic, or no multiple of `innerpart_factor`.
         ArgumentValueError: for numbers out of range, or a decision that is no list of `n` positive
             numbers.
+
+    Example::
+
+        sch = tir.Schedule(matmul, seed=1)
+        i, j, k = sch.get_loops("C")
+        factors = sch.sample_partitioned_tile(j, n=3, partition_pos=1, innerpart_factor=8)
+        sch.split(j, factors)
     """
     if n < 1 or not 0 <= partition_pos <= n or innerpart_factor < 1:
         raise ArgumentValueError(

@@ -44,6 +44,13 @@ def sample_perfect_tile(
         ScheduleError: for a loop whose extent is symbolic, or that has no such factors.
         ArgumentValueError: for `n` less than 1, or a decision that is no list of `n` positive
             numbers.
+
+    Example::
+
+        sch = tir.Schedule(matmul, seed=1)
+        i, j, k = sch.get_loops("C")
+        factors = sch.sample_perfect_tile(j, n=3, max_innermost_factor=8)
+        sch.split(j, factors)
     """
     if n < 1:
         raise ArgumentValueError(f"sample_perfect_tile: `n` is at least 1, got {n}")

@@ -52,6 +52,11 @@ def set_axis_separator(
 
     Raises:
         ScheduleError: for other separators, or a view made by `match_buffer`.
+
+    Example::
+
+        sch = tir.Schedule(scale_add)
+        sch.set_axis_separator("B", ("write", 0), [1])
     """
     region = any_buffer(block, buffer)
     found = region.buffer

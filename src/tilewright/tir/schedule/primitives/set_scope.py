@@ -44,6 +44,11 @@ def set_scope(
 
     Raises:
         ScheduleError: for an unknown scope, or a buffer that is a parameter or a view.
+
+    Example::
+
+        sch = tir.Schedule(scale_add)
+        sch.set_scope("B", 0, "shared")
     """
     storage_scope = known_storage_scope(storage_scope)
     region = buffer_written(block, buffer_index)

@@ -53,6 +53,13 @@ def split(
     Raises:
         ScheduleError: for factors that are not positive, more than one None, or a product of
             factors less than the extent.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.split(j, [None, 8])
+        sch.split(k, [None, 3])  # 3 does not divide 8: a predicate keeps the rest out
     """
     require_plain(loop)
     extents = _extents(loop, factors, checked=tree.checked)

@@ -68,6 +68,12 @@ def stage_mem(tree: FunctionTree, loop: For, buffer: Any, storage_scope: str = "
     Raises:
         ScheduleError: if no block inside of the loop accesses such a buffer, for a view, or if
             copying back would overwrite elements with something else.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.stage_mem(i, "A")
     """
     storage_scope = known_storage_scope(storage_scope)
     scope = child_scope(tree, tree.scope(loop))

@@ -59,6 +59,11 @@ def storage_align(
     Raises:
         ScheduleError: if there is no such dimension, for a factor that is not positive, for an
             annotation of another form, or a buffer that is a parameter or a view.
+
+    Example::
+
+        sch = tir.Schedule(scale_add)
+        sch.storage_align("B", 0, axis=0, factor=32, offset=1)  # rows of 33 elements
     """
     region = buffer_written(block, buffer_index)
     buffer = region.buffer

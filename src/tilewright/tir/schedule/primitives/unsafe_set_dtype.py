@@ -62,6 +62,11 @@ def unsafe_set_dtype(
     Raises:
         ScheduleError: for a name that is no dtype, a parameter or a view, or a buffer that is
             accessed by its pointer or a view.
+
+    Example::
+
+        sch = tir.Schedule(scale_add)
+        sch.unsafe_set_dtype("B", 0, "float16")
     """
     region = buffer_written(block, buffer_index)
     buffer = region.buffer

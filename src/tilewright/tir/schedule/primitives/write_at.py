@@ -72,6 +72,12 @@ def write_at(
     Raises:
         ScheduleError: if a requirement does not hold, if the loop is not around the block in its
             scope, or for a view made by `match_buffer`.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        i, j, k = sch.get_loops("C")
+        sch.write_at(i, "C", 0, "shared")
     """
     storage_scope = known_storage_scope(storage_scope)
     require_around(tree, loop, block)
