@@ -210,3 +210,12 @@ def rows(A: T.Buffer((4, 16), "float32"), C: T.Buffer((4, 16), "float32")):
                 with T.block("C"):
                     vj = T.axis.spatial(16, j)
                     C[vi, vj] = B[vj] + T.float32(1)
+
+
+@T.prim_func
+def enlarge(A: T.Buffer((8, 8), "float32"), B: T.Buffer((16, 16), "float32")):
+    """Each element four times."""
+    for i, j in T.grid(16, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi // 2, vj // 2]

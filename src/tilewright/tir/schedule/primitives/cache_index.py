@@ -76,6 +76,11 @@ def cache_index(
 
     Raises:
         ScheduleError: for a block that contains blocks, or a negative threshold.
+
+    Example::
+
+        sch = tir.Schedule(enlarge)
+        sch.cache_index("B", "local")
     """
     storage_scope = known_storage_scope(storage_scope)
     require_not_root(tree, block)

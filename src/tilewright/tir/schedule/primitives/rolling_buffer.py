@@ -69,6 +69,13 @@ def rolling_buffer(tree: FunctionTree, block: BlockRealize, write_buffer_index: 
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(blur)
+        i, _ = sch.get_loops("C")
+        sch.compute_at("B", i)
+        sch.rolling_buffer("B", 0)
     """
     require_not_root(tree, block)
     region = buffer_written(block, write_buffer_index)
