@@ -1,6 +1,7 @@
 """The programs of the examples of schedule primitives, small enough for the interpreter."""
 
 from tilewright.script import tir as T
+from tilewright.tir import TensorIntrin
 
 
 @T.prim_func
@@ -219,3 +220,31 @@ def enlarge(A: T.Buffer((8, 8), "float32"), B: T.Buffer((16, 16), "float32")):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi // 2, vj // 2]
+
+
+@T.prim_func
+def scale_8_description(a: T.handle, b: T.handle):
+    """What the intrinsic `scale_8` computes."""
+    A = T.match_buffer(a, (8,), offset_factor=1)
+    B = T.match_buffer(b, (8,), offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:8])
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.float32(2)
+
+
+@T.prim_func
+def scale_8_implementation(a: T.handle, b: T.handle):
+    """How the intrinsic `scale_8` computes it: by one instruction."""
+    A = T.match_buffer(a, (8,), offset_factor=1)
+    B = T.match_buffer(b, (8,), offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:8])
+        B[0:8] = A[0:8] * T.Broadcast(T.float32(2), 8)
+
+
+TensorIntrin.register("scale_8", scale_8_description, scale_8_implementation, override=True)

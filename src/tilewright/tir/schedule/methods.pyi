@@ -42,6 +42,11 @@ class PrimitiveMethods:
     ) -> BlockRV:
         """Make one block of what is inside of a loop, or of several blocks next to each other."""
 
+    def cache_index(
+        self, block: BlockRV | str, storage_scope: str, cse_thresh: int | Expr = 0
+    ) -> list[BlockRV]:
+        """Compute the indices with which a block accesses buffers ahead, into buffers."""
+
     def cache_inplace(
         self, block: BlockRV | str, read_buffer_index: Any, storage_scope: str
     ) -> list[BlockRV]:
@@ -163,6 +168,9 @@ class PrimitiveMethods:
     def rfactor(self, loop: LoopRV, factor_axis: int | Expr) -> BlockRV:
         """Factorise a reduction over one of its loops, whose iterations become independent."""
 
+    def rolling_buffer(self, block: BlockRV | str, write_buffer_index: Any) -> None:
+        """Keep what neighbouring iterations of a loop both need in a circular buffer."""
+
     def sample_categorical(
         self, candidates: Sequence[int | Expr], probs: Sequence[float], decision: int | None = None
     ) -> ExprRV:
@@ -219,6 +227,15 @@ class PrimitiveMethods:
         offset: int | Expr,
     ) -> None:
         """Make the stride of a dimension of a buffer ``k * factor + offset`` for some ``k``."""
+
+    def tensorize(
+        self,
+        block_or_loop: LoopRV | BlockRV | str,
+        tensor_intrin: str,
+        preserve_unit_iters: bool = True,
+    ) -> None:
+        """Replace what is inside of a loop or a block by the implementation of a tensor
+        intrinsic."""
 
     def unsafe_set_dtype(self, block: BlockRV | str, buffer_index: Any, dtype: str) -> None:
         """Store the elements of a buffer in another type."""

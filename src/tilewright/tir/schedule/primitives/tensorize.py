@@ -64,6 +64,13 @@ def tensorize(
     Raises:
         ScheduleError: if a requirement does not hold.
         UnknownNameError: if there is no such intrinsic.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        i, j = sch.get_loops("B")
+        j_0, j_1 = sch.split(j, [None, 8])
+        sch.tensorize(j_1, "scale_8")
     """
     if not isinstance(tensor_intrin, str):
         raise ArgumentError(f"tensorize: `tensor_intrin` is a name, got {tensor_intrin!r}")
