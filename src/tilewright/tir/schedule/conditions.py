@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
-from tilewright.tir.schedule import dataflow
+from tilewright.tir.schedule import exact_writes
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.initialisation import ReductionNest
 from tilewright.tir.schedule.tree import FunctionTree
@@ -54,4 +54,4 @@ def _defined_around(tree: FunctionTree, realize: BlockRealize) -> set[Var]:
 
 def conjuncts(condition: Expr) -> list[Expr]:
     """What `condition` joins by `And`; nothing for the constant True."""
-    return [part for part in dataflow.conjuncts(condition) if not is_const_int(part, 1)]
+    return [part for part in exact_writes.conjuncts(condition) if not is_const_int(part, 1)]

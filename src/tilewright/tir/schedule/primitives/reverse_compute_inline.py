@@ -11,8 +11,9 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.coverage import writes_all
-from tilewright.tir.schedule.dataflow import bindings_of, find_flow, memory_read, runs_whole_domain
+from tilewright.tir.schedule.dataflow import find_flow, memory_read
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.exact_writes import bindings_of, runs_whole_domain
 from tilewright.tir.schedule.inlining import (
     Instantiation,
     enclosing_users,

@@ -11,8 +11,9 @@ from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferR
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
-from tilewright.tir.schedule.dataflow import bindings_of, flows_inside
+from tilewright.tir.schedule.dataflow import flows_inside
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.exact_writes import bindings_of
 from tilewright.tir.schedule.initialisation import bindings, mentioned
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.rolling import Rolled, Window, windows
