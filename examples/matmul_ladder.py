@@ -1,7 +1,8 @@
 """Two matrix products, exp(A @ B) @ E, from a naive program to register tiles.
 
-Each step is the same computation under another schedule, written as a tensor expression or as a
-script. All run on one core, are checked against numpy, and are timed beside it.
+Each step is the same computation under another schedule: written as a tensor expression, as a
+script (chain_scripts.py), or transformed by the primitives of `tir.Schedule`
+(chain_schedules.py). All run on one core, are checked against numpy, and are timed beside it.
 
     python examples/matmul_ladder.py [--quick]
 """
@@ -13,6 +14,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+import chain_schedules
+import chain_scripts
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -22,7 +25,6 @@ from threadpoolctl import threadpool_limits
 
 import tilewright as tvm
 from tilewright import te
-from tilewright.script import tir as T
 
 M, K, L, N = 1024, 2048, 1024, 3072
 FLOP = 2 * M * L * (K + N)
@@ -114,84 +116,15 @@ def register_tiled(s: te.Schedule, C: te.Tensor) -> None:
     s[C].vectorize(lane)
 
 
-@T.prim_func
-def script_tiled(
-    A: T.Buffer((M, K), "float32"),
-    B: T.Buffer((K, L), "float32"),
-    E: T.Buffer((L, N), "float32"),
-    F: T.Buffer((M, N), "float32"),
-):
-    """The three-way tiling as blocks, with exp fused into the tiles of C."""
-    T.func_attr({"tir.noalias": True})
-    C = T.alloc_buffer((M, L))
-    D = T.alloc_buffer((M, L))
-    for io in T.serial(M // 16):
-        for jo in T.serial(L // 8):
-            for ko, ii, ki, ji in T.grid(K // 8, 16, 8, 8):
-                with T.block("C"):
-                    vi = T.axis.spatial(M, io * 16 + ii)
-                    vj = T.axis.spatial(L, jo * 8 + ji)
-                    vk = T.axis.reduce(K, ko * 8 + ki)
-                    with T.init():
-                        C[vi, vj] = T.float32(0)
-                    C[vi, vj] += A[vi, vk] * B[vk, vj]
-            for ii, ji in T.grid(16, 8):
-                with T.block("D"):
-                    vi = T.axis.spatial(M, io * 16 + ii)
-                    vj = T.axis.spatial(L, jo * 8 + ji)
-                    D[vi, vj] = T.exp(C[vi, vj])
-        for jo, ko, ii, ki, ji in T.grid(N // 8, L // 8, 16, 8, 8):
-            with T.block("F"):
-                vi = T.axis.spatial(M, io * 16 + ii)
-                vj = T.axis.spatial(N, jo * 8 + ji)
-                vk = T.axis.reduce(L, ko * 8 + ki)
-                with T.init():
-                    F[vi, vj] = T.float32(0)
-                F[vi, vj] += D[vi, vk] * E[vk, vj]
+def scheduled(title: str, schedule: Callable[[tvm.tir.Schedule], None]) -> Step:
+    """A step that transforms the tensor program by the primitives of a schedule."""
 
+    def build() -> tvm.runtime.Module:
+        sch = tvm.tir.Schedule(chain_schedules.program(M, K, L, N))
+        schedule(sch)
+        return tvm.build(sch.mod, target=TARGET)
 
-@T.macro
-def product(X, Y, Z, rows, depth, columns):
-    """Z = X @ Y: panels of Y are packed side by side, and tiles of Z stay in registers."""
-    for jo in T.serial(columns // 256):
-        panel = T.alloc_buffer((4, depth, 64))
-        for p, k in T.grid(4, depth):
-            for j in T.vectorized(64):
-                with T.block("pack"):
-                    vo, vp, vk, vj = T.axis.remap("SSSS", [jo, p, k, j])
-                    panel[vp, vk, vj] = Y[vk, vo * 256 + vp * 64 + vj]
-        for io, p in T.grid(rows // 4, 4):
-            for k in T.serial(depth):
-                for i in T.unroll(4):
-                    for v in T.unroll(4):
-                        for lane in T.vectorized(16):
-                            with T.block("tile"):
-                                vi = T.axis.spatial(rows, io * 4 + i)
-                                vo, vp = T.axis.remap("SS", [jo, p])
-                                vj = T.axis.spatial(64, v * 16 + lane)
-                                vk = T.axis.reduce(depth, k)
-                                with T.init():
-                                    Z[vi, vo * 256 + vp * 64 + vj] = T.float32(0)
-                                Z[vi, vo * 256 + vp * 64 + vj] += X[vi, vk] * panel[vp, vk, vj]
-
-
-@T.prim_func
-def script_packed(
-    A: T.Buffer((M, K), "float32"),
-    B: T.Buffer((K, L), "float32"),
-    E: T.Buffer((L, N), "float32"),
-    F: T.Buffer((M, N), "float32"),
-):
-    """Both products with packed panels and register tiles."""
-    T.func_attr({"tir.noalias": True})
-    C = T.alloc_buffer((M, L))
-    D = T.alloc_buffer((M, L))
-    product(A, B, C, M, K, L)
-    for i, j in T.grid(M, L):
-        with T.block("D"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            D[vi, vj] = T.exp(C[vi, vj])
-    product(D, E, F, M, L, N)
+    return Step(title, build)
 
 
 def steps() -> list[Step]:
@@ -201,9 +134,14 @@ def steps() -> list[Step]:
         Step("TE: reordered", lambda: build_te(reordered)),
         Step("TE: reduction tiled", lambda: build_te(k_tiled)),
         Step("TE: tiled three ways", lambda: build_te(tiled)),
-        Step("script: tiled, exp fused", lambda: tvm.build(script_tiled, target=TARGET)),
+        Step("script: tiled, exp fused", lambda: tvm.build(chain_scripts.tiled, target=TARGET)),
+        scheduled("schedule: tiled", chain_schedules.tile),
+        scheduled("schedule: exp merged into tiles", chain_schedules.merge_exp),
+        scheduled("schedule: products merged", chain_schedules.merge_products),
+        scheduled("schedule: and vectorised", chain_schedules.vectorise),
         Step("TE: register tiles", lambda: build_te(register_tiled)),
-        Step("script: packed panels", lambda: tvm.build(script_packed, target=TARGET)),
+        Step("script: packed panels", lambda: tvm.build(chain_scripts.packed, target=TARGET)),
+        scheduled("schedule: packed panels", chain_schedules.pack),
     ]
 
 
@@ -295,8 +233,20 @@ def report(
     console.print(table)
     best = min(row[2] for row in rows)
     console.print(f"The best is {slowest / best:.0f} times faster than the naive program.")
+    show_refusal(console)
     if not all(row[3] < 1e-4 for row in rows):
         raise SystemExit("A result is wrong: see the last column.")
+
+
+def show_refusal(console: Console) -> None:
+    """What a schedule says to a step that would compute something else."""
+    sch = tvm.tir.Schedule(chain_schedules.program(M, K, L, N), error_render_level="detail")
+    chain_schedules.tile(sch)
+    try:
+        sch.merge(sch.get_loops("C")[0], sch.get_loops("F")[0])
+    except tvm.tir.ScheduleError as error:
+        console.print("\nMerging the rows of both products with exp left between them is refused:")
+        console.print("\n".join(str(error).splitlines()[:2]), style="yellow", highlight=False)
 
 
 def speed(seconds: float) -> tuple[str, str]:

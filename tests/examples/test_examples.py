@@ -15,6 +15,12 @@ SHOWN = {
     "te_matmul.py": ["T.vectorized(32)", "in tiles:", "GFLOP/s, correct"],
     "tvmscript_softmax.py": ["@T.prim_func", "rows sum to", "shape[1] is 999, expected 1000"],
     "call_python_from_compiled_code.py": ["step 4: energy", "nobody wants to hear about step 0"],
+    "chain_schedules.py": [
+        "for i_0_m in range(4):",
+        "sch.merge(",
+        "B_global[v0 // 64, v1, v0 % 64]",
+    ],
+    "chain_scripts.py": ["panel = T.alloc_buffer((4, 2048, 64))"],
     "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
 }
 """Text that the output contains."""
