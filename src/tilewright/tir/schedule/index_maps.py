@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.expr import Expr
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
 
@@ -31,3 +34,18 @@ def as_index_map(given: Any, ndim: int) -> IndexMap:
             f"the index map takes {len(given.initial_indices)} indices, where there are {ndim}"
         )
     return given
+
+
+def require_true_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> None:
+    """Refuse an inverse that was given and is not known to lead back to every old index."""
+    if index_map.inverse_index_map is None:
+        return
+    analyzer = Analyzer()
+    ranges = index_map.ranges_of(list(shape))
+    index_map, ranges = index_map.aligned_with(ranges)
+    assert index_map.inverse_index_map is not None
+    for var, domain in zip(index_map.initial_indices, ranges, strict=True):
+        analyzer.bind(var, domain)
+    again = index_map.inverse_index_map.map_indices(index_map.final_indices, analyzer)
+    if not all(map(analyzer.can_prove_equal, again, index_map.initial_indices)):
+        raise ScheduleError("the inverse_index_map of the index map is not known to be its inverse")

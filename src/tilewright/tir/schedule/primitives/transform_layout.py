@@ -1,0 +1,209 @@
+"""Changing the layout of a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import as_expr, cast, const
+from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.index_maps import as_index_map
+from tilewright.tir.schedule.layout import in_layout, padding_of, require_rewritable
+from tilewright.tir.schedule.loops import nest
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.scope import allocating_block
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt, seq
+from tilewright.tir.substitute import substitute, symbolic_sizes, variables_of
+from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
+
+
+@primitive
+def transform_layout(
+    tree: FunctionTree,
+    block: BlockRealize,
+    buffer: Any,
+    index_map: IndexMap | Callable[..., Any],
+    pad_value: Any = None,
+    *,
+    assume_injective_transform: bool = False,
+) -> Edit:
+    """Put the elements of a buffer into another layout.
+
+    Every access of the buffer in the function is rewritten; the order of execution stays the same.
+    The layout of a parameter is a part of the interface of the function: callers must pass an array
+    in the new layout.
+
+    Before::
+
+        B = T.alloc_buffer((128, 128))
+        for i, j in T.grid(128, 128):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+
+    After ``transform_layout("B", ("write", 0), lambda i, j: (i // 16, j // 16, i % 16, j % 16))``::
+
+        B = T.alloc_buffer((8, 8, 16, 16))
+        for i, j in T.grid(128, 128):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi // 16, vj // 16, vi % 16, vj % 16] = A[vi, vj] * T.float32(2)
+
+    A layout may have padding, places where there is no element. The function never reads them.
+    With `pad_value` they are set to it by a block ``buffer_B_padding`` at the start of the
+    scope of an intermediate buffer, or of the function that writes a parameter. In a parameter that
+    is only read they are the caller's.
+
+    Requires: the index map gives each element a place of its own; the buffer is accessed element
+    by element; a parameter that gets padding has a `pad_value`.
+
+    Args:
+        block: a block that accesses the buffer.
+        buffer: ``("read", index)`` or ``("write", index)``, the name of the buffer, or itself.
+        index_map: from the old indices to the new ones, as a function or an `IndexMap`.
+        pad_value: what padding is set to: a number, or a function from the new indices to an
+            integer.
+        assume_injective_transform: take the index map to give each element a place of its own.
+
+    Raises:
+        ScheduleError: if a requirement does not hold.
+    """
+    region = any_buffer(block, buffer)
+    old = region.buffer
+    found = as_index_map(index_map, old.ndim)
+    require_rewritable(tree.func.body, old)
+    _require_no_alignment(tree, old)
+    owner = allocating_block(tree, old)
+    analyzer = Analyzer()
+    padding = _padding(found, old, assume_injective_transform and pad_value is None)
+    if padding is not None and pad_value is None and owner is None:
+        raise ScheduleError(
+            f"the new layout of the parameter `{old.name}` has padding where {padding}",
+            at=[block],
+            hint="say by pad_value what it contains",
+        )
+    new = _in_new_shape(old, found, block)
+    place = tree.root if owner is None else owner
+    whole = in_layout(place.block, old, new, found, analyzer)
+    if pad_value is not None and padding is not None and _is_written(place.block, old):
+        filled = _padding_block(found, old, new, pad_value)
+        whole = whole.replace(body=seq(filled, whole.body))
+    edit = tree.edit({place.block: whole})
+    if owner is None:
+        edit = Edit(_with_parameter(edit.func, old, new))
+    recorded = {"buffer": list(recorded_reference(block, region)), "index_map": found}
+    if isinstance(pad_value, Callable):
+        recorded["pad_value"] = IndexMap.from_func(pad_value, new.ndim)
+    return edit._replace(recorded=recorded)
+
+
+def _require_no_alignment(tree: FunctionTree, buffer: Buffer) -> None:
+    for realize in tree.blocks():
+        if BUFFER_DIM_ALIGN in realize.block.annotations and any(
+            region.buffer is buffer for region in realize.block.writes
+        ):
+            raise ScheduleError(
+                f"{{0}} aligns dimensions of `{buffer.name}`, which would be others",
+                at=[realize],
+                hint="use storage_align afterwards",
+            )
+
+
+def _padding(index_map: IndexMap, buffer: Buffer, assumed: bool) -> Expr | None:
+    """The condition for padding in terms of the new indices; None for no padding."""
+    try:
+        _, padding = padding_of(index_map, buffer.shape)
+    except ScheduleError:
+        if not assumed:
+            raise
+        return None
+    return None if is_const_int(padding, 0) else padding
+
+
+def _in_new_shape(old: Buffer, index_map: IndexMap, block: BlockRealize) -> Buffer:
+    try:
+        shape = index_map.map_shape(list(old.shape))
+    except ArgumentValueError as error:
+        raise ScheduleError(f"the new layout has no shape: {error}", at=[block]) from None
+    return old.replace(shape=tuple(shape), axis_separators=())
+
+
+def _with_parameter(func: PrimFunc, old: Buffer, new: Buffer) -> PrimFunc:
+    parameters = {param: new if b is old else b for param, b in func.buffer_map.items()}
+    changed = func.replace(buffer_map=parameters)
+    before, after = set(_defined(func)), set(_defined(changed))
+    lost = [var for var in symbolic_sizes(func) if var in before - after]
+    if lost:
+        raise ScheduleError(
+            f"no array would tell any more what `{lost[0].name}` is, which only the shape of "
+            f"`{old.name}` does",
+            hint="pass the size as a parameter of the function",
+        )
+    return changed
+
+
+def _defined(func: PrimFunc) -> list[Var]:
+    """The sizes that stand alone in the layout of a parameter, so that a call defines them."""
+    return [
+        expr
+        for buffer in func.buffer_map.values()
+        for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset)
+        if isinstance(expr, Var)
+    ]
+
+
+def _is_written(block: Block, buffer: Buffer) -> bool:
+    return any(isinstance(node, BufferStore) and node.buffer is buffer for node in walk(block))
+
+
+def _padding_block(index_map: IndexMap, old: Buffer, new: Buffer, pad_value: Any) -> Stmt:
+    """Loops that set what is padding in the new layout."""
+    back, padding = index_map.non_surjective_inverse(list(old.shape))
+    loops = {
+        Var(f"axis{n}", axis.dtype): extent
+        for n, (axis, extent) in enumerate(zip(back.initial_indices, new.shape, strict=True))
+    }
+    iterators = tuple(
+        IterVar(
+            Range(const(0, extent.dtype), extent), Var(f"v_{v.name}", v.dtype), IterType.DATA_PAR
+        )
+        for v, extent in loops.items()
+    )
+    indices = tuple(v.var for v in iterators)
+    predicate = substitute(padding, dict(zip(back.initial_indices, loops, strict=True)))
+    one = const(1, indices[0].dtype)
+    region = BufferRegion(new, tuple(Range(index, one) for index in indices))
+    block = Block(
+        iterators, (), (region,), f"buffer_{new.name}_padding",
+        BufferStore(new, _value(pad_value, new, indices), indices), key=BlockKey(),
+    )  # fmt: skip
+    _, outermost = nest(loops, BlockRealize(tuple(loops), predicate, block))
+    return outermost
+
+
+def _value(pad_value: Any, buffer: Buffer, indices: tuple[Var, ...]) -> Expr:
+    if callable(pad_value):
+        pad_value = IndexMap.from_func(pad_value, len(indices))
+    if isinstance(pad_value, IndexMap):
+        if len(pad_value.final_indices) != 1:
+            raise ScheduleError(
+                f"pad_value gives one value, got {len(pad_value.final_indices)} of them"
+            )
+        (pad_value,) = pad_value.map_indices(indices)
+    value = as_expr(pad_value)
+    outside = set(variables_of(value)) - set(indices)
+    if outside or any(isinstance(node, BufferLoad) for node in walk(value)):
+        raise ScheduleError("pad_value depends on more than the indices of the new layout")
+    if value.dtype.is_float and not buffer.dtype.is_float:
+        raise ScheduleError(f"pad_value is {value}, but `{buffer.name}` is {buffer.dtype!s}")
+    return cast(buffer.dtype, value)
