@@ -21,6 +21,7 @@ from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.scope import buffers_read, buffers_written
 from tilewright.tir.schedule.thread_memory import thread_buffers
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, ForKind
@@ -175,13 +176,31 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
 
 
 def require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
-    """Refuse an edit inside of a loop whose iterations run at once that makes them dependent."""
+    """Refuse an edit after which iterations that run at once depend on each other.
+
+    That may be an edit inside of their loop, or one by which memory that each iteration had for
+    itself is used outside of it.
+    """
     for loop in after.loops():
-        if loop.kind in _AT_ONCE and loop not in before:
+        if loop.kind in _AT_ONCE and (loop not in before or _is_used_anew(before, after, loop)):
             try:
                 require_independent(after, loop)
             except ScheduleError as error:
                 raise error.shown_in(after) from None
+
+
+def _is_used_anew(before: FunctionTree, after: FunctionTree, loop: For) -> bool:
+    """Whether a new or changed block outside of a loop uses what blocks inside of it write."""
+    if loop.kind not in _PRIVATE:
+        return False
+    inside = set(after.leaf_blocks_below(loop))
+    written = {buffer for leaf in inside for buffer in buffers_written(leaf.block)}
+    return any(
+        leaf not in before
+        and leaf not in inside
+        and not written.isdisjoint(buffers_read(leaf.block) + buffers_written(leaf.block))
+        for leaf in after.leaf_blocks_below(after.root)
+    )
 
 
 def private_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
