@@ -1,6 +1,8 @@
 """Programs for the tests of loop transformations."""
 
 from tilewright.script import tir as T
+from tilewright.tir import Schedule
+from tilewright.tir.substitute import substitute
 
 
 @T.prim_func
@@ -87,3 +89,27 @@ def triangle(A: T.Buffer((6, 6), "float32"), B: T.Buffer((6, 6), "float32")):
                 vi = T.axis.spatial(6, i)
                 vj = T.axis.spatial(6, j)
                 B[vi, vj] = A[vi, vj] * T.float32(3)
+
+
+@T.prim_func
+def rows(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4, 6), "float32")):
+    """A block with a loop around a block in it."""
+    for i in range(4):
+        with T.block("row"):
+            vi = T.axis.spatial(4, i)
+            for j, k in T.grid(2, 3):
+                with T.block("B"):
+                    vj = T.axis.spatial(6, j * 3 + k)
+                    B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+def plain_loops():
+    """A schedule of `rows` whose loops `j` and `k` have lost their block, and the two."""
+    sch = Schedule(rows)
+    j, k = sch.get_loops("B")
+    place = sch.get_sref(k)
+    realize = place.stmt.body
+    bindings = {v.var: e for v, e in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
+    store = substitute(realize.block.body, bindings)
+    sch.state.replace(place, place.stmt.replace(body=store))
+    return sch, j, k

@@ -697,3 +697,24 @@ def test_a_reduction_that_goes_on_in_the_next_tile_is_refused():
     sch = Schedule(sums)
     with pytest.raises(ScheduleError, match="the reduction of block `D` goes on from one tile"):
         sch.blockize(["D", "E"])
+
+
+def test_a_reduction_that_starts_elsewhere_is_refused_in_a_joint_block():
+    @T.prim_func
+    def backwards(
+        A: T.Buffer((4, 6), "float32"), D: T.Buffer((4,), "float32"), E: T.Buffer((4,), "float32")
+    ):
+        for i in range(4):
+            for k in range(6):
+                with T.block("D"):
+                    vi = T.axis.spatial(4, i)
+                    vk = T.axis.reduce(6, 5 - k)
+                    with T.init():
+                        D[vi] = T.float32(0)
+                    D[vi] = D[vi] + A[vi, vk]
+            with T.block("E"):
+                vi = T.axis.spatial(4, i)
+                E[vi] = D[vi]
+
+    with pytest.raises(ScheduleError, match="does not start in the first iteration"):
+        Schedule(backwards).blockize(["D", "E"])

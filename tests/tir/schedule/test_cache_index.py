@@ -2,6 +2,7 @@
 
 import pytest
 from tests.tir.schedule.checking import assert_same_meaning
+from tests.tir.schedule.loop_programs import rows
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -101,6 +102,12 @@ def test_an_iterator_that_does_not_start_at_0():
         'index_var_0 = T.alloc_buffer((4,), "int32", scope="local")' in sch.mod["from_two"].script()
     )
     assert_same_meaning(from_two, sch)
+
+
+def test_a_block_that_contains_blocks():
+    sch = scheduled(rows)
+    with pytest.raises(ScheduleError, match="block `row` contains other blocks"):
+        sch.cache_index("row", "global")
 
 
 def test_refusals():

@@ -568,3 +568,27 @@ def test_one_of_several_functions():
     sch.cache_read(sch.get_block("B", "second"), 0, "local")
     assert sch.mod["first"] is Two["first"]
     assert_same_meaning(Two, sch, name="second")
+
+
+@T.prim_func
+def branches(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        if i < 2:
+            with T.block("A"):
+                vi = T.axis.spatial(4, i)
+                A[vi] = T.float32(1)
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi]
+        else:
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi]
+
+
+def test_readers_in_different_branches():
+    with pytest.raises(ScheduleError, match="`B` and block `C` are in different branches"):
+        scheduled(branches).cache_read("B", "A", "local")
+    sch = scheduled(branches)
+    sch.cache_read("B", "A", "local", ["B"])
+    assert_same_meaning(branches, sch)

@@ -174,3 +174,20 @@ def test_later_steps_keep_iterations_independent():
     with pytest.raises(ScheduleError, match="parallel: the iterations of loop") as info:
         sch.parallel(fused)
     assert "in T.parallel(32)" in str(info.value)
+
+
+def test_dependences_that_are_not_known():
+    @T.prim_func
+    def by_data(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("A"):
+                vi = T.axis.spatial(4, i)
+                A[vi] = A[vi] + T.float32(1)
+            if A[i] > T.float32(0):
+                with T.block("B"):
+                    vi = T.axis.spatial(4, i)
+                    B[vi] = T.float32(1)
+
+    sch = Schedule(by_data)
+    with pytest.raises(ScheduleError, match="not known whether they are independent: A and B"):
+        sch.parallel(sch.get_loops("A")[0])

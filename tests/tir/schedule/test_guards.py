@@ -243,3 +243,47 @@ def test_a_shape_that_depends_on_the_block():
     sch = Schedule(growing)
     with pytest.raises(ScheduleError, match="depends on iterators of block `rows`"):
         sch.lift_alloc("rows", "B")
+
+
+@T.prim_func
+def strided(A: T.Buffer((8,), "float32"), C: T.Buffer((4, 3), "float32")):
+    """Iterations compute every other element, and each one those that the one before did not."""
+    B = T.alloc_buffer((8,))
+    for i in range(4):
+        for j in range(3):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i + j * 2)
+                B[vi] = A[vi] * T.float32(3)
+        for j in range(3):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi + vj * 2]
+
+
+@T.prim_func
+def growing(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    """Each iteration computes one element more."""
+    B = T.alloc_buffer((4,))
+    for i in range(4):
+        for j in range(i + 1):
+            with T.block("B"):
+                vj = T.axis.spatial(4, j)
+                B[vj] = A[vj] * T.float32(3)
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[vi]
+
+
+def test_windows_with_gaps():
+    def steps(sch):
+        sch.add_guard("B", sch.get_loops("B")[0])
+
+    with pytest.raises(ScheduleError, match="not proved that each iteration of loop `i` has what"):
+        steps(Schedule(strided))
+    assert_would_be_wrong(strided, steps)
+
+
+def test_windows_that_grow():
+    sch = Schedule(growing)
+    with pytest.raises(ScheduleError, match="bounds of loops inside of loop `i` depend on it"):
+        sch.add_guard("B", sch.get_loops("B")[0])

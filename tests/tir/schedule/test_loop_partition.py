@@ -2,6 +2,7 @@
 
 import pytest
 from tests.tir.schedule.checking import assert_same_meaning
+from tests.tir.schedule.loop_programs import plain_loops
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -282,3 +283,9 @@ def rows(starts: T.Buffer((4,), "int32"), A: T.Buffer((8,), "float32")):
 def test_loops_of_unknown_bounds_around_the_loop_are_refused():
     with pytest.raises(ScheduleError, match="the bounds of loop `j` depend on data"):
         partition(rows, "A", 2, [2])
+
+
+def test_a_loop_around_no_block():
+    sch, j, _ = plain_loops()
+    with pytest.raises(ScheduleError, match="`j` is inside of the body of block `row`"):
+        sch.loop_partition(j, [1, 1])

@@ -384,3 +384,8 @@ def test_wrong_arguments():
         sch.reindex_cache_write("root", 0, "local", lambda: ())
     sch.reindex_cache_read("B", 0, "local", IndexMap.from_func(lambda i, j: (j, i)))
     assert_same_meaning(shifted, sch)
+
+
+def test_a_map_without_bounds():
+    with pytest.raises(ScheduleError, match="has no known bounds"):
+        scheduled(shifted).reindex_cache_read("B", 0, "local", lambda i, j: (i, i ^ j))

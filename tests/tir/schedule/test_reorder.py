@@ -5,6 +5,7 @@ from tests.tir.schedule.checking import assert_same_meaning, assert_would_be_wro
 from tests.tir.schedule.loop_programs import (
     elementwise,
     matmul,
+    plain_loops,
     prefix_sum,
     triangle,
     two_products,
@@ -138,3 +139,24 @@ def test_blocks_that_do_not_depend_on_the_order():
     i0, i1 = sch.split(i, [2, 4])
     with pytest.raises(ScheduleError, match="breaks a dependence"):
         sch.reorder(i1, i0)
+
+
+def test_a_loop_around_no_block():
+    sch, j, k = plain_loops()
+    with pytest.raises(ScheduleError, match="`k` is inside of the body of block `row`"):
+        sch.reorder(k, j)
+
+
+def test_dependences_that_are_not_known():
+    @T.prim_func
+    def by_data(A: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block("A"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.where(A[j, i] > T.float32(0))
+                A[vi, vj] = A[vi, vj] - T.float32(2)
+
+    sch = Schedule(by_data)
+    i, j = sch.get_loops("A")
+    with pytest.raises(ScheduleError, match="not known whether the new order respects all"):
+        sch.reorder(j, i)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.tir.schedule.checking import assert_same_meaning, results_of
+from tests.tir.schedule.loop_programs import rows
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -406,3 +407,12 @@ def test_no_place_behind_the_producer_and_before_the_consumer():
         lambda s: (s.get_block("C"), s.get_loops("B")[1]),
         "there is no place in loop `i` for block `C`",
     )
+
+
+def test_blocks_that_cannot_move():
+    sch = Schedule(rows)
+    (i,) = sch.get_loops("row")
+    with pytest.raises(ScheduleError, match="the root block cannot be moved"):
+        sch.reverse_compute_at("root", i)
+    with pytest.raises(ScheduleError, match="`B` and loop `i` must be in the same block"):
+        sch.reverse_compute_at("B", i)

@@ -4,6 +4,9 @@ import pytest
 
 import tilewright as tvm
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.attributes import EMPTY, Attributes
+from tilewright.ir.function import BaseFunc
+from tilewright.ir.node import attr, node
 from tilewright.script import ir as I
 from tilewright.script import tir as T
 from tilewright.tir import Schedule, ScheduleError
@@ -146,3 +149,45 @@ def test_how_blocks_are_related():
 def test_a_lowered_function_is_refused():
     with pytest.raises(ScheduleError, match="only programs made of blocks"):
         Schedule(tvm.lower(two_steps)["two_steps"]).get_block("B")
+
+
+def test_a_name_that_two_blocks_have():
+    @T.prim_func
+    def twice(A: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("A"):
+                vi = T.axis.spatial(4, i)
+                A[vi] = T.float32(1)
+        for i in range(4):
+            with T.block("A"):
+                vi = T.axis.spatial(4, i)
+                A[vi] = T.float32(2)
+
+    sch = Schedule(twice)
+    with pytest.raises(ScheduleError, match="2 blocks of `twice` are called `A`"):
+        sch.get_block("A")
+    second = sch.get_child_blocks("root")[1]
+    sch.unroll(*sch.get_loops(second))
+    assert "T.float32(2" in sch.mod.script().partition("T.unroll")[2]
+
+
+def test_a_statement_of_another_program():
+    sch = Schedule(two_steps)
+    with pytest.raises(ScheduleError, match="the statement is not in the scheduled program"):
+        sch.get_sref(TwoFunctions["first"].body.block)
+
+
+def test_functions_that_are_no_tensor_programs():
+    other = _Other()
+    sch = Schedule(tvm.IRModule({"main": two_steps, "other": other}))
+    with pytest.raises(ScheduleError, match="`other` is no tensor program, but _Other"):
+        sch.get_block("B", func_name="other")
+    sch.unroll(sch.get_loops("B")[0])
+    assert sch.mod["other"] is other
+
+
+@node
+class _Other(BaseFunc):
+    """A function of another kind."""
+
+    attrs: Attributes = attr(default=EMPTY)

@@ -21,7 +21,7 @@ from tilewright.tir.schedule.scope import (
     child_scope,
     is_intermediate,
 )
-from tilewright.tir.schedule.stage import require_no_view, with_stage
+from tilewright.tir.schedule.stage import require_in_blocks, require_no_view, with_stage
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, ForKind
@@ -52,7 +52,7 @@ def stage_mem(tree: FunctionTree, loop: For, buffer: Any, storage_scope: str = "
                 with T.block("C"):
                     ... A_global[vi, vk] * B[vk, vj] ...
 
-    Requires: nothing, for a buffer that the loop body only reads. For one that it writes: all
+    Requires: accesses of the buffer are in blocks. For a buffer that the loop body writes: all
     elements of the part that is copied back have been written, or were copied in before and no
     other thread changes them.
 
@@ -82,6 +82,7 @@ def stage_mem(tree: FunctionTree, loop: For, buffer: Any, storage_scope: str = "
     require_no_view(tree, scope, staged)
     analyzer = analyzer_in(tree, loop)
     part = _Part(tree, loop, scope, staged, inside, analyzer)
+    require_in_blocks(scope, staged, only_writes=not part.writers)
     cache = cache_of(staged, storage_scope)
     before, after, blocks = [], [], []
     if part.is_copied_in():
