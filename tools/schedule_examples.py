@@ -106,8 +106,12 @@ def summary_of(primitive: Primitive) -> str:
 def parameters_of(primitive: Primitive) -> list[str]:
     """The parameters of a method of `Schedule` with the types of what users pass."""
     texts = []
+    only_by_name = False
     for parameter in primitive.signature.parameters.values():
         variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not only_by_name:
+            texts.append("*")
+        only_by_name |= variadic or parameter.kind is inspect.Parameter.KEYWORD_ONLY
         text = f"{'*' if variadic else ''}{parameter.name}: {_user_type(parameter.annotation)}"
         if parameter.default is not inspect.Parameter.empty:
             text += f" = {_literal(parameter.default)}"

@@ -487,6 +487,42 @@ def test_a_view():
     refused(before, "uses the memory of `B` by a pointer or a view")
 
 
+def test_another_name_of_the_memory():
+    @T.prim_func
+    def before(A: T.Buffer((10,), "int32"), C: T.Buffer((8,), "int32")):
+        B = T.alloc_buffer((10,), "int32")
+        B_1 = T.Buffer((5, 2), "int32", data=B.data)
+        for i in range(4):
+            for a in range(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(10, i * 2 + a)
+                    B[vi] = A[vi]
+            for b in range(2):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i * 2 + b)
+                    C[vi] = B[vi] + B_1[vi // 2 + 1, vi % 2]
+
+    refused(before, "`B` shares its memory with `B_1`")
+
+
+def test_a_store_in_no_block():
+    @T.prim_func
+    def before(A: T.Buffer((10,), "int32"), C: T.Buffer((8,), "int32")):
+        B = T.alloc_buffer((10,), "int32")
+        for i in range(4):
+            for a in range(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(10, i * 2 + a)
+                    B[vi] = A[vi]
+            B[i * 2] = 0
+            for b in range(2):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i * 2 + b)
+                    C[vi] = B[vi] + B[vi + 2]
+
+    refused(before, "has accesses of `B` that are in no block")
+
+
 def test_updates_of_old_values():
     @T.prim_func
     def before(A: T.Buffer((10,), "int32"), C: T.Buffer((8,), "int32")):

@@ -237,6 +237,27 @@ class PrimitiveMethods:
         """Replace what is inside of a loop or a block by the implementation of a tensor
         intrinsic."""
 
+    def transform_block_layout(
+        self, block: BlockRV | str, index_map: IndexMap | Callable[..., Any]
+    ) -> None:
+        """Replace the iterators of a block, and the loops that they are bound to, by others."""
+
+    def transform_layout(
+        self,
+        block: BlockRV | str,
+        buffer: Any,
+        index_map: IndexMap | Callable[..., Any],
+        pad_value: Any = None,
+        *,
+        assume_injective_transform: bool = False,
+    ) -> None:
+        """Put the elements of a buffer into another layout."""
+
+    def unsafe_hide_buffer_access(
+        self, block: BlockRV | str, buf_type: str, buf_index_array: Sequence[int | Expr]
+    ) -> None:
+        """Leave regions out of what a block states to read or to write."""
+
     def unsafe_set_dtype(self, block: BlockRV | str, buffer_index: Any, dtype: str) -> None:
         """Store the elements of a buffer in another type."""
 

@@ -55,6 +55,11 @@ def transform_block_layout(
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(scale)
+        sch.transform_block_layout("B", lambda i, j: (j, i))
     """
     iterators = block.block.iter_vars
     found = as_index_map(index_map, len(iterators))

@@ -77,6 +77,11 @@ def transform_layout(
 
     Raises:
         ScheduleError: if a requirement does not hold.
+
+    Example::
+
+        sch = tir.Schedule(scale_add)
+        sch.transform_layout("B", ("write", 0), lambda i, j: (i // 4, j // 8, i % 4, j % 8))
     """
     region = any_buffer(block, buffer)
     old = region.buffer

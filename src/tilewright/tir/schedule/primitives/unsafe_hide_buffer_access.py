@@ -38,6 +38,11 @@ def unsafe_hide_buffer_access(
 
     Raises:
         ScheduleError: for another type, or a position that does not exist.
+
+    Example::
+
+        sch = tir.Schedule(matmul)
+        sch.unsafe_hide_buffer_access("C", "read", [1])
     """
     if buf_type not in ("read", "write"):
         raise ScheduleError(f'buf_type is "read" or "write", got {buf_type!r}', at=[block])
