@@ -169,8 +169,8 @@ def _run_mutant(requirement: Requirement, tests: list[str], note: Path) -> None:
 HEADING = """# What the schedule primitives require
 
 Each requirement that a primitive checks, and a test that fails when just this check is left out.
-`python -m tools.mutate_requirements --write` makes this table: it drops one check at a time, and runs
-the tests that reach it.
+The table is made by `python -m tools.mutate_requirements --write`, which drops one check at a time
+and runs the tests that reach it.
 """
 
 
