@@ -15,7 +15,17 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from benchmarks import calls, compilation, functions, ir, kernels, simplification, startup, text
+from benchmarks import (
+    calls,
+    compilation,
+    functions,
+    ir,
+    kernels,
+    schedules,
+    simplification,
+    startup,
+    text,
+)
 from benchmarks.measure import Figure
 
 GROUPS: dict[str, Callable[[int], list[Figure]]] = {
@@ -25,6 +35,7 @@ GROUPS: dict[str, Callable[[int], list[Figure]]] = {
     "ir": ir.measure,
     "text": text.measure,
     "simplification": simplification.measure,
+    "schedules": schedules.measure,
     "kernels": kernels.measure,
     "functions": functions.measure,
 }
