@@ -9,10 +9,17 @@ from tilewright.tir.analysis.verify import verify_well_formed
 
 if TYPE_CHECKING:
     from tilewright.tir.analysis.dependence import dependences
+    from tilewright.tir.analysis.access_table import footprints, get_block_access_region
+
+_HOME = {
+    "dependences": "tilewright.tir.analysis.dependence",
+    "footprints": "tilewright.tir.analysis.access_table",
+    "get_block_access_region": "tilewright.tir.analysis.access_table",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Dependences are loaded when they are first asked for."""
-    if name == "dependences":
-        return importlib.import_module("tilewright.tir.analysis.dependence").dependences
+    """Analyses are loaded when they are first asked for."""
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'tilewright.tir.analysis' has no attribute {name!r}")
