@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tilewright.tir.analysis.verify import verify_well_formed
 
 if TYPE_CHECKING:
-    from tilewright.tir.analysis.dependence import dependences
     from tilewright.tir.analysis.access_table import footprints, get_block_access_region
+    from tilewright.tir.analysis.dependence import dependences
 
 _HOME = {
     "dependences": "tilewright.tir.analysis.dependence",
