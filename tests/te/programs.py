@@ -105,12 +105,15 @@ def schedules(draw, tensors):
 
 def _rewrite(draw, schedule, stage):
     """Read, compute or reduce a tensor by way of another one, if that is possible."""
-    primitive = draw(st.sampled_from(["none", "none", "read", "write", "rfactor"]))
+    primitive = draw(st.sampled_from(["none", "none", "layout", "read", "write", "rfactor"]))
     tensor = stage.op.output(0)
     if primitive in ("write", "rfactor") and not stage.leaf_iter_vars:
         return
     try:
-        if primitive == "read":
+        if primitive == "layout" and len(stage.op.output(0).shape) == 2:
+            if not stage.is_output and isinstance(stage.op, te.ComputeOp):
+                stage.transform_layout(lambda i, j: [j // 3, i, j % 3])
+        elif primitive == "read":
             readers = [s.op for s in schedule.stages if tensor in s.op.input_tensors]
             schedule.cache_read(tensor, "local", readers[: draw(st.integers(0, 2))])
         elif primitive == "write":
@@ -148,12 +151,15 @@ def _transform(draw, stage):
     if not leaves:
         return
     leaf = draw(st.sampled_from(leaves))
-    primitive = draw(st.sampled_from(["factor", "nparts", "fuse", "reorder", "kind"]))
+    primitive = draw(st.sampled_from(["factor", "nparts", "fuse", "reorder", "kind", "bind"]))
     try:
         if primitive in ("factor", "nparts"):
             stage.split(leaf, **{primitive: draw(st.integers(1, 5))})
         elif primitive == "fuse":
             stage.fuse(leaf, draw(st.sampled_from(leaves)))
+        elif primitive == "bind":
+            tag = draw(st.sampled_from(["blockIdx.x", "threadIdx.x", "threadIdx.y"]))
+            stage.bind(leaf, te.thread_axis(tag))
         elif primitive == "reorder":
             stage.reorder(*draw(st.permutations(leaves)))
         else:

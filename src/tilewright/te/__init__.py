@@ -8,6 +8,7 @@ from tilewright.te.operation import ComputeOp, ExternOp, Operation, PlaceholderO
 from tilewright.te.reducer import comm_reducer, reduce_axis, thread_axis
 from tilewright.te.scan import scan
 from tilewright.te.schedule import Schedule, Stage, create_schedule
+from tilewright.te.schedule.layout import AXIS_SEPARATOR
 from tilewright.te.tag import TagScope, tag_scope
 from tilewright.te.tensor import Tensor, TensorSlice
 from tilewright.te.tensor_intrin import TensorIntrin, decl_tensor_intrin

@@ -140,7 +140,14 @@ class Bounds:
         if not isinstance(op, ComputeOp):
             return {leaf: domain(leaf) for leaf in stage.leaf_iter_vars}
         ranges = {axis: domain(axis) for axis in (*op.axis, *op.reduce_axis)}
-        if stage.is_output or (op in self._whole and self.places.place(stage) is None):
+        place = self.places.place(stage)
+        if stage.layout is not None and place is not None:
+            raise stage.error(
+                "transform_layout",
+                f"it is computed in loop {place.loop.name} of stage {place.stage.name}, where it "
+                "is a part of the tensor only",
+            )
+        if stage.is_output or stage.layout or (op in self._whole and place is None):
             return ranges
         analyzer = self.analyzer(stage)
         fixed = {var for var, _ in self._fixed(stage)}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import IntImm, Var
 from tilewright.te.operation import ComputeOp, PlaceholderOp
+from tilewright.te.schedule.layout import layout_of, transform_of
 from tilewright.te.schedule.stage_state import AttachType, StageState
-from tilewright.tir.expr import IterVar
+from tilewright.tir.buffer import Range
+from tilewright.tir.expr import IterType, IterVar
 
 if TYPE_CHECKING:
     from tilewright.te.schedule.stage import Stage
@@ -136,6 +139,55 @@ class PlacementPrimitives(StageState):
         if not isinstance(expr, IntImm) or expr.dtype.is_bool:
             raise self.error("storage_align", f"the {name} must be an integer, got {value!r}")
         return expr.value
+
+    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
+        """Choose where the elements of the tensor are in memory.
+
+        The buffer gets the new shape, also where it is a parameter of the function. The loops over
+        the axes of the operation become loops over the dimensions of the new layout.
+
+        Args:
+            mapping_function: from the indices of the tensor to those of the buffer, such as
+                ``lambda n, c: [n, c // 4, c % 4]``; `te.AXIS_SEPARATOR` between them starts a
+                physical axis.
+
+        Returns:
+            The new loops; none for an input.
+
+        Raises:
+            TEScheduleError: if two elements would be in one place, the tensor has another layout
+                already, or its loops are not those of the operation any more.
+        """
+        op = self.op
+        if self.layout is not None:
+            raise self.error("transform_layout", "the tensor is in another layout already")
+        if not isinstance(op, (ComputeOp, PlaceholderOp)):
+            raise self.error("transform_layout", "only a te.compute or an input has a layout")
+        layout = layout_of(mapping_function, op.output(0).ndim)
+        refusal = self.error("transform_layout", "the layout has no inverse")
+        if isinstance(op, PlaceholderOp):
+            shape = op.output(0).shape
+            axes = tuple(
+                IterVar(Range.from_extent(e), Var(f"i{d}", e.dtype), IterType.DATA_PAR)
+                for d, e in enumerate(shape)
+            )
+            transform_of(refusal, axes, layout)
+            self.layout = layout
+            return []
+        leaves = self.leaf_iter_vars
+        positions = [p for p, leaf in enumerate(leaves) if any(leaf is a for a in op.axis)]
+        if len(positions) < len(op.axis):
+            raise self.error(
+                "transform_layout",
+                f"the loops {self.loop_names()} are not those of the operation any more",
+            )
+        relation = transform_of(refusal, op.axis, layout)
+        rest = [leaf for p, leaf in enumerate(leaves) if p not in positions]
+        self.leaf_iter_vars = [*relation.children, *rest]
+        self.all_iter_vars.extend(relation.children)
+        self.relations.append(relation)
+        self.layout = layout
+        return list(relation.children)
 
     def double_buffer(self) -> None:
         """Allow two copies of the memory, so that one is filled while the other is read.

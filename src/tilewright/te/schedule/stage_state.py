@@ -13,6 +13,7 @@ from tilewright.tir.expr import IterVar
 from tilewright.tir.stmt import ForKind
 
 if TYPE_CHECKING:
+    from tilewright.te.schedule.layout import Layout
     from tilewright.te.schedule.stage import Stage
     from tilewright.te.tensor import Tensor
     from tilewright.te.tensor_intrin import TensorIntrin
@@ -66,6 +67,8 @@ class StageState:
         self.attach_ivar: IterVar | None = None
         self.group: Stage | None = None
         self.scope = ""
+        self.layout: Layout | None = None
+        """Where the elements are, if not in the order of the dimensions."""
         self.is_double_buffered = False
         self.alignments: dict[IterVar, tuple[int, int]] = {}
         """For an axis, the factor and offset of its stride."""
