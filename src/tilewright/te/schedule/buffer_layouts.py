@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tilewright.ir.expr import IntImm
 from tilewright.te.operation import ComputeOp
-from tilewright.te.schedule.attach import Places
+from tilewright.te.schedule.infer_bound import Bounds
 from tilewright.te.schedule.layout import Layout
+from tilewright.te.schedule.rolling import window_of
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
 from tilewright.tir.function import PrimFunc
@@ -16,31 +17,38 @@ from tilewright.tir.stmt import BufferStore
 from tilewright.tir.substitute import BufferRewriter
 
 
-def requested_layouts(places: Places, buffers: Mapping[Tensor, Buffer]) -> dict[Buffer, Layout]:
+def requested_layouts(
+    bounds: Bounds, buffers: Mapping[Tensor, Buffer], params: Collection[Buffer]
+) -> dict[Buffer, Layout]:
     """The layouts that stages ask for, by buffer.
+
+    Args:
+        bounds: of the stages.
+        buffers: of their results.
+        params: those that are parameters of the function.
 
     Raises:
         TEScheduleError: if something needs the usual layout.
     """
     found: dict[Buffer, Layout] = {}
-    for stage in places.stages:
-        if stage.layout is None:
+    for stage in bounds.places.stages:
+        window, layout, primitive = window_of(stage, bounds), stage.layout, "transform_layout"
+        if window is not None and isinstance(stage.op, ComputeOp):
+            layout, primitive = window.layout(stage.op), "rolling_buffer"
+        if layout is None:
             continue
-        for reader in places.readers(stage):
+        for reader in bounds.places.readers(stage):
             if not isinstance(reader.op, ComputeOp) or reader.tensor_intrins:
-                raise stage.error(
-                    "transform_layout", f"stage {reader.name} needs the usual layout of it"
-                )
-        if stage.tensor_intrins or stage.alignments or stage in places.scans:
-            raise stage.error("transform_layout", "what else was asked for needs the usual layout")
+                raise stage.error(primitive, f"stage {reader.name} needs the usual layout of it")
+        if stage.tensor_intrins or stage.alignments or stage.op in bounds.places.scans:
+            raise stage.error(primitive, "what else was asked for needs the usual layout")
         for tensor in stage.op.outputs:
             buffer = buffers.get(tensor)
-            if buffer is not None and buffer.strides:
-                raise stage.error(
-                    "transform_layout", f"the layout of buffer {buffer.name} is given"
-                )
-            if buffer is not None:
-                found[buffer] = stage.layout
+            if buffer is None:
+                continue
+            if buffer.strides or (window is not None and buffer in params):
+                raise stage.error(primitive, f"the layout of buffer {buffer.name} is given")
+            found[buffer] = layout
     return found
 
 

@@ -8,18 +8,21 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import attributes
-from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import walk
 from tilewright.te.block import BlockBuilder
 from tilewright.te.create_prim_func import TRUE, FunctionBuilder
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, ScanOp
+from tilewright.te.schedule.buffer_layouts import requested_layouts
 from tilewright.te.schedule.infer_bound import Bounds
-from tilewright.te.schedule.nest import Nest
+from tilewright.te.schedule.layout import Layout
+from tilewright.te.schedule.nest import Nest, thread_index
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.tensor_block import tensor_block
 from tilewright.te.schedule.tensorize import Tile, match_intrinsic
+from tilewright.te.schedule.threads import check_store_predicate, thread_extents
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, decl_buffer
@@ -81,6 +84,18 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         """Whether `op` is computed inside of the loops of another operation."""
         return self.places.is_attached(self._schedule[op])
 
+    def statements_of(self, op: Operation, readers: dict[Tensor, Operation]) -> list[Stmt]:
+        """The statements of one operation; those of a scan in the threads that go through it."""
+        result = FunctionBuilder.statements_of(self, op, readers)
+        stage = self._schedule[op]
+        if not stage.env_thread_axes:
+            return result
+        body = seq(result)
+        for thread, extent in reversed(thread_extents(stage, self._bounds)):
+            var, kind = Var(thread.name, extent.dtype), ForKind.THREAD_BINDING
+            body = For(var, const(0, extent.dtype), extent, kind, body, thread_index(thread))
+        return [body]
+
     def step(self, op: ScanOp) -> Var:
         """The variable of the loop of a scan."""
         return self._bounds.steps[self._schedule[op]]
@@ -99,6 +114,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
     def _nest(self, op: ComputeOp, bound: Mapping[IterVar, Var]) -> Stmt:
         stage = self._schedule[op]
         blocks = BlockBuilder(op, self.buffers, self.sizes, dict.fromkeys(bound, IterType.ORDERED))
+        check_store_predicate(stage, self._bounds)
         nest = Nest(stage, self._bounds, self._in_loop)
         tile = match_intrinsic(stage, self._bounds)
         if tile is not None:
@@ -165,8 +181,9 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         if attached or self._homeless:
             memory, self._homeless = self._homeless, []
             before: list[Stmt] = []
+            lasting: list[Buffer] = []
             for other in attached:
-                memory += self._memory[other]
+                (lasting if other.is_rolling else memory).extend(self._memory[other])
                 bound = {}
                 if other.op in self.places.scans and isinstance(other.op, ComputeOp):
                     scan = self.places.scans[other.op]
@@ -182,6 +199,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
                 self._homeless = memory
             elif memory:
                 body = self._with_memory(f"{stage.name}_{leaf.name}", memory, body)
+            self._homeless += lasting
         return body
 
     def _prefetch(self, stage: Stage, leaf: IterVar, tensor: Tensor, distance: Expr) -> Stmt:
@@ -193,6 +211,10 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         var = self._bounds.stages[stage].loops[leaf][0]
         later = {var: as_expr(var + cast(var.dtype, distance))}
         return Prefetch(self.buffers[current], tuple(substitute(dom, later) for dom in region))
+
+    def layouts(self) -> dict[Buffer, Layout]:
+        """The layouts that the stages ask for, by buffer."""
+        return requested_layouts(self._bounds, self.buffers, self.buffer_map.values())
 
     # --- memory -------------------------------------------------------------------------------
 

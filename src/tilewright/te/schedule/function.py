@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.ir.attributes import attributes
-from tilewright.te.schedule.buffer_layouts import requested_layouts, with_layouts
+from tilewright.te.schedule.buffer_layouts import with_layouts
 from tilewright.te.schedule.builder import ScheduledFunctionBuilder
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.tensor import Tensor
@@ -43,5 +43,5 @@ def schedule_to_prim_func(
     attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
     return with_layouts(
         builder.function(body, attributes(attrs)),
-        requested_layouts(builder.places, builder.buffers),
+        builder.layouts(),
     )

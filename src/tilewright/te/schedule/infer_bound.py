@@ -51,6 +51,7 @@ class Bounds:
         places: where the stages are computed.
         stages: the bounds of each.
         steps: the variable of the loop of each scan.
+        thread_extents: how many threads there are of each thread axis that loops are bound to.
         scopes: the kind of memory that the results of each stage are in.
     """
 
@@ -60,7 +61,7 @@ class Bounds:
         self.steps: dict[Stage, Var] = {}
         self.scopes: dict[Stage, str] = {}
         self._whole = set(whole)
-        self._thread_extents: dict[IterVar, Expr] = {}
+        self.thread_extents: dict[IterVar, Expr] = {}
         for stage in self.places.scans.values():
             axis = stage.leaf_iter_vars[0]
             self.steps[stage] = Var(axis.name, axis.dtype)
@@ -113,9 +114,9 @@ class Bounds:
     def _check_thread(self, stage: Stage, leaf: IterVar, thread: IterVar) -> None:
         """Require that a loop has the extent of its threads, and runs on them as a whole."""
         extent = self.stages[stage].loops[leaf][1].extent
-        if thread not in self._thread_extents:
-            self._thread_extents[thread] = extent if thread.dom is None else thread.dom.extent
-        known = self._thread_extents[thread]
+        if thread not in self.thread_extents:
+            self.thread_extents[thread] = extent if thread.dom is None else thread.dom.extent
+        known = self.thread_extents[thread]
         if not Analyzer().can_prove_equal(known, cast(known.dtype, extent)):
             raise stage.error(
                 "bind",

@@ -13,6 +13,7 @@ from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.te.operation import ComputeOp
 from tilewright.te.schedule.infer_bound import Bounds
 from tilewright.te.schedule.relation import Values, domain, guards_of, values_above
+from tilewright.te.schedule.rolling import window_of
 from tilewright.te.schedule.stage import Stage
 from tilewright.tir.buffer import ZERO
 from tilewright.tir.expr import IterType, IterVar
@@ -37,6 +38,7 @@ class Nest:
     def __init__(self, stage: Stage, bounds: Bounds, in_loop: InLoop) -> None:
         assert isinstance(stage.op, ComputeOp)
         self._stage, self._op, self._in_loop = stage, stage.op, in_loop
+        self._window = window_of(stage, bounds)
         self._ranges, self._loop_domains, self._values = bounds.stages[stage]
         self._analyzer = bounds.analyzer(stage)
         for var, dom in self._loop_domains.values():
@@ -127,6 +129,8 @@ class Nest:
         for axis in self._op.axis:
             if self._ranges[axis] is not domain(axis):
                 guards += in_domain(values[axis], axis, self._analyzer)
+        if self._window is not None:
+            guards.append(self._window.is_new(values))
         predicate: Expr = TRUE
         for guard in guards:
             predicate = logical_and(predicate, simplify(guard))

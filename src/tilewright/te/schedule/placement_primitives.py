@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import IntImm, Var
-from tilewright.te.operation import ComputeOp, PlaceholderOp
+from tilewright.te.operation import ComputeOp, PlaceholderOp, ScanOp
 from tilewright.te.schedule.layout import layout_of, transform_of
 from tilewright.te.schedule.stage_state import AttachType, StageState
 from tilewright.tir.buffer import Range
@@ -188,6 +188,55 @@ class PlacementPrimitives(StageState):
         self.relations.append(relation)
         self.layout = layout
         return list(relation.children)
+
+    def rolling_buffer(self) -> None:
+        """Keep what the iteration before has computed, in a buffer that is used in circles.
+
+        For a stage that is computed in a serial loop, iterations of which need overlapping parts:
+        each then computes only the part that is new.
+
+        Raises:
+            TEScheduleError: if this stage is an output. Whether the parts overlap is checked when
+                the schedule is lowered.
+        """
+        self._require_intermediate("rolling_buffer")
+        self.is_rolling = True
+
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Say which of several GPU threads that store the same element need to.
+
+        It changes no result: no thread may be excluded that stores an element of its own.
+
+        Args:
+            predicate: a condition on thread axes, such as ``thread_x.var.equal(0)``.
+
+        Raises:
+            TEScheduleError: if it is no condition. Whether it is on threads that store the same
+                is checked when the schedule is lowered.
+        """
+        condition = as_expr(predicate)
+        if not condition.dtype.is_bool:
+            raise self.error("set_store_predicate", f"expected a condition, got {condition!r}")
+        self.store_predicate = condition
+
+    def env_threads(self, threads: Any) -> None:
+        """Start GPU threads around all steps of a scan, and not in each step.
+
+        Args:
+            threads: a `te.thread_axis`, or a list of them, outermost first.
+
+        Raises:
+            TEScheduleError: if this is not the stage of a te.scan, or there is something else
+                than thread axes. Whether threads can go through all steps on their own is checked
+                when the schedule is lowered.
+        """
+        if self.is_group or not isinstance(self.op, ScanOp):
+            raise self.error("env_threads", "only a te.scan has steps that threads go through")
+        axes = list(threads) if isinstance(threads, (tuple, list)) else [threads]
+        for axis in axes:
+            if not isinstance(axis, IterVar) or axis.iter_type is not IterType.THREAD_INDEX:
+                raise self.error("env_threads", f"expected a te.thread_axis, got {axis!r}")
+        self.env_thread_axes = axes
 
     def double_buffer(self) -> None:
         """Allow two copies of the memory, so that one is filled while the other is read.

@@ -70,6 +70,9 @@ class StageState:
         self.layout: Layout | None = None
         """Where the elements are, if not in the order of the dimensions."""
         self.is_double_buffered = False
+        self.is_rolling = False
+        self.store_predicate: Expr | None = None
+        self.env_thread_axes: list[IterVar] = []
         self.alignments: dict[IterVar, tuple[int, int]] = {}
         """For an axis, the factor and offset of its stride."""
         self.restart(op)
