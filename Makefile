@@ -9,7 +9,7 @@ JOBS   ?= 2
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench fuzz clean
+.PHONY: help demo test lint format bench fuzz pages clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -34,6 +34,10 @@ bench: $(STAMP) ## Measure the compiler itself and its code against numpy
 
 fuzz: $(STAMP) ## Random programs, scripts and calls, for so long: make fuzz SECONDS=300
 	@TILEWRIGHT_FUZZ_SECONDS=$(SECONDS) $(BIN)/pytest -q -n $(JOBS) --dist worksteal tests
+
+pages: $(STAMP) ## Make the pages of schedule primitives and the stubs of their methods anew
+	@$(BIN)/python -m tools.schedule_pages
+	@$(BIN)/python -m tools.schedule_stubs
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache build dist

@@ -13,7 +13,7 @@ def test_requirements_are_found(tmp_path, monkeypatch):
     path.write_text(
         "class Nest:\n"
         "    def check(self, loop):\n"
-        "        if loop is None:\n"
+        "        if loop is None or self.loops:\n"
         "            raise ScheduleError(f'{{0}} is {loop}, ' 'which is | none', at=[loop])\n"
         "        raise ValueError('no requirement')\n"
         "@primitive\n"
@@ -24,13 +24,17 @@ def test_requirements_are_found(tmp_path, monkeypatch):
     found = requirements_of(path)
     assert [(item.line, item.text, item.function) for item in found] == [
         (4, "… is …, which is | none", ("check", 2)),
+        (4, "… is …, which is | none (`loop is None`)", ("check", 2)),
+        (4, "… is …, which is | none (`self.loops`)", ("check", 2)),
         (8, "_require_plain(loop)", ("act", 6)),
     ]
-    assert page(found, {0: "tests/test_act.py::test_none[1]"}).splitlines()[-5:] == [
+    assert page(found, {0: "tests/test_act.py::test_none[1]"}).splitlines()[-7:] == [
         "",
         "| requirement | test |",
         "|---|---|",
         "| … is …, which is \\| none | `test_act.py::test_none` |",
+        "| … is …, which is \\| none (`loop is None`) | **SURVIVED** |",
+        "| … is …, which is \\| none (`self.loops`) | **SURVIVED** |",
         "| `_require_plain(loop)` | **SURVIVED** |",
     ]
 

@@ -13,8 +13,6 @@ that has everything loaded.
 from __future__ import annotations
 
 import argparse
-import ast
-import builtins
 import contextlib
 import functools
 import importlib
@@ -29,7 +27,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.requirements import REQUIRING, ROOT, SOURCE, Requirement, exchange, find
+from tools.requirements import REQUIRING, ROOT, SOURCE, Requirement, drop, find, note_refusals
 
 TESTS = "tests/tir/schedule"
 PAGE = ROOT / "docs" / "schedule" / "requirements.md"
@@ -91,12 +89,7 @@ def reaching_tests(
     def record(note: Path) -> None:
         reached: dict[int, dict[str, None]] = {}
         outcome = _Outcome(lambda test: None)
-        builtins.requirement_refuses = lambda number: reached.setdefault(number, {}).setdefault(
-            outcome.current
-        )
-        for module in dict.fromkeys(item.module for item in found):
-            own = {item.line: n for n, item in enumerate(found) if item.module == module}
-            exchange(module, [found[n] for n in own.values()], functools.partial(_noted, own))
+        note_refusals(found, lambda n: reached.setdefault(n, {}).setdefault(outcome.current))
         status = run_tests([tests], outcome)
         note.write_text(json.dumps([status, {n: list(tests) for n, tests in reached.items()}]))
 
@@ -107,16 +100,9 @@ def reaching_tests(
     status, reached = json.loads(note.read_text())
     if status:
         raise SystemExit(f"a test of {tests} fails as it is")
-    return {int(number): tests for number, tests in reached.items()}
-
-
-def _noted(numbers: dict[int, int], statement: ast.stmt) -> ast.stmt:
-    """The statement, which tells when it refuses."""
-    note = f"requirement_refuses({numbers[statement.lineno]})"
-    (noted,) = ast.parse(f"try: pass\nexcept BaseException:\n {note}\n raise").body
-    assert isinstance(noted, ast.Try)
-    noted.body = [statement]
-    return noted
+    places = {(found[int(n)].module, found[int(n)].line): tests for n, tests in reached.items()}
+    named = {n: places.get((item.module, item.line)) for n, item in enumerate(found)}
+    return {n: tests for n, tests in named.items() if tests is not None}
 
 
 def killing_tests(
@@ -133,12 +119,14 @@ def killing_tests(
             child = in_a_process(work, directory / str(number))
             running[child] = (number, time.monotonic())
         for child, (number, start) in list(running.items()):
-            ended, _ = os.waitpid(child, os.WNOHANG)
+            ended, status = os.waitpid(child, os.WNOHANG)
             if not ended and time.monotonic() - start > TIMEOUT:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 (directory / str(number)).write_text("(it takes too long)")
                 ended = child
+            if status and not (directory / str(number)).exists():
+                (directory / str(number)).write_text("(its process fails)")
             if ended:
                 del running[child]
                 print(".", end="", file=sys.stderr, flush=True)
@@ -155,7 +143,7 @@ def _nearest_first(requirement: Requirement, tests: list[str]) -> list[str]:
 
 
 def _run_mutant(requirement: Requirement, tests: list[str], note: Path) -> None:
-    exchange(requirement.module, [requirement], lambda _: ast.Pass())
+    drop(requirement)
 
     def failed(test: str) -> None:
         if not note.exists():

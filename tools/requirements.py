@@ -7,6 +7,7 @@ its refusal, in `tilewright.tir.schedule`.
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import inspect
 import re
@@ -22,19 +23,22 @@ REQUIRING = re.compile(r"_?require_\w+$")
 
 
 class Requirement(NamedTuple):
-    """A statement that refuses.
+    """A statement that refuses, or one of several reasons for which it does.
 
     Attributes:
         module: the module's name in the package, such as ``primitives.split``.
         line: of the statement.
-        text: the message, or the call.
+        text: the message, or the call; with the reason.
         function: the name and the first line of the outermost function around it.
+        reason: the position of the reason among those of the branch that the statement is in; None
+            for the statement.
     """
 
     module: str
     line: int
     text: str
     function: tuple[str, int]
+    reason: int | None = None
 
 
 # --- finding requirements ---------------------------------------------------------------------
@@ -50,7 +54,28 @@ def requirements_of(path: Path) -> list[Requirement]:
             text = requirement_text(node) if isinstance(node, ast.stmt) else None
             if text is not None:
                 found.append(Requirement(module, node.lineno, text, (function.name, first)))
-    return sorted(found, key=lambda item: item.line)
+            found += _reasons(module, node, (function.name, first))
+    return sorted(found, key=lambda item: (item.line, -1 if item.reason is None else item.reason))
+
+
+def _reasons(module: str, node: ast.AST, function: tuple[str, int]) -> Iterator[Requirement]:
+    """The reasons of a branch that refuses, if there are several."""
+    if isinstance(node, ast.If) and (reasons := _alternatives(node.test)) is not None:
+        for statement in node.body:
+            text = requirement_text(statement)
+            if text is not None and isinstance(statement, ast.Raise):
+                for position, reason in enumerate(reasons.values):
+                    named = f"{text} (`{ast.unparse(reason)}`)"
+                    yield Requirement(module, statement.lineno, named, function, position)
+
+
+def _alternatives(condition: ast.expr) -> ast.BoolOp | None:
+    """The `or` that a condition is, or the `and` of which it is the contrary."""
+    if isinstance(condition, ast.UnaryOp) and isinstance(condition.op, ast.Not):
+        inside, kind = condition.operand, ast.And
+    else:
+        inside, kind = condition, ast.Or
+    return inside if isinstance(inside, ast.BoolOp) and isinstance(inside.op, kind) else None
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
@@ -101,28 +126,70 @@ def find(modules: Sequence[str]) -> list[Requirement]:
 # --- exchanging code --------------------------------------------------------------------------
 
 
-class _Change(ast.NodeTransformer):
-    """Replaces the statements of some lines that are requirements."""
+class _Drop(ast.NodeTransformer):
+    """Makes a requirement do nothing."""
 
-    def __init__(self, lines: set[int], change: Callable[[ast.stmt], ast.stmt]) -> None:
-        self._lines = lines
-        self._change = change
+    def __init__(self, requirement: Requirement) -> None:
+        self._requirement = requirement
+
+    def _is_meant(self, node: ast.AST) -> bool:
+        return (
+            isinstance(node, ast.stmt)
+            and node.lineno == self._requirement.line
+            and requirement_text(node) is not None
+        )
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.stmt) and node.lineno in self._lines and requirement_text(node):
-            return ast.fix_missing_locations(ast.copy_location(self._change(node), node))
+        reason = self._requirement.reason
+        if reason is None and self._is_meant(node):
+            return ast.copy_location(ast.Pass(), node)
+        if reason is not None and isinstance(node, ast.If) and any(map(self._is_meant, node.body)):
+            reasons = _alternatives(node.test)
+            assert reasons is not None
+            never = ast.Constant(isinstance(reasons.op, ast.And))
+            reasons.values[reason] = ast.copy_location(never, node)
         return self.generic_visit(node)
 
 
-def exchange(
-    module: str, requirements: Sequence[Requirement], change: Callable[[ast.stmt], ast.stmt]
+class _Note(ast.NodeTransformer):
+    """Makes statements that refuse tell so, by a call of `requirement_refuses`."""
+
+    def __init__(self, numbers: dict[int, int]) -> None:
+        self._numbers = numbers
+
+    def visit(self, node: ast.AST) -> Any:
+        if not isinstance(node, ast.stmt) or requirement_text(node) is None:
+            return self.generic_visit(node)
+        call = f"requirement_refuses({self._numbers[node.lineno]})"
+        (noted,) = ast.parse(f"try: pass\nexcept BaseException:\n {call}\n raise").body
+        assert isinstance(noted, ast.Try)
+        noted.body = [node]
+        return ast.fix_missing_locations(ast.copy_location(noted, node))
+
+
+def drop(requirement: Requirement) -> None:
+    """Make a requirement do nothing in the code that is loaded."""
+    _exchange(requirement.module, {requirement.function}, _Drop(requirement))
+
+
+def note_refusals(found: Sequence[Requirement], note: Callable[[int], object]) -> None:
+    """Let `note` be called with the position in `found` of each statement that refuses."""
+    builtins.requirement_refuses = note  # type: ignore[attr-defined]
+    for module in dict.fromkeys(item.module for item in found):
+        own = [(n, r) for n, r in enumerate(found) if r.module == module and r.reason is None]
+        numbers = {item.line: number for number, item in own}
+        _exchange(module, {item.function for _, item in own}, _Note(numbers))
+
+
+def _exchange(
+    module: str, functions: set[tuple[str, int]], transformer: ast.NodeTransformer
 ) -> None:
-    """Change the statements of requirements of one module in the functions that are loaded."""
+    """Exchange the code of functions that are loaded by that of a changed module."""
     path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
-    tree = _Change({item.line for item in requirements}, change).visit(ast.parse(path.read_text()))
+    tree = transformer.visit(ast.parse(path.read_text()))
     codes = dict(_codes(compile(tree, str(path), "exec")))
     loaded = dict(_loaded(importlib.import_module(f"tilewright.tir.schedule.{module}")))
-    for key in {item.function for item in requirements}:
+    for key in functions:
         loaded[key].__code__ = codes[key]
 
 
