@@ -97,9 +97,9 @@ def _returned(inst: Instruction) -> str:
     return f"list[{kind}]" if inst.returns_list else kind
 
 
-def summary_of(primitive: Primitive) -> str:
+def first_sentence(doc: str) -> str:
     """The first sentence of a docstring, in one line."""
-    paragraph = " ".join(primitive.doc.partition("\n\n")[0].split())
+    paragraph = " ".join(doc.partition("\n\n")[0].split())
     return paragraph.partition(". ")[0].rstrip(".") + "."
 
 

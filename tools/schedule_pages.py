@@ -8,14 +8,22 @@ and the trace.
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from collections.abc import Iterator
 
-from tools.schedule_examples import PROGRAMS, ROOT, Example, parameters_of, run_example, summary_of
+from tools.schedule_examples import (
+    PROGRAMS,
+    ROOT,
+    Example,
+    first_sentence,
+    parameters_of,
+    run_example,
+)
 
 from tilewright.ir import structural_equal
-from tilewright.tir import PrimFunc
+from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 
 DIRECTORY = ROOT / "docs" / "schedule"
@@ -77,10 +85,18 @@ def index() -> str:
         lines += [f"## {group}", ""]
         for name in names:
             if name in PRIMITIVES:
-                summary = _inline(summary_of(PRIMITIVES[name]))
+                summary = _inline(first_sentence(PRIMITIVES[name].doc))
                 lines.append(f"* [{name}]({name}.md): {summary[0].lower()}{summary[1:]}")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, "## The schedule itself", "", *_own_members(), ""])
+
+
+def _own_members() -> Iterator[str]:
+    """What a schedule has besides the primitives."""
+    for name, member in vars(Schedule).items():
+        if not name.startswith("_") and name not in PRIMITIVES:
+            summary = _inline(first_sentence(inspect.getdoc(member) or ""))
+            yield f"* `{name}`: {summary[0].lower()}{summary[1:]}"
 
 
 def page(primitive: Primitive) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 
-from tools.schedule_examples import ROOT, parameters_of, run_example, summary_of
+from tools.schedule_examples import ROOT, first_sentence, parameters_of, run_example
 
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 
@@ -50,7 +50,7 @@ def _method(primitive: Primitive) -> str:
         listed = [f"        {item}," for item in parameters]
         heading = [f"    def {primitive.name}(", *listed, f"    {end}"]
     indent = " " * 8
-    summary = f'"""{summary_of(primitive)}"""'
+    summary = f'"""{first_sentence(primitive.doc)}"""'
     wrapped = textwrap.wrap(summary, WIDTH, initial_indent=indent, subsequent_indent=indent)
     return "\n".join([*heading, *wrapped]) + "\n\n"
 
