@@ -81,6 +81,14 @@ def test_simple_mode_keeps_dimensions_and_indices():
     assert "cse_var" not in text
 
 
+def test_simple_mode_shows_the_memory_that_is_needed():
+    a, b, c, d, _ = chain()
+    s = te.create_schedule(d.op)
+    s[c].compute_at(s[d], d.op.axis[1])
+    text = tvm.lower(s, [a, b, d], simple_mode=True).script()
+    assert 'C = T.allocate([1, 1], "float32", "global")' in text
+
+
 def test_mistakes():
     a, b, *_, e = chain()
     s = te.create_schedule(e.op)

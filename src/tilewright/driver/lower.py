@@ -13,8 +13,14 @@ from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.pipeline import lower as lower_function
+from tilewright.tir.transform.pipeline import run_passes
+from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
+
+READABLE = (lower_blocks, plan_buffer_locations, compact_buffers)
+"""The passes after which a program is loops, and indices are those that the user wrote."""
 
 
 def lower(
@@ -55,7 +61,7 @@ def lower(
     if not simple_mode:
         return lower_function(module)
     functions = {
-        var: lower_blocks(func) if isinstance(func, PrimFunc) else func
+        var: run_passes(func, READABLE) if isinstance(func, PrimFunc) else func
         for var, func in module.functions.items()
     }
     return IRModule(functions, module.attrs, module.global_infos)

@@ -205,6 +205,29 @@ def test_an_intermediate_tensor_among_the_parameters_is_computed_there():
     check(s, [x, y, z], [value], [value + 1, (value + 1) * 2])
 
 
+def test_parallel_iterations_do_not_add_up_one_parameter():
+    x, y, z, value, expected = window()
+    s = te.create_schedule(z.op)
+    outer, _ = s[z].split(z.op.axis[0], 4)
+    s[y].compute_at(s[z], outer)
+    check(s, [x, y, z], [value], [value * 3, expected])
+    s[z].parallel(outer)
+    check(s, [x, z], [value], [expected])
+    with pytest.raises(
+        TEScheduleError,
+        match="compute_at on stage Y: it is a parameter, and iterations of loop i_outer of stage Z",
+    ):
+        tvm.lower(s, [x, y, z])
+    a, b, c = product()
+    d = te.compute((16, 16), lambda i, j: c[i, j] + 1.0, name="D")
+    s = te.create_schedule(d.op)
+    outer, _ = s[d].split(d.op.axis[0], 4)
+    s[c].compute_at(s[d], outer)
+    s[d].parallel(outer)
+    inputs, found = values()
+    check(s, [a, b, c, d], inputs, [found, found + 1])
+
+
 def test_the_part_of_a_tensor_that_nobody_reads_is_not_computed():
     x = te.placeholder((8,), name="X")
     y = te.compute((8,), lambda i: x[i] + 1.0, name="Y")

@@ -18,6 +18,7 @@ from tilewright.te.schedule.buffer_layouts import requested_layouts
 from tilewright.te.schedule.infer_bound import Bounds
 from tilewright.te.schedule.layout import Layout
 from tilewright.te.schedule.nest import Nest, thread_index
+from tilewright.te.schedule.parallel_writes import check_parallel_writes
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.tensor_block import tensor_block
@@ -57,6 +58,8 @@ class ScheduledFunctionBuilder(FunctionBuilder):
             if place is not None and self.places.is_attached(stage):
                 self._inside.setdefault((place.stage, place.loop), []).append(stage)
                 self._memory[stage] = self._new_buffers(stage.op)
+                if not self._memory[stage]:
+                    check_parallel_writes(stage, self._bounds)
         self._loops: dict[Var, IterVar] = {}
         for stage in self.places.stages:
             for leaf, (var, dom) in self._bounds.stages[stage].loops.items():
