@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 import tilewright as tvm
+from tilewright.arith import Analyzer
 from tilewright.error import InterpreterError
 from tilewright.ir.module import IRModule
 from tilewright.script import from_source
 from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.interpreter import Interpreter
-from tilewright.tir.schedule import ScheduleState
 from tilewright.tir.substitute import symbolic_sizes
 
 
@@ -64,7 +64,7 @@ def results_of(func: PrimFunc, sizes: dict[str, int] | None = None) -> list[np.n
     arguments = []
     for param in func.params:
         buffer = func.buffer_map[param]
-        shape = tuple(ScheduleState.simplify(extent).value for extent in buffer.shape)
+        shape = tuple(Analyzer().simplify(extent).value for extent in buffer.shape)
         arguments.append(random.integers(-8, 9, shape).astype(str(buffer.dtype)))
     Interpreter(func, check_reads=True).run("main", *arguments)
     return arguments

@@ -104,7 +104,7 @@ class _Resolution:
                 f"{self._primitive.name}: `{self._parameter.name}` must be "
                 f"{expected(self._parameter)}, got {argument!r}"
             )
-        name, stmt = self._sch._statement(argument)
+        name, stmt = self._sch.statement(argument)
         if isinstance(stmt, Place) and kind != "loop or place":
             raise ScheduleError(
                 f"`{self._parameter.name}` stands for no loop, but for computing a block "

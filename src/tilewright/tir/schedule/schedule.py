@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
@@ -18,12 +17,12 @@ from tilewright.tir.schedule.legality import require_still_independent
 from tilewright.tir.schedule.methods import PrimitiveMethods
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 from tilewright.tir.schedule.random_state import RandomState
-from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
+from tilewright.tir.schedule.references import BlockRV, LoopRV, Place
 from tilewright.tir.schedule.state import ScheduleState, StmtSRef
+from tilewright.tir.schedule.symbols import SymbolTable
 from tilewright.tir.schedule.trace import Trace
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
-from tilewright.tir.substitute import substitute, variables_of
 
 _LEVELS = ("detail", "fast", "none")
 
@@ -68,8 +67,7 @@ class Schedule(PrimitiveMethods):
         self._state = ScheduleState(_as_module(mod), bool(enable_check))
         self._trace = Trace()
         self._random = RandomState(seed)
-        self._values: dict[Any, Any] = {}
-        self._values_shared = False
+        self._symbols = SymbolTable()
         self._debug = debug_mask not in ("none", 0)
         self._level = error_render_level
         self._working_on: GlobalVar | None = self._state.only_function()
@@ -111,7 +109,7 @@ class Schedule(PrimitiveMethods):
         copy._state = self._state.copy()
         copy._trace = self._trace.copy()
         copy._random = RandomState(self.fork_seed())
-        self._values_shared = copy._values_shared = True
+        copy._symbols = self._symbols.copy()
         return copy
 
     def seed(self, seed: int) -> None:
@@ -137,7 +135,7 @@ class Schedule(PrimitiveMethods):
         if isinstance(rand_var_or_sref, StmtSRef):
             return rand_var_or_sref.stmt
         if isinstance(rand_var_or_sref, (BlockRV, LoopRV)):
-            _, stmt = self._statement(rand_var_or_sref)
+            _, stmt = self.statement(rand_var_or_sref)
             return stmt.block if isinstance(stmt, BlockRealize) else stmt
         if isinstance(rand_var_or_sref, Expr):
             return self.number(rand_var_or_sref)
@@ -147,63 +145,26 @@ class Schedule(PrimitiveMethods):
         """A reference to the statement of a random variable, or to a statement of the program."""
         if isinstance(rand_var_or_stmt, (Block, For)):
             return self._state.get_sref(rand_var_or_stmt)
-        name, stmt = self._statement(rand_var_or_stmt)
+        name, stmt = self.statement(rand_var_or_stmt)
         if isinstance(stmt, Place):
             raise ScheduleError(f"{rand_var_or_stmt!r} stands for no loop, but for a place")
         return self._state.get_sref(stmt.block if isinstance(stmt, BlockRealize) else stmt, name)
 
     def remove_rv(self, rand_var: Any) -> None:
         """Forget a random variable."""
-        if rand_var not in self._values:
-            raise ArgumentValueError(f"remove_rv: {rand_var!r} is unknown or was removed")
-        self._own_values()
-        del self._values[rand_var]
+        self._symbols.remove(rand_var)
 
     def number(self, value: Any) -> int:
         """The value of a number, a sampled `ExprRV`, or an expression over some."""
-        if isinstance(value, Var):
-            found = self._values.get(value)
-            if found is None:
-                raise ArgumentValueError(f"the variable {value.name} is no number of this schedule")
-            return found
-        if isinstance(value, Expr) and not isinstance(value, IntImm):
-            known = {k: as_expr(v) for k, v in self._values.items() if isinstance(k, Var)}
-            value = self._state.simplify(substitute(value, known))
-        if isinstance(value, IntImm):
-            return int(value.value)
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise ArgumentError(f"expected an integer or an ExprRV, got {value!r}")
-        return value.__index__()
+        return self._symbols.number(value)
 
     def with_numbers(self, value: Any) -> Any:
         """`value` (an argument, or a list or dictionary) with sampled numbers filled in."""
-        if isinstance(value, Expr):
-            known = any(var in self._values for var in variables_of(value))
-            return self.number(value) if known else value
-        if isinstance(value, (list, tuple)):
-            return [self.with_numbers(item) for item in value]
-        if isinstance(value, Mapping):
-            return {key: self.with_numbers(item) for key, item in value.items()}
-        return value
+        return self._symbols.with_numbers(value)
 
-    def _statement(self, rand_var: Any) -> tuple[str, BlockRealize | For | Place]:
+    def statement(self, rand_var: Any) -> tuple[str, Any]:
         """The function and the statement of a random variable (or the place that it is)."""
-        target = self._values.get(rand_var)
-        if target is None:
-            raise ArgumentValueError(f"{rand_var!r} is unknown in this schedule, or was removed")
-        name, identity = target
-        if isinstance(identity, Place):
-            return name, identity
-        tree = self._state.tree(name)
-        is_loop = isinstance(rand_var, LoopRV)
-        stmt = tree.loop(identity) if is_loop else tree.block(identity)
-        if stmt is None:
-            what = "loop" if is_loop else "block"
-            raise ScheduleError(
-                f"The {what} no longer exists in the IRModule: an earlier step replaced it",
-                hint="use what that step returned, or look it up again",
-            )
-        return name, stmt
+        return self._symbols.statement(rand_var, self._state)
 
     # --- applying primitives ----------------------------------------------------------------
 
@@ -245,7 +206,7 @@ class Schedule(PrimitiveMethods):
             self._state.update(after)
             if self._debug:
                 self._state.verify(name, primitive.name)
-        outputs = self._define(name, results)
+        outputs = self._symbols.define(name, results)
         returned = (
             outputs if isinstance(outputs, list) else [outputs] if outputs is not None else []
         )
@@ -261,37 +222,6 @@ class Schedule(PrimitiveMethods):
         if primitive.is_sampling:
             return primitive.apply(tree, self._random, *positional, **values)
         return primitive.apply(tree, *positional, **values)
-
-    def _define(self, name: str, result: Any) -> Any:
-        """New random variables for what a primitive returned."""
-        if result is None:
-            return None
-        if isinstance(result, (list, tuple)):
-            return [self._define(name, item) for item in result]
-        self._own_values()
-        if isinstance(result, For):
-            loop = LoopRV()
-            self._values[loop] = (name, result.loop_var)
-            return loop
-        if isinstance(result, Place):
-            place = LoopRV()
-            self._values[place] = (name, result)
-            return place
-        if isinstance(result, (Block, BlockRealize)):
-            block = BlockRV()
-            key = result.key if isinstance(result, Block) else result.block.key
-            self._values[block] = (name, key)
-            return block
-        if isinstance(result, int) and not isinstance(result, bool):
-            number = new_expr_rv()
-            self._values[number] = result
-            return number
-        return result
-
-    def _own_values(self) -> None:
-        if self._values_shared:
-            self._values = dict(self._values)
-            self._values_shared = False
 
     # --- blocks by name ---------------------------------------------------------------------
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tilewright.arith import Analyzer
 from tilewright.error import InternalError, VerifyError
-from tilewright.ir.expr import Expr
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.tir.analysis.verify import verify_well_formed
@@ -158,8 +154,3 @@ class ScheduleState:
             verify_well_formed(self._functions[name])
         except VerifyError as error:
             raise InternalError(f"{primitive} made a malformed program: {error}") from error
-
-    @staticmethod
-    def simplify(expr: Any) -> Expr:
-        """`expr` as simple as possible."""
-        return Analyzer().simplify(expr)

@@ -1,0 +1,118 @@
+"""What the random variables of a schedule stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
+from tilewright.tir.schedule.state import ScheduleState
+from tilewright.tir.stmt import Block, BlockRealize, For
+from tilewright.tir.substitute import substitute, variables_of
+
+
+class SymbolTable:
+    """A dictionary of random variables, which copies share until one of them changes.
+
+    A loop is known by its variable and a block by its key, each with the name of its function.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[Any, Any] = {}
+        self._shared = False
+
+    def copy(self) -> SymbolTable:
+        """An independent copy, in constant time."""
+        copy = SymbolTable()
+        copy._values = self._values
+        copy._shared = self._shared = True
+        return copy
+
+    def _set(self, rand_var: Any, value: Any) -> Any:
+        if self._shared:
+            self._values, self._shared = dict(self._values), False
+        self._values[rand_var] = value
+        return rand_var
+
+    def define(self, name: str, result: Any) -> Any:
+        """New random variables for what a primitive returned, in lists as it is.
+
+        Args:
+            name: the function that it was applied to.
+            result: loops, blocks, places, numbers, lists of them; anything else stays as it is.
+        """
+        if isinstance(result, (list, tuple)):
+            return [self.define(name, item) for item in result]
+        if isinstance(result, For):
+            return self._set(LoopRV(), (name, result.loop_var))
+        if isinstance(result, Place):
+            return self._set(LoopRV(), (name, result))
+        if isinstance(result, (Block, BlockRealize)):
+            block = result if isinstance(result, Block) else result.block
+            return self._set(BlockRV(), (name, block.key))
+        if isinstance(result, int) and not isinstance(result, bool):
+            return self._set(new_expr_rv(), result)
+        return result
+
+    def remove(self, rand_var: Any) -> None:
+        """Forget a random variable."""
+        if rand_var not in self._values:
+            raise ArgumentValueError(f"remove_rv: {rand_var!r} is unknown or was removed")
+        self._set(rand_var, None)
+        del self._values[rand_var]
+
+    def statement(self, rand_var: Any, state: ScheduleState) -> tuple[str, Any]:
+        """The function and the statement of a random variable (or the place that it is).
+
+        Raises:
+            ArgumentValueError: for one of another schedule.
+            ScheduleError: if the statement no longer exists.
+        """
+        target = self._values.get(rand_var)
+        if target is None:
+            raise ArgumentValueError(f"{rand_var!r} is unknown in this schedule, or was removed")
+        name, identity = target
+        if isinstance(identity, Place):
+            return name, identity
+        tree = state.tree(name)
+        is_loop = isinstance(rand_var, LoopRV)
+        stmt = tree.loop(identity) if is_loop else tree.block(identity)
+        if stmt is None:
+            what = "loop" if is_loop else "block"
+            raise ScheduleError(
+                f"The {what} no longer exists in the IRModule: an earlier step replaced it",
+                hint="use what that step returned, or look it up again",
+            )
+        return name, stmt
+
+    def number(self, value: Any) -> int:
+        """The value of a number, a sampled `ExprRV`, or an expression over some."""
+        if isinstance(value, Var):
+            found = self._values.get(value)
+            if found is None:
+                raise ArgumentValueError(f"the variable {value.name} is no number of this schedule")
+            return found
+        if isinstance(value, Expr) and not isinstance(value, IntImm):
+            known = {k: as_expr(v) for k, v in self._values.items() if isinstance(k, Var)}
+            value = Analyzer().simplify(substitute(value, known))
+        if isinstance(value, IntImm):
+            return int(value.value)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise ArgumentError(f"expected an integer or an ExprRV, got {value!r}")
+        return value.__index__()
+
+    def with_numbers(self, value: Any) -> Any:
+        """`value` (an argument, or a list or dictionary) with sampled numbers filled in."""
+        if isinstance(value, Expr):
+            known = any(var in self._values for var in variables_of(value))
+            return self.number(value) if known else value
+        if isinstance(value, (list, tuple)):
+            return [self.with_numbers(item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self.with_numbers(item) for key, item in value.items()}
+        return value
