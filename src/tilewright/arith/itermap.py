@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tilewright.arith.analyzer import Analyzer, RangeLike
+from tilewright.arith.conditions import conjuncts
 from tilewright.arith.iter_form import (
     IterMark,
     IterSplit,
@@ -37,8 +38,6 @@ from tilewright.ir.expr import (
     GT,
     LE,
     LT,
-    And,
-    Call,
     Cast,
     Expr,
     FloorDiv,
@@ -354,7 +353,7 @@ class _Detector:
         if predicate.__class__ is IntImm:
             return extents
         result = list(extents)
-        for part in _conjuncts(predicate):
+        for part in conjuncts(predicate):
             position, extent = self._upper_bound(part, sums)
             if position is None:
                 if strict:
@@ -390,14 +389,6 @@ class _Detector:
                 limit = high + 1 if kind in (LE, GE) else high
                 return position, as_size(self.analyzer.simplify(limit - total.base))
         return None, 0
-
-
-def _conjuncts(predicate: Any) -> list[Any]:
-    if predicate.__class__ is And:
-        return _conjuncts(predicate.a) + _conjuncts(predicate.b)
-    if isinstance(predicate, Call) and getattr(predicate.op, "name", None) == "tir.likely":
-        return _conjuncts(predicate.args[0])
-    return [predicate]
 
 
 def iter_map_simplify(

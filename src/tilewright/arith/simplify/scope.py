@@ -8,11 +8,12 @@ from math import gcd
 from typing import Any
 
 from tilewright.arith.bounds import DATA, PARTIAL, bounds_of, effects_of
+from tilewright.arith.conditions import conjuncts
 from tilewright.arith.facts import UNBOUNDED, Facts
 from tilewright.arith.linear import Terms
 from tilewright.arith.simplify.compare import difference
 from tilewright.arith.simplify.simplifier import Simplifier
-from tilewright.ir.expr import EQ, GE, GT, LE, LT, And, Expr, FloorMod, IntImm
+from tilewright.ir.expr import EQ, GE, GT, LE, LT, Expr, FloorMod, IntImm
 
 _INEQUALITIES = frozenset({LT, LE, GT, GE, EQ})
 
@@ -24,9 +25,7 @@ def assuming(s: Simplifier, condition: Expr) -> Iterator[None]:
     Conditions on values in memory are not used: the memory may change within the scope.
     """
     outer = s.facts
-    found: list[Any] = []
-    _conjuncts(condition, found)
-    useful = [c for c in found if _useful(s, c)]
+    useful = [c for c in conjuncts(condition) if _useful(s, c)]
     if not useful:
         yield
         return
@@ -38,14 +37,6 @@ def assuming(s: Simplifier, condition: Expr) -> Iterator[None]:
         yield
     finally:
         s.facts = outer
-
-
-def _conjuncts(condition: Any, found: list[Any]) -> None:
-    if condition.__class__ is And:
-        _conjuncts(condition.a, found)
-        _conjuncts(condition.b, found)
-    else:
-        found.append(condition)
 
 
 def _useful(s: Simplifier, condition: Any) -> bool:

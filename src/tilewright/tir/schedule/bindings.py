@@ -1,17 +1,41 @@
-"""Rewriting what loop variables bind: only bindings and bounds mention them, never block bodies."""
+"""What block iterators are bound to, and rewriting it.
+
+Only bindings and bounds mention loop variables, never the bodies of blocks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import And, Expr, IntImm, Var, is_const_int
+from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import BlockRealize, For, IfThenElse, SeqStmt, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 
 TRUE = IntImm(BOOL, 1)
+
+
+def bindings_of(realize: BlockRealize) -> dict[Var, Expr]:
+    """What each iterator of a block is bound to."""
+    iterators = realize.block.iter_vars
+    return {v.var: value for v, value in zip(iterators, realize.iter_values, strict=True)}
+
+
+def bound_values(realize: BlockRealize, *, reduction: bool) -> list[Expr]:
+    """What the reduction iterators of a block are bound to, or all others."""
+    return [
+        value
+        for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        if (item.iter_type is IterType.COMM_REDUCE) is reduction
+    ]
+
+
+def mentioned(exprs: Iterable[Expr]) -> set[Var]:
+    """The variables that any of the expressions mention."""
+    return {var for expr in exprs for var in variables_of(expr)}
 
 
 def rebind(stmt: Stmt, values: Mapping[Var, Expr], analyzer: Analyzer) -> Stmt:

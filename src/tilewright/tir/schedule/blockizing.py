@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.ir.expr import And, Expr, Var, is_const_int
+from tilewright.arith.conditions import conjuncts
+from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.expr import IterVar
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.division import Divider, Division, loops_from_iterators
@@ -160,12 +161,6 @@ def separated(predicate: Expr, loops: Sequence[For]) -> tuple[Expr, Expr]:
     """The part of a condition that does not depend on the loops, and the rest."""
     inside = {loop.loop_var for loop in loops}
     free, bound = [], []
-    for condition in _conjuncts(predicate):
+    for condition in conjuncts(predicate):
         (bound if inside & set(variables_of(condition)) else free).append(condition)
     return conjunction(*free), conjunction(*bound)
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, And):
-        return _conjuncts(condition.a) + _conjuncts(condition.b)
-    return [condition]

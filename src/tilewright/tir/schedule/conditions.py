@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tilewright.arith import Analyzer
+from tilewright.arith.conditions import conjuncts
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
-from tilewright.tir.schedule import exact_writes
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.initialisation import ReductionNest
 from tilewright.tir.schedule.tree import FunctionTree
@@ -50,8 +50,3 @@ def _defined_around(tree: FunctionTree, realize: BlockRealize) -> set[Var]:
         elif isinstance(above, Block):
             found.update(item.var for item in above.iter_vars)
     return found
-
-
-def conjuncts(condition: Expr) -> list[Expr]:
-    """What `condition` joins by `And`; nothing for the constant True."""
-    return [part for part in exact_writes.conjuncts(condition) if not is_const_int(part, 1)]

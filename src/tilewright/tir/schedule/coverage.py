@@ -11,16 +11,16 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
+from tilewright.arith.conditions import conjuncts
 from tilewright.arith.interval import IntervalSet
 from tilewright.arith.itermap import detect_iter_map
 from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import And, Expr, IntImm, Ramp, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
-from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.bindings import bindings_of, conjunction
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import analyzer_in
 from tilewright.tir.schedule.regions import Access, Box, accesses, clipped, covers, hull, relaxed
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, BufferStore, For, LetStmt, SeqStmt, Stmt
@@ -97,20 +97,12 @@ def _restricting(image: Image, used: set[Var], analyzer: Analyzer) -> Expr | Non
     """The conditions on `used` loops; None if another one may never hold."""
     start = {var: domain.min for var, domain in image.loops.items() if var not in used}
     kept = []
-    for condition in _conjuncts(image.conditions):
+    for condition in conjuncts(*image.conditions):
         if mentions(condition, used):
             kept.append(condition)
         elif not analyzer.can_prove(substitute(condition, start)):
             return None
     return conjunction(*kept)
-
-
-def _conjuncts(conditions: Sequence[Expr]) -> Iterator[Expr]:
-    for condition in conditions:
-        if isinstance(condition, And):
-            yield from _conjuncts((condition.a, condition.b))
-        elif not is_const_int(condition, 1):
-            yield condition
 
 
 def box_of_ranges(ranges: Sequence[Range]) -> Box:
@@ -155,7 +147,7 @@ def region_written(
     Raises:
         ScheduleError: if there may be gaps.
     """
-    analyzer = analyzer_in(tree, around)
+    analyzer = tree.analyzer_inside(around)
     written = accesses([realize], buffer, written=True)
     boxes = [accessed_box(tree, access, around, analyzer) for access in written]
     region = clipped(buffer, hull(boxes, analyzer), analyzer)
@@ -211,9 +203,7 @@ def exact_box(
     loops = _loops_between(tree, realize, around)
     if loops is None:
         return None
-    iterators = (item.var for item in realize.block.iter_vars)
-    values = dict(zip(iterators, realize.iter_values, strict=True))
-    ranges = substitute(access.region, values).region
+    ranges = substitute(access.region, bindings_of(realize)).region
     with _running(realize, analyzer):
         return box_of(Image(ranges, loops, (realize.predicate,)), analyzer)
 
@@ -222,15 +212,11 @@ def _loops_between(
     tree: FunctionTree, realize: BlockRealize, around: For | BlockRealize
 ) -> dict[Var, Range] | None:
     """The loops around a block and inside of `around`; None if there are branches as well."""
-    loops: list[For] = []
-    for above in tree.ancestors(realize):
-        if above is around or (isinstance(around, BlockRealize) and above is around.block):
-            break
-        if isinstance(above, For):
-            loops.append(above)
-        elif not isinstance(above, SeqStmt):
-            return None
-    return {loop.loop_var: Range(loop.min, loop.extent) for loop in reversed(loops)}
+    between = tree.between(around, realize)
+    if not all(isinstance(stmt, (For, SeqStmt)) for stmt in between):
+        return None
+    loops = [stmt for stmt in between if isinstance(stmt, For)]
+    return {loop.loop_var: Range(loop.min, loop.extent) for loop in loops}
 
 
 class _Surroundings(NamedTuple):
@@ -276,9 +262,8 @@ def _images(stmt: Stmt, around: _Surroundings) -> Iterator[Image]:
 
 def _block_images(realize: BlockRealize, around: _Surroundings) -> Iterator[Image]:
     block = realize.block
-    bound = [substitute(value, around.values) for value in realize.iter_values]
-    iterators = (item.var for item in block.iter_vars)
-    values = {**around.values, **dict(zip(iterators, bound, strict=True))}
+    bound = bindings_of(realize).items()
+    values = {**around.values, **{var: substitute(v, around.values) for var, v in bound}}
     conditions = (*around.conditions, substitute(realize.predicate, around.values))
     views = {
         match.buffer: substitute(match.source, values)

@@ -14,11 +14,10 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.exact_writes import (
     exactly_written,
     runs_part_of_reduction,
-    statements_inside,
 )
 from tilewright.tir.schedule.regions import Access, Box, accesses, relaxed, whole
 from tilewright.tir.schedule.scope import buffers_read
-from tilewright.tir.schedule.tree import FunctionTree, bind_scope
+from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import (
     BlockRealize,
     BufferStore,
@@ -94,7 +93,7 @@ def find_flow(
         for place in tree.ancestors(consumer)
         if place in around and isinstance(place, (For, BlockRealize))
     ]
-    if runs_part_of_reduction(producer, statements_inside(tree, producer, places[0])):
+    if runs_part_of_reduction(producer, tree.between(places[0], producer)):
         return None  # the consumer may see sums that are not complete
     for place in places:
         if written_before(tree, buffer, producer, consumer, place):
@@ -106,7 +105,7 @@ def written_before(
     tree: FunctionTree, buffer: Buffer, producer: BlockRealize, consumer: BlockRealize, place: Stmt
 ) -> bool:
     """Whether one iteration of `place` writes all elements of `buffer` that are read in it."""
-    analyzer = analyzer_inside(tree, place)
+    analyzer = tree.analyzer_inside(place)
     written = exactly_written(tree, producer, buffer, place, analyzer)
     boxes = [relaxed(tree, read, place, analyzer) for read in reads_of(consumer, buffer)]
     if _is_read_by_binding(consumer, buffer):
@@ -143,13 +142,6 @@ def _is_read_by_binding(realize: BlockRealize, buffer: Buffer) -> bool:
         for value in (*realize.iter_values, realize.predicate)
         for node in walk(value)
     )
-
-
-def analyzer_inside(tree: FunctionTree, place: Stmt) -> Analyzer:
-    """What is known inside of `place`."""
-    analyzer = tree.analyzer(place)
-    bind_scope(analyzer, place.block if isinstance(place, BlockRealize) else place)
-    return analyzer
 
 
 def _covers_inside(buffer: Buffer, outer: Box, inner: Box, analyzer: Analyzer) -> bool:

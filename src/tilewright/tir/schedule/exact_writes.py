@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tilewright.arith import Analyzer, detect_iter_map
+from tilewright.arith.conditions import conjuncts
 from tilewright.arith.interval import IntervalSet
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import And, Call, Expr, Var
+from tilewright.ir.expr import Expr, Var
 from tilewright.tir.analysis import dependence
 from tilewright.tir.buffer import Buffer, Range
-from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import TRUE, conjunction
+from tilewright.tir.schedule.bindings import TRUE, bindings_of, bound_values, conjunction
 from tilewright.tir.schedule.regions import Box
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import (
@@ -33,7 +33,7 @@ def exactly_written(
 
     Stores of `realize` under conditions, and stores that leave gaps, give none.
     """
-    above = statements_inside(tree, realize, place)
+    above = tree.between(place, realize)
     if runs_part_of_reduction(realize, above):
         return []
     boxes = []
@@ -49,26 +49,11 @@ def exactly_written(
 def runs_part_of_reduction(realize: BlockRealize, inside: list[Stmt]) -> bool:
     """Whether one iteration runs only a part of a reduction."""
     loops = {stmt.loop_var for stmt in inside if isinstance(stmt, For)}
-    values = [
-        value
-        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-        if iter_var.iter_type is IterType.COMM_REDUCE
-    ]
+    values = bound_values(realize, reduction=True)
     for stmt in reversed(inside):
         if isinstance(stmt, BlockRealize):
             values = [substitute(value, bindings_of(stmt)) for value in values]
     return any(var not in loops for value in values for var in variables_of(value))
-
-
-def statements_inside(tree: FunctionTree, realize: BlockRealize, place: Stmt) -> list[Stmt]:
-    """The statements between `place` and a block, the outermost first."""
-    found: list[Stmt] = []
-    for stmt in tree.ancestors(realize):
-        if stmt is place or (isinstance(place, BlockRealize) and stmt is place.block):
-            break
-        found.append(stmt)
-    found.reverse()
-    return found
 
 
 def _stored_by_domain(
@@ -152,23 +137,6 @@ def _beyond_bounds(
     with analyzer.constraint(bounds):
         kept = [part for part in conjuncts(predicate) if not analyzer.can_prove(part)]
     return conjunction(*kept)
-
-
-def conjuncts(predicate: Expr) -> Iterator[Expr]:
-    """The conditions that all must hold where `predicate` does."""
-    if isinstance(predicate, And):
-        yield from conjuncts(predicate.a)
-        yield from conjuncts(predicate.b)
-    elif isinstance(predicate, Call) and getattr(predicate.op, "name", None) == "tir.likely":
-        yield from conjuncts(predicate.args[0])
-    else:
-        yield predicate
-
-
-def bindings_of(realize: BlockRealize) -> dict[Var, Expr]:
-    """The values of the iterators of a block."""
-    iterators = realize.block.iter_vars
-    return {v.var: value for v, value in zip(iterators, realize.iter_values, strict=True)}
 
 
 def runs_whole_domain(tree: FunctionTree, realize: BlockRealize) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
+from tilewright.arith.conditions import conjuncts
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.reduction import Reduction
@@ -12,7 +13,7 @@ from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.bindings import conjunction
-from tilewright.tir.schedule.conditions import conjuncts, nonempty
+from tilewright.tir.schedule.conditions import nonempty
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import ReductionNest
 from tilewright.tir.stmt import (

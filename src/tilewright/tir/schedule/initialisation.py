@@ -7,7 +7,6 @@ alone, but of the loops around it; what moves the init or the updates of a block
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer, IterMapResult, IterSplit, IterSum, detect_iter_map
@@ -19,6 +18,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
+from tilewright.tir.schedule.bindings import bound_values, mentioned
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt
@@ -48,15 +48,6 @@ class ReductionNest(NamedTuple):
         return substitute(expr, self.start)
 
 
-def bindings(realize: BlockRealize, *, reduction: bool) -> list[Expr]:
-    """What the reduction iterators of a block are bound to, or all others."""
-    return [
-        value
-        for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-        if (item.iter_type is IterType.COMM_REDUCE) is reduction
-    ]
-
-
 def reduction_nest(tree: FunctionTree, realize: BlockRealize, loop: For) -> ReductionNest:
     """The loops from `loop` to the block.
 
@@ -72,8 +63,8 @@ def reduction_nest(tree: FunctionTree, realize: BlockRealize, loop: For) -> Redu
         if stmt is loop:
             break
     loops = above[above.index(loop) :]
-    reducing = mentioned(bindings(realize, reduction=True))
-    others = mentioned(bindings(realize, reduction=False))
+    reducing = mentioned(bound_values(realize, reduction=True))
+    others = mentioned(bound_values(realize, reduction=False))
     reduction = [item for item in loops if item.loop_var in reducing]
     start: dict[Var, Expr] = {}
     for item in loops:
@@ -85,17 +76,12 @@ def reduction_nest(tree: FunctionTree, realize: BlockRealize, loop: For) -> Redu
     return ReductionNest(realize, loops, reduction, spatial, start)
 
 
-def mentioned(exprs: Iterable[Expr]) -> set[Var]:
-    """The variables that any of the expressions mention."""
-    return {var for expr in exprs for var in variables_of(expr)}
-
-
 def require_all_reduction_loops(
     tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer
 ) -> None:
     """Refuse a reduction loop around the nest: its iterations update the same elements."""
     outer = tree.all_loops_above(nest.loops[0])
-    values = [analyzer.simplify(value) for value in bindings(nest.realize, reduction=True)]
+    values = [analyzer.simplify(value) for value in bound_values(nest.realize, reduction=True)]
     reducing = mentioned(values)
     for loop in outer:
         if loop.loop_var in reducing:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tilewright.arith import Analyzer
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.tree import FunctionTree, bind_scope
+from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, SeqStmt, Stmt
 
 
@@ -37,13 +36,6 @@ class Place(NamedTuple):
     around: For | BlockRealize
     late: tuple[Late, ...] = ()
     conditional: Stmt | None = None
-
-
-def analyzer_in(tree: FunctionTree, around: For | BlockRealize) -> Analyzer:
-    """What is known in the body of a loop or block."""
-    analyzer = tree.analyzer(around)
-    bind_scope(analyzer, around.block if isinstance(around, BlockRealize) else around)
-    return analyzer
 
 
 class _Search:

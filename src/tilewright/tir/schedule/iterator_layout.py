@@ -17,7 +17,7 @@ from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.coverage import accessed_box, exact_box, images_written, mirrored
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import analyzer_in, place_after, place_before
+from tilewright.tir.schedule.insertion import place_after, place_before
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.regions import Access, Box, clipped_range, relaxed
 from tilewright.tir.schedule.scope import scope_of
@@ -74,7 +74,7 @@ def reindexed_read(
         )
     require_injective(block, layout.iterators, layout.cache_indices, "the cache")
     place = place_before(tree, scope.realize, [block], writers)
-    analyzer = analyzer_in(tree, place.around)
+    analyzer = tree.analyzer_inside(place.around)
     box = accessed_box(tree, _instances(block, layout.iterators), place.around, analyzer)
     loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=True)
     edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
@@ -99,7 +99,7 @@ def reindexed_write(
     users = {*scope.writers[buffer], *scope.readers.get(buffer, ())}
     others = [child for child in scope.children if child in users and child is not block]
     place = place_after(tree, scope.realize, block, others)
-    analyzer = analyzer_in(tree, place.around)
+    analyzer = tree.analyzer_inside(place.around)
     instances = _instances(block, layout.iterators)
     exact = exact_box(tree, instances, place.around, analyzer)
     stored = images_written(tree, block, buffer, place.around)

@@ -11,6 +11,7 @@ from tilewright.arith.linear import detect_linear_equation
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, FloorDiv, IntImm, Var
 from tilewright.tir.buffer import BufferRegion, Range
+from tilewright.tir.schedule.bindings import mentioned
 from tilewright.tir.schedule.inlining import invert
 from tilewright.tir.schedule.regions import Box
 from tilewright.tir.schedule.tree import FunctionTree
@@ -44,13 +45,9 @@ def instances_that_access(
             found = _scaled_range(scaled, side, analyzer)
             old = ranges.get(scaled.var)
             ranges[scaled.var] = found if old is None else _narrower(old, found)
-    if len(ranges) < sum(_is_iterator(block, var) for var in _all_variables(starts)):
+    if len(ranges) < sum(_is_iterator(block, var) for var in mentioned(starts)):
         ranges = _inverted_ranges(block, starts, sides, analyzer) | ranges
     return ranges
-
-
-def _all_variables(exprs: Sequence[Expr]) -> set[Var]:
-    return {var for expr in exprs for var in variables_of(expr)}
 
 
 def _is_iterator(block: Block, var: Var) -> bool:
@@ -116,7 +113,7 @@ def _inverted_ranges(
     block: Block, starts: Sequence[Expr], sides: Sequence[IntervalSet], analyzer: Analyzer
 ) -> Ranges:
     """Ranges by inverting the indices as a whole, for fused iterators."""
-    used = _all_variables(starts)
+    used = mentioned(starts)
     part = block.replace(iter_vars=tuple(v for v in block.iter_vars if v.var in used))
     inverse = invert(part, starts)
     if inverse is None:

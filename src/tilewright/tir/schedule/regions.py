@@ -11,6 +11,7 @@ from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.schedule.bindings import bindings_of
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute
@@ -41,16 +42,13 @@ def relaxed(tree: FunctionTree, access: Access, place: Stmt, analyzer: Analyzer)
         analyzer: what is known at `place`; the loops inside of it are added.
     """
     loops: dict[Var, IntervalSet] = {}
-    values: dict[Var, Expr] = _bindings(access.realize)
-    inner = []
-    for above in tree.ancestors(access.realize):
-        if above is place or (isinstance(place, BlockRealize) and above is place.block):
-            break
-        inner.append(above)
+    values: dict[Var, Expr] = bindings_of(access.realize)
+    inner = tree.between(place, access.realize)
+    for above in reversed(inner):
         if isinstance(above, BlockRealize):
-            outer = _bindings(above)
+            outer = bindings_of(above)
             values = {var: substitute(value, outer) for var, value in values.items()}
-    for stmt in reversed(inner):
+    for stmt in inner:
         if isinstance(stmt, For):
             low, size = interval_of(stmt.min, loops, analyzer), stmt.extent
             most = interval_of(stmt.min + size - 1, loops, analyzer).max_value
@@ -59,11 +57,6 @@ def relaxed(tree: FunctionTree, access: Access, place: Stmt, analyzer: Analyzer)
     return tuple(
         _relaxed_range(substitute(item, values), loops, analyzer) for item in access.region.region
     )
-
-
-def _bindings(realize: BlockRealize) -> dict[Var, Expr]:
-    iterators = realize.block.iter_vars
-    return {v.var: value for v, value in zip(iterators, realize.iter_values, strict=True)}
 
 
 def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:

@@ -8,6 +8,7 @@ version keeps; the way from a statement to the root is looked up in an index mad
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -156,6 +157,15 @@ class FunctionTree:
         """Whether `stmt` is around `other`."""
         return any(above is stmt for above in self.ancestors(other))
 
+    def between(self, place: Stmt, stmt: Stmt) -> list[Stmt]:
+        """The statements around `stmt` and inside of `place`, a loop or block, the outermost first.
+
+        For a block that `place` realises, that is what is inside of the block.
+        """
+        outer = place.block if isinstance(place, BlockRealize) else place
+        found = list(takewhile(lambda above: above is not outer, self.ancestors(stmt)))
+        return found[::-1]
+
     def lowest_common_ancestor(self, stmts: Iterable[Stmt]) -> Stmt:
         """The nearest statement that is around (or is) each of `stmts`, of which there are some."""
         common: list[Stmt] | None = None
@@ -208,6 +218,12 @@ class FunctionTree:
         analyzer = Analyzer()
         for above in reversed(list(self.ancestors(stmt))):
             bind_scope(analyzer, above)
+        return analyzer
+
+    def analyzer_inside(self, place: Stmt) -> Analyzer:
+        """What is known in the body of `place`, a loop or block."""
+        analyzer = self.analyzer(place)
+        bind_scope(analyzer, place.block if isinstance(place, BlockRealize) else place)
         return analyzer
 
     # --- editing ----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, ForKind, IfThenElse, Stmt
+from tilewright.tir.transform.ranges import conjuncts
 
 
 def hoist_conditions(func: PrimFunc) -> PrimFunc:
@@ -40,7 +41,7 @@ class _Hoisting(Rewriter):
             return loop
         outside: list[Expr] = []
         inside: list[Expr] = []
-        for condition in _conjuncts(branch.condition):
+        for condition in conjuncts(branch.condition):
             is_fixed = not mentions(condition, [loop.loop_var]) and _is_simple(condition)
             (outside if is_fixed else inside).append(condition)
         if not outside:
@@ -49,12 +50,6 @@ class _Hoisting(Rewriter):
         if inside:
             body = branch.replace(condition=_joined(inside))
         return IfThenElse(_joined(outside), loop.replace(body=body), span=branch.span)
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, And):
-        return _conjuncts(condition.a) + _conjuncts(condition.b)
-    return [condition]
 
 
 def _joined(conditions: list[Expr]) -> Expr:

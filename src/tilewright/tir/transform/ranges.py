@@ -199,7 +199,7 @@ def _sign_decides(condition: CompareExpr, low: int | None, high: int | None) -> 
 
 
 def conjuncts(condition: Expr) -> list[Expr]:
-    """The parts of a conjunction, in order."""
+    """The parts of a conjunction, in order, as they are: marks by `likely` stay."""
     if isinstance(condition, And):
         return conjuncts(condition.a) + conjuncts(condition.b)
     return [condition]

@@ -15,7 +15,6 @@ from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import TRUE, guarded
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import analyzer_in
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Access, relaxed
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, child_scope
@@ -113,7 +112,7 @@ def _condition(tree: FunctionTree, block: BlockRealize, loop: For) -> Expr:
 
 def _new_instances(tree: FunctionTree, block: BlockRealize, loop: For) -> Expr | None:
     """Which instances lie outside of the window of the iteration before; None for all."""
-    analyzer = analyzer_in(tree, loop)
+    analyzer = tree.analyzer_inside(loop)
     conditions: list[Expr] = []
     for iter_var, value in zip(block.block.iter_vars, block.iter_values, strict=True):
         if not mentions(value, [loop.loop_var]):

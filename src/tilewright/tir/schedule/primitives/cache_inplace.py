@@ -9,7 +9,7 @@ from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import Place, analyzer_in, place_after
+from tilewright.tir.schedule.insertion import Place, place_after
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
 from tilewright.tir.schedule.regions import accesses, clipped, hull
@@ -104,7 +104,7 @@ def _region(
     tree: FunctionTree, block: BlockRealize, buffer: Buffer, place: Place
 ) -> tuple[Range, ...]:
     """All that the block reads or writes in one iteration of the loops around the copies."""
-    analyzer = analyzer_in(tree, place.around)
+    analyzer = tree.analyzer_inside(place.around)
     both = [
         *accesses([block], buffer, written=False),
         *accesses([block], buffer, written=True),

@@ -11,7 +11,7 @@ from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import Image, accessed_box, box_of, box_of_ranges
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import Place, analyzer_in, place_before
+from tilewright.tir.schedule.insertion import Place, place_before
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
 from tilewright.tir.schedule.regions import (
@@ -132,7 +132,7 @@ def _region(
     if later:
         inside = [writer for writer in writers if tree.is_above(place.around, writer)]
         read += accesses(inside, buffer, written=True)
-    analyzer = analyzer_in(tree, place.around)
+    analyzer = tree.analyzer_inside(place.around)
     box = hull([accessed_box(tree, access, place.around, analyzer) for access in read], analyzer)
     region = clipped(buffer, box, analyzer)
     region = _inside_of(scope.realize, buffer, region, analyzer)
@@ -164,11 +164,12 @@ def _require_later_reads(
     Each iteration copies all that it writes, so what was copied once stays right.
     """
     for late in place.late:
-        loops = _loops_between(tree, place, late.around)
+        inside = tree.between(late.around, place.stmt)
+        loops = [stmt for stmt in inside if isinstance(stmt, For)]
         plain = place.conditional is None and all(
             loop.kind in (ForKind.SERIAL, ForKind.UNROLLED) for loop in loops
         )
-        analyzer = analyzer_in(tree, late.around)
+        analyzer = tree.analyzer_inside(late.around)
         image = Image(region, {loop.loop_var: Range(loop.min, loop.extent) for loop in loops})
         copied = box_of(image, analyzer) if plain else None
         for loop in loops:
@@ -182,15 +183,3 @@ def _require_later_reads(
                     at=[place.stmt, late.realize],
                     hint="name the blocks that shall read the copy by consumer_blocks",
                 )
-
-
-def _loops_between(tree: FunctionTree, place: Place, around: For | BlockRealize) -> list[For]:
-    """The loops around the place and inside of `around`, the outermost first."""
-    loops: list[For] = []
-    for above in tree.ancestors(place.stmt):
-        if above is around or (isinstance(around, BlockRealize) and above is around.block):
-            break
-        if isinstance(above, For):
-            loops.append(above)
-    loops.reverse()
-    return loops

@@ -9,7 +9,7 @@ from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_in
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, region_written, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import analyzer_in, place_after, place_before
+from tilewright.tir.schedule.insertion import place_after, place_before
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
 from tilewright.tir.schedule.regions import (
@@ -118,7 +118,7 @@ def _require_consumer(
     if scope.children.index(consumer) < scope.children.index(block):
         raise ScheduleError("{0} runs before {1}", at=[consumer, block])
     around = place_before(tree, scope.realize, [consumer], [block]).around
-    analyzer = analyzer_in(tree, around)
+    analyzer = tree.analyzer_inside(around)
     for access in accesses([consumer], buffer, written=False):
         read = clipped(buffer, accessed_box(tree, access, around, analyzer), analyzer)
         box = box_of_ranges(read)

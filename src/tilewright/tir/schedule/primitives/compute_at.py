@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.tir.schedule.dataflow import analyzer_inside, reads_of
+from tilewright.tir.schedule.dataflow import reads_of
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.needed_instances import (
     Ranges,
@@ -93,7 +93,7 @@ def compute_at(
         )
     producers = [item for item in scope.producers(block) if item not in set(consumers)]
     position = insertion_point(tree, block, loop, producers, consumers, index)
-    analyzer = analyzer_inside(tree, loop)
+    analyzer = tree.analyzer_inside(loop)
     parts: list[Ranges] = []
     for buffer in buffers_written(block.block):
         written = region_of_block(block.block, buffer, written=True)

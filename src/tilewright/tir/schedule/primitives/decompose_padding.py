@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer, detect_linear_equation
+from tilewright.arith.conditions import conjuncts
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import const
 from tilewright.ir.expr import (
@@ -25,7 +26,6 @@ from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import conjunction
-from tilewright.tir.schedule.conditions import conjuncts
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import require_elements_apart
 from tilewright.tir.schedule.primitive import primitive

@@ -8,7 +8,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.bindings import bindings_of, conjunction
 from tilewright.tir.schedule.conditions import first_predicate
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import (
@@ -212,8 +212,7 @@ def _each_has_its_own(
     realize = nest.realize
     if first_predicate(tree, nest, analyzer):
         return False
-    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    values = {item.var: value for item, value in pairs}
+    values = bindings_of(realize)
     (access,) = accesses([realize], buffer, written=True)
     inner = [item for item in nest.spatial if item not in common]
     ranges = {item.loop_var: Range(item.min, item.extent) for item in inner}

@@ -8,7 +8,6 @@ from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of
 from tilewright.tir.schedule.coverage import accessed_box
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import analyzer_in
 from tilewright.tir.schedule.loop_copy import loop_copy
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
@@ -92,7 +91,7 @@ def read_at(
                 f"{{0}} writes `{buffer.name}` in {{1}}, behind the copy", at=[writer, loop]
             )
     readers = [reader for reader in scope.readers[buffer] if tree.is_above(loop, reader)]
-    analyzer = analyzer_in(tree, loop)
+    analyzer = tree.analyzer_inside(loop)
     boxes = [
         accessed_box(tree, access, loop, analyzer)
         for access in accesses(readers, buffer, written=False)

@@ -8,7 +8,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.dependence import analyze, check_order
 from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.buffer import Buffer
-from tilewright.tir.schedule.dataflow import analyzer_inside, reads_of
+from tilewright.tir.schedule.dataflow import reads_of
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.needed_instances import (
     Ranges,
@@ -97,7 +97,7 @@ def reverse_compute_at(
     position = insertion_point(tree, block, loop, producers, scope.consumers(block), index)
     refusal: ScheduleError | None = None
     for ranges in _candidates(tree, block, loop, producers):
-        analyzer = analyzer_inside(tree, loop)
+        analyzer = tree.analyzer_inside(loop)
         made = regenerated(tree, block, ranges, analyzer, preserve_unit_loops)
         edit = Edit(tree.func.with_body(moved(tree, block, loop, made.stmt, position)))
         found = _refusal(tree, edit, block, loop) if tree.checked else None
@@ -115,7 +115,7 @@ def _candidates(
 
     All that read what it writes; or those for which what it writes is the last that they need.
     """
-    analyzer = analyzer_inside(tree, loop)
+    analyzer = tree.analyzer_inside(loop)
     parts: list[Ranges] = []
     for buffer in buffers_read(block.block):
         box = _written_box(tree, loop, producers, buffer, analyzer)

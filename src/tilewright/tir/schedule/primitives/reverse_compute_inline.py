@@ -9,11 +9,11 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.bindings import bindings_of, conjunction
 from tilewright.tir.schedule.coverage import writes_all
 from tilewright.tir.schedule.dataflow import find_flow, memory_read
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.exact_writes import bindings_of, runs_whole_domain
+from tilewright.tir.schedule.exact_writes import runs_whole_domain
 from tilewright.tir.schedule.inlining import (
     Instantiation,
     enclosing_users,
@@ -24,7 +24,6 @@ from tilewright.tir.schedule.inlining import (
     with_regions,
     without_buffer,
 )
-from tilewright.tir.schedule.insertion import analyzer_in
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -186,7 +185,7 @@ def _require_all_read(
 ) -> None:
     """Refuse if an instance would be lost that reads, under a condition, no element at all."""
     scope = tree.scope(block)
-    analyzer = analyzer_in(tree, scope)
+    analyzer = tree.analyzer_inside(scope)
     domains = {item.var: item.dom for item in block.block.iter_vars if item.dom is not None}
     box = tuple(interval_of(index, domains, analyzer) for index in read.indices)
     if not writes_all(tree, producer, read.buffer, scope, box, analyzer):

@@ -6,6 +6,7 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
+from tilewright.tir.schedule.bindings import bound_values, mentioned
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.factored_blocks import (
     Factoring,
@@ -15,8 +16,6 @@ from tilewright.tir.schedule.factored_blocks import (
 )
 from tilewright.tir.schedule.initialisation import (
     ReductionNest,
-    bindings,
-    mentioned,
     reduction_nest,
     require_initialised_first,
 )
@@ -119,7 +118,7 @@ def _reduced_by(tree: FunctionTree, loop: For) -> BlockRealize:
     found = [
         realize
         for realize in tree.blocks_below(loop)
-        if loop.loop_var in mentioned(bindings(realize, reduction=True))
+        if loop.loop_var in mentioned(bound_values(realize, reduction=True))
     ]
     if len(found) == 1:
         return found[0]
@@ -173,7 +172,7 @@ def _axis(factor_axis: int, realize: BlockRealize, reduction: Reduction) -> int:
 
 def _whole_nest(tree: FunctionTree, realize: BlockRealize) -> ReductionNest:
     """The loops from the outermost reduction loop on."""
-    reducing = mentioned(bindings(realize, reduction=True))
+    reducing = mentioned(bound_values(realize, reduction=True))
     above = tree.loops_above(realize)
     return reduction_nest(tree, realize, next(x for x in above if x.loop_var in reducing))
 

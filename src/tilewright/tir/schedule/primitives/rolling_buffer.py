@@ -9,12 +9,15 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.bindings import (
+    bindings_of,
+    bound_values,
+    conjunction,
+    mentioned,
+)
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.dataflow import flows_inside
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.exact_writes import bindings_of
-from tilewright.tir.schedule.initialisation import bindings, mentioned
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.rolling import Rolled, Window, windows
 from tilewright.tir.schedule.scope import Scope, scope_of
@@ -168,7 +171,7 @@ def _require_same_value(
             at=[realize],
             hint="roll the buffer of the last stage first, and before decompose_reduction",
         )
-    reducing = mentioned(bindings(realize, reduction=True))
+    reducing = mentioned(bound_values(realize, reduction=True))
     for item in common:
         if item.loop_var in reducing:
             raise ScheduleError("{0} carries a part of the reduction of {1}", at=[item, realize])

@@ -10,7 +10,6 @@ from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import analyzer_in
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
 from tilewright.tir.schedule.regions import accesses, clipped, covers, hull, whole
@@ -80,7 +79,7 @@ def stage_mem(tree: FunctionTree, loop: For, buffer: Any, storage_scope: str = "
     inside = tree.blocks_below(loop)
     staged = _buffer(loop, inside, buffer)
     require_no_view(tree, scope, staged)
-    analyzer = analyzer_in(tree, loop)
+    analyzer = tree.analyzer_inside(loop)
     part = _Part(tree, loop, scope, staged, inside, analyzer)
     require_in_blocks(scope, staged, only_writes=not part.writers)
     cache = cache_of(staged, storage_scope)
@@ -173,7 +172,7 @@ class _Part:
         order = self.scope.children
         first = min(order.index(user) for user in self._users())
         earlier = [w for w in self.scope.writers[self.buffer] if order.index(w) < first]
-        analyzer = analyzer_in(self.tree, self.scope.realize)
+        analyzer = self.tree.analyzer_inside(self.scope.realize)
         everything = whole(self.buffer)
         filled = any(
             writes_all(self.tree, w, self.buffer, self.scope.realize, everything, analyzer)
