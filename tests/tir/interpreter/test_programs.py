@@ -305,3 +305,15 @@ def test_loads_are_checked_lane_by_lane():
     a = np.array([1, 2, 3, 4], "float32")
     interpret(func, a)
     assert a.tolist() == [2, 3, 4, 0]
+
+
+def test_a_loop_of_which_the_bound_depends_on_data():
+    A, N = decl_buffer((4,), "int32", "A"), decl_buffer((1,), "int32", "N")
+    v, i = iterator("v", 4), int_var("i")
+    block = Block((v,), (), (), "b", BufferStore(A, v.var + 1, (v.var,)))
+    nest = loop_nest([(i, BufferLoad(N, (ZERO,)))], BlockRealize((i,), TRUE, block))
+    a = np.zeros(4, "int32")
+    interpret(function((A, N), nest), a, np.array([3], "int32"))
+    assert a.tolist() == [1, 2, 3, 0]
+    with pytest.raises(InterpreterError, match="iterator v of block 'b' is bound to 4"):
+        interpret(function((A, N), nest), a, np.array([5], "int32"))

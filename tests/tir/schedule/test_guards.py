@@ -287,3 +287,27 @@ def test_windows_that_grow():
     sch = Schedule(growing)
     with pytest.raises(ScheduleError, match="bounds of loops inside of loop `i` depend on it"):
         sch.add_guard("B", sch.get_loops("B")[0])
+
+
+@T.prim_func
+def changed_outside(A: T.Buffer((4,), "float32"), C: T.Buffer((3, 4), "float32")):
+    B = T.alloc_buffer((4,))
+    for i in range(3):
+        A[0] = A[0] + T.float32(1)
+        for j in range(4):
+            with T.block("B"):
+                vj = T.axis.spatial(4, j)
+                B[vj] = A[vj] * T.float32(2)
+        for j in range(4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vj]
+
+
+def test_inputs_that_are_changed_outside_of_blocks():
+    def steps(sch):
+        sch.add_guard("B", sch.get_loops("B")[0])
+
+    with pytest.raises(ScheduleError, match="has accesses of `A` that are in no block"):
+        steps(Schedule(changed_outside))
+    assert_would_be_wrong(changed_outside, steps)

@@ -718,3 +718,36 @@ def test_a_producer_between_reduction_loops():
                 B[vi] = B[vi] + P[vi]
 
     refused(before, "block `P` writes what block `B` reads, next to it")
+
+
+def test_a_store_in_no_block_in_the_loop():
+    @T.prim_func
+    def before(A: T.Buffer((4, 3), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            for k in range(3):
+                A[i, 2] = A[i, 2] * T.float32(2)
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = T.float32(0)
+                    B[vi] = B[vi] + A[vi, vk]
+
+    refused(before, "has accesses of `A` that are in no block")
+
+
+def test_a_producer_in_the_loop_by_another_name():
+    @T.prim_func
+    def before(A: T.Buffer((12,), "float32"), B: T.Buffer((4,), "float32")):
+        A_1 = T.Buffer((4, 3), "float32", data=A.data)
+        for i in range(4):
+            for k in range(3):
+                with T.block("A"):
+                    vi, vk = T.axis.remap("SS", [i, k])
+                    A_1[vi, vk] = A_1[vi, vk] + T.float32(1)
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = T.float32(0)
+                    B[vi] = B[vi] + A[vi * 3 + vk]
+
+    refused(before, "block `A` writes what block `B` reads, next to it")

@@ -262,8 +262,9 @@ class StatementCompiler:
         high = None if low.high is None or size.high is None else low.high + size.high - 1
         name = self.emitter.bind(iterator.var, low.low, high)
         self.emitter.line(f"{name} = {code.text}")
-        proven = code.low is not None and low.low is not None and low.low == low.high
+        proven = low.low is not None and low.low == low.high
         proven = proven and size.low is not None and size.low == size.high
+        proven = proven and code.low is not None and code.high is not None
         if not proven or code.low < low.low or code.high > high:  # type: ignore[operator]
             check = self._function(_check_iterator)
             what = f"{block.name_hint!r}, {iterator.name!r}"

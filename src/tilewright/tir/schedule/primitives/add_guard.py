@@ -18,6 +18,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Access, relaxed
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, child_scope
+from tilewright.tir.schedule.stage import require_in_blocks
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, ForKind
 from tilewright.tir.substitute import substitute
@@ -158,8 +159,12 @@ def _require_kind(block: BlockRealize) -> None:
 
 def _require_no_other_writer(tree: FunctionTree, block: BlockRealize, loop: For) -> None:
     """Refuse if something in the loop changes what the block reads or wrote."""
-    pointers = {b.data for b in buffers_read(block.block) + buffers_written(block.block)}
-    for other in child_scope(tree, tree.scope(loop)).children:
+    scope = child_scope(tree, tree.scope(loop))
+    used = buffers_read(block.block) + buffers_written(block.block)
+    for buffer in used:
+        require_in_blocks(scope, buffer, only_writes=True)
+    pointers = {buffer.data for buffer in used}
+    for other in scope.children:
         if other is block or not tree.is_above(loop, other):
             continue
         for buffer in buffers_written(other.block):

@@ -20,7 +20,8 @@ from tilewright.tir.schedule.initialisation import (
     require_initialised_first,
 )
 from tilewright.tir.schedule.primitive import Number, primitive
-from tilewright.tir.schedule.stage import with_stage
+from tilewright.tir.schedule.scope import scope_of
+from tilewright.tir.schedule.stage import require_in_blocks, with_stage
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of
@@ -63,7 +64,7 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
 
     Requires: `loop` is a reduction loop of one block, whose body combines values into elements by a
     commutative, associative operator; each element is initialised once, in the first iteration of
-    the reduction loops; the other reduction loops contain nothing else; and no other block inside
+    the reduction loops; the other reduction loops contain nothing else; and nothing else inside
     of them changes what the block reads. Extents that are symbolic are taken to be positive.
 
     Args:
@@ -183,6 +184,9 @@ def _top(tree: FunctionTree, nest: ReductionNest, loop: For) -> For:
     read = {region.buffer for region in realize.block.reads}
     for expr in (realize.predicate, *realize.iter_values):
         read |= {node.buffer for node in walk(expr) if isinstance(node, BufferLoad)}
+    for buffer in read:
+        require_in_blocks(scope_of(tree, realize), buffer, only_writes=True)
+    pointers = {buffer.data for buffer in read}
     others = [item for item in nest.reduction if item is not loop]
     for item in others:
         below: Stmt = item.body
@@ -195,7 +199,7 @@ def _top(tree: FunctionTree, nest: ReductionNest, loop: For) -> For:
         writers = [
             other
             for other in tree.blocks_below(top)
-            if other is not realize and any(r.buffer in read for r in other.block.writes)
+            if other is not realize and any(r.buffer.data in pointers for r in other.block.writes)
         ]
         if not writers:
             return top
