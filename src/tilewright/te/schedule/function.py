@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright.error import TEScheduleError
 from tilewright.ir.attributes import attributes
 from tilewright.te.schedule.buffer_layouts import with_layouts
 from tilewright.te.schedule.builder import ScheduledFunctionBuilder
@@ -12,6 +13,11 @@ from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.legality import require_all_independent
+from tilewright.tir.schedule.prepare import prepare
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import ForKind
 
 
 def schedule_to_prim_func(
@@ -41,7 +47,19 @@ def schedule_to_prim_func(
     builder = ScheduledFunctionBuilder(schedule.normalize(), args, dict(binds or {}))
     body = builder.body()
     attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
-    return with_layouts(
-        builder.function(body, attributes(attrs)),
-        builder.layouts(),
-    )
+    func = with_layouts(builder.function(body, attributes(attrs)), builder.layouts())
+    _require_independent(name, func)
+    return func
+
+
+def _require_independent(name: str, func: PrimFunc) -> None:
+    """Refuse parallel and vector loops whose iterations depend on each other.
+
+    Threads are left to `bind`, which knows that steps of a scan and sums across threads wait for
+    each other.
+    """
+    tree = FunctionTree(name, prepare(name, func))
+    try:
+        require_all_independent(tree, (ForKind.PARALLEL, ForKind.VECTORIZED))
+    except ScheduleError as error:
+        raise TEScheduleError(str(error.raised_by("te.Schedule", tree, "detail"))) from None

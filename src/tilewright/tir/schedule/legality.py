@@ -7,7 +7,7 @@ initialises an element stays the first. Everything else is decided by `tir.analy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from tilewright.arith import detect_iter_map
@@ -173,6 +173,13 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
         counterexample=lambda: str(found),
         hint=_hint(tree, loop),
     )
+
+
+def require_all_independent(tree: FunctionTree, kinds: Collection[ForKind]) -> None:
+    """Refuse any loop of some kinds whose iterations depend on each other."""
+    for loop in tree.loops():
+        if loop.kind in kinds:
+            require_independent(tree, loop)
 
 
 def require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
