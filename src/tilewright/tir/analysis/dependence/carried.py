@@ -6,9 +6,14 @@ from collections.abc import Collection
 from typing import Any
 
 from tilewright.tir.analysis.dependence.example import conflict_example
-from tilewright.tir.analysis.dependence.order import controls
 from tilewright.tir.analysis.dependence.program import Program, analyze
-from tilewright.tir.analysis.dependence.relations import conflict, footprint, loop_map, meet
+from tilewright.tir.analysis.dependence.relations import (
+    conflict,
+    controls,
+    footprint,
+    loop_map,
+    meet,
+)
 from tilewright.tir.analysis.dependence.solver import (
     MAX_OPERATIONS,
     UndecidedError,

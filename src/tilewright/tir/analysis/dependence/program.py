@@ -13,8 +13,10 @@ from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.analysis.dependence.relations import (
     conflict,
     conflict_parts,
+    controls,
     footprint,
     loop_map,
+    meet,
 )
 from tilewright.tir.analysis.dependence.solver import isl
 from tilewright.tir.analysis.dependence.statements import (
@@ -82,6 +84,17 @@ class Program:
     def inside(self, loop: For) -> list[Statement]:
         """The statements in a loop."""
         return self._around.get(loop, [])
+
+    @functools.cached_property
+    def touching(self) -> list[tuple[Statement, Statement]]:
+        """The pairs of which one writes memory that the other one uses, or that decides whether
+        it runs."""
+        return [
+            (source, sink)
+            for source in self.statements
+            for sink in self.statements
+            if meet(footprint(source), footprint(sink)) or controls(source, sink)
+        ]
 
     def dependences(self) -> list[Dependence]:
         """All dependences, by the positions of the statements."""

@@ -7,19 +7,26 @@ programs that a schedule goes through share it: only bindings of changed loops a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from tilewright.ir.expr import IntImm
 from tilewright.tir.analysis.dependence.accesses import accesses_of
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.linear import parameter_name
 from tilewright.tir.analysis.dependence.recent import Recent
-from tilewright.tir.analysis.dependence.solver import UndecidedError, isl, read_map, read_set
+from tilewright.tir.analysis.dependence.solver import (
+    UndecidedError,
+    boxed,
+    isl,
+    read_map,
+    read_set,
+)
 from tilewright.tir.analysis.dependence.statements import Statement
 from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
 from tilewright.tir.analysis.reduction import match_reduction
-from tilewright.tir.buffer import Buffer
+from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
 
 _FOOTPRINTS: Final[Recent[Footprint]] = Recent(2048)
@@ -57,15 +64,36 @@ def loop_map(statement: Statement) -> LoopMap:
 def _make_loop_map(statement: Statement) -> LoopMap:
     affine = Affine(statement.scope)
     names = [f"l{number}" for number in range(len(statement.loops))]
-    conditions = []
-    for name, loop in zip(names, statement.loops, strict=True):
-        low, size = affine.text(loop.min), affine.text(loop.extent)
-        end = size if low == "0" else f"{low} + {size}"
-        conditions.append(f"{low} <= {name} < {end}")
+    ranges = [Range(loop.min, loop.extent) for loop in statement.loops]
+    conditions, bounds = _inside(names, ranges, affine)
     conditions += [affine.formula(c, negated) for c, negated in statement.guards]
     values = [affine.text(value) for value in statement.bindings]
     text = affine.relation(names, values, conditions)
-    return LoopMap(read_map(quantified(affine.parameters, [text])), affine.exact)
+    found = read_map(quantified(affine.parameters, [text]))
+    if bounds:
+        found = found.intersect_domain(boxed(_everywhere(found), bounds))
+    return LoopMap(found, affine.exact)
+
+
+def _everywhere(relation: Any) -> Any:
+    return isl().Set.universe(relation.get_space().domain())
+
+
+def _inside(
+    names: Sequence[str], domains: Sequence[Range | None], affine: Affine
+) -> tuple[list[str], dict[int, tuple[int, int]]]:
+    """That dimensions are in their domains: as conditions, and by place those that are numbers."""
+    conditions: list[str] = []
+    bounds: dict[int, tuple[int, int]] = {}
+    for place, (name, domain) in enumerate(zip(names, domains, strict=True)):
+        if domain is None:
+            continue
+        if isinstance(domain.min, IntImm) and isinstance(domain.extent, IntImm):
+            bounds[place] = domain.min.value, domain.min.value + domain.extent.value - 1
+        else:
+            low, size = affine.text(domain.min), affine.text(domain.extent)
+            conditions.append(f"{low} <= {name} < {low} + {size}")
+    return conditions, bounds
 
 
 # --- instances to elements --------------------------------------------------------------------
@@ -78,6 +106,7 @@ class Footprint:
         self.accesses = accesses_of(statement.stmt, statement.around)
         self.reads = frozenset(a.memory for a in self.accesses if not a.is_write)
         self.writes = frozenset(a.memory for a in self.accesses if a.is_write)
+        self.is_anywhere = ANYTHING in self.reads or ANYTHING in self.writes
         self._block, self._iterators = statement.block, statement.iterators
         self._domains = statement.domains
         self._relations: dict[tuple[Buffer | None, bool], Any] = {}
@@ -90,13 +119,9 @@ class Footprint:
         """The set of instances that the domains of the iterators allow."""
         names = [f"i{number}" for number in range(len(self._iterators))]
         affine = Affine(dict(zip(self._iterators, names, strict=True)))
-        conditions = []
-        for name, domain in zip(names, self._domains, strict=True):
-            if domain is not None:
-                low, size = affine.text(domain.min), affine.text(domain.extent)
-                conditions.append(f"{low} <= {name} < {low} + {size}")
+        conditions, bounds = _inside(names, self._domains, affine)
         text = affine.points(names, conditions)
-        return read_set(quantified(affine.parameters, [text]))
+        return boxed(read_set(quantified(affine.parameters, [text])), bounds)
 
     @functools.cached_property
     def first(self) -> Any:
@@ -141,6 +166,9 @@ class Footprint:
 
 def footprint(statement: Statement) -> Footprint:
     """What the instances of a statement read and write."""
+    known = statement.facts.get("footprint")
+    if known is not None:
+        return known
     around = statement.around
     key = (
         id(statement.stmt),
@@ -152,6 +180,7 @@ def footprint(statement: Statement) -> Footprint:
     keep = statement.stmt, around, statement.domains
     found = _FOOTPRINTS.get(key, keep, lambda: Footprint(statement))
     _check_isolated(statement, found)
+    statement.facts["footprint"] = found
     return found
 
 
@@ -170,12 +199,22 @@ def meet(first: Footprint, second: Footprint) -> bool:
     """Whether two footprints share memory that one of them writes."""
     if not (first.writes or second.writes):
         return False
-    if ANYTHING in first.reads | first.writes or ANYTHING in second.reads | second.writes:
+    if first.is_anywhere or second.is_anywhere:
         return True
     return not (
         first.writes.isdisjoint(second.writes)
         and first.writes.isdisjoint(second.reads)
         and first.reads.isdisjoint(second.writes)
+    )
+
+
+def controls(source: Statement, sink: Statement) -> bool:
+    """Whether one statement writes what decides how the other one runs."""
+    if not (source.control or sink.control):
+        return False
+    return not (
+        footprint(source).writes.isdisjoint(sink.control)
+        and footprint(sink).writes.isdisjoint(source.control)
     )
 
 

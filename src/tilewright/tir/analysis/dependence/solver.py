@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -45,6 +45,23 @@ def read_set(text: str) -> Any:
     """The set that `text` says, in the notation of isl."""
     with _unlimited() as ctx:
         return isl().Set.read_from_str(ctx, text)
+
+
+def boxed(points: Any, bounds: Mapping[int, tuple[int, int]]) -> Any:
+    """The points of a set whose dimensions lie between numbers, both ends included.
+
+    The parser takes most of its time for such conditions, so they are better kept out of texts.
+    """
+    where = isl().dim_type.set
+    for place, (low, high) in bounds.items():
+        points = points.lower_bound_val(where, place, _value(low))
+        points = points.upper_bound_val(where, place, _value(high))
+    return points
+
+
+@functools.lru_cache(maxsize=1024)
+def _value(number: int) -> Any:
+    return isl().Val.int_from_si(context(), number)
 
 
 @contextmanager

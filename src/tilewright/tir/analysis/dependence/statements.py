@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tilewright.ir.arithmetic import logical_and
@@ -53,6 +53,7 @@ class Statement:
         around: what enclosing blocks define, and the iterators that name an instance.
         control: memory that conditions and bounds of loops depend on.
         problem: why its order is not known, or None.
+        facts: what was found out about it.
     """
 
     stmt: Stmt
@@ -67,6 +68,7 @@ class Statement:
     around: Surroundings
     control: tuple[Memory, ...]
     problem: str | None
+    facts: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def iterators(self) -> tuple[Var, ...]:
