@@ -95,11 +95,15 @@ class Analyzer:
         facts = simplifier.facts
         low = simplifier(as_expr(minimum, var.dtype))
         size = simplifier(as_expr(extent, var.dtype))
-        last = simplifier(low + size - 1)
-        least, most = bounds_of(facts, low)[0], bounds_of(facts, last)[1]
+        if low.__class__ is IntImm and size.__class__ is IntImm:
+            least = low.value  # type: ignore[attr-defined]
+            most = min(least + size.value - 1, var.dtype.max_int)  # type: ignore[attr-defined]
+            known = None
+        else:
+            last = simplifier(low + size - 1)
+            least, most = bounds_of(facts, low)[0], bounds_of(facts, last)[1]
+            known = SymbolicRange(low, last, size)
         interval = (least, max(least, most))
-        constant = low.__class__ is IntImm and size.__class__ is IntImm
-        known = None if constant else SymbolicRange(low, last, size)
         if facts.ranges.get(var) == interval and _same_range(facts.symbolic.get(var), known):
             return
         stale = var in facts.ranges or var in facts.values or var in facts.unknown

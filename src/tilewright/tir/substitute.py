@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion
@@ -101,6 +101,12 @@ class Substitution(BufferRewriter):
         self._buffers.update(buffers or {})
 
     def map_buffer(self, buffer: Buffer) -> Buffer:
+        plain = all(
+            extent.__class__ is IntImm
+            for extent in (*buffer.shape, *buffer.strides, buffer.elem_offset)
+        )
+        if plain and buffer.data not in self._variables:
+            return buffer
         return self.rebuilt(buffer)
 
     def Var(self, var: Var) -> Expr:
@@ -118,8 +124,10 @@ def substitute(
     Binders inside `root` must not bind the replaced variables or capture those of the
     replacements; variables are unique objects, so this holds for any well-formed program.
     """
-    if not variables and not buffers:
+    if (not variables and not buffers) or root.__class__ is IntImm:
         return root
+    if root.__class__ is Var:
+        return variables.get(root, root)
     return Substitution(variables, buffers)(root)
 
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
-from tilewright.ir.expr import IntImm, Let
+from tilewright.ir.expr import IntImm
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.schedule.contents import contents
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.exact_writes import (
     exactly_written,
@@ -23,7 +24,6 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
-    LetStmt,
     SeqStmt,
     Stmt,
 )
@@ -118,19 +118,16 @@ def reads_of(realize: BlockRealize, buffer: Buffer) -> list[Access]:
 
     Its own region is the hull of all loads and may contain more.
     """
-    block = realize.block
-    nodes = list(walk(block))
-    inner = {node.loop_var for node in nodes if isinstance(node, For)}
-    inner |= {node.var for node in nodes if isinstance(node, (Let, LetStmt))}
-    if any(isinstance(node, BlockRealize) for node in nodes):
+    inside = contents(realize.block)
+    if inside.has_blocks:
         return accesses([realize], buffer, written=False)
     found = []
-    for node in nodes:
-        if not isinstance(node, BufferLoad) or node.buffer is not buffer:
+    for load in inside.loads:
+        if load.buffer is not buffer:
             continue
-        if any(var in inner for index in node.indices for var in variables_of(index)):
+        if any(var in inside.bound for index in load.indices for var in variables_of(index)):
             return accesses([realize], buffer, written=False)
-        point = tuple(Range(index, const(1, index.dtype)) for index in node.indices)
+        point = tuple(Range(index, const(1, index.dtype)) for index in load.indices)
         found.append(Access(realize, BufferRegion(buffer, point)))
     return found or accesses([realize], buffer, written=False)
 

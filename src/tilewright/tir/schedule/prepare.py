@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute
 
+_PREPARED: Final[Recent[PrimFunc]] = Recent(64)
+
 
 def prepare(name: str, func: PrimFunc) -> PrimFunc:
     """`func` with keys for its blocks; loops that share a variable get their own.
+
+    The result is the same for the same function, so that what is known about its blocks is known
+    to all schedules of it.
 
     Raises:
         ScheduleError: for a function without a root block, such as a lowered one.
@@ -22,6 +30,10 @@ def prepare(name: str, func: PrimFunc) -> PrimFunc:
             "scheduled, not what `tvm.lower` returns",
             hint="schedule the program before it is lowered",
         )
+    return _PREPARED.get(func, None, lambda: _prepared(func))
+
+
+def _prepared(func: PrimFunc) -> PrimFunc:
     body = _Preparation()(func.body)
     return func if body is func.body else func.with_body(body)
 

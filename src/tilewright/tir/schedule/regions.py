@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of, union
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.schedule.bindings import bindings_of
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
@@ -50,19 +50,28 @@ def relaxed(tree: FunctionTree, access: Access, place: Stmt, analyzer: Analyzer)
             values = {var: substitute(value, outer) for var, value in values.items()}
     for stmt in inner:
         if isinstance(stmt, For):
-            low, size = interval_of(stmt.min, loops, analyzer), stmt.extent
-            most = interval_of(stmt.min + size - 1, loops, analyzer).max_value
-            loops[stmt.loop_var] = IntervalSet(low.min_value, most)
+            loops[stmt.loop_var] = values_of_loop(stmt, loops, analyzer)
             bind_scope(analyzer, stmt)
     return tuple(
         _relaxed_range(substitute(item, values), loops, analyzer) for item in access.region.region
     )
 
 
+def values_of_loop(loop: For, outer: Mapping[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
+    """Between which values the variable of a loop lies, while those of `outer` loops range."""
+    low, size = loop.min, loop.extent
+    if isinstance(low, IntImm) and isinstance(size, IntImm):
+        return IntervalSet(low, const(low.value + size.value - 1, low.dtype))
+    least = interval_of(low, outer, analyzer).min_value
+    return IntervalSet(least, interval_of(low + size - 1, outer, analyzer).max_value)
+
+
 def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
     if _reads_memory(item.min) or _reads_memory(item.extent):
         return EVERYTHING
     low = interval_of(item.min, loops, analyzer)
+    if is_const_int(item.extent, 1):
+        return low
     high = interval_of(item.min + item.extent - 1, loops, analyzer)
     return IntervalSet(low.min_value, high.max_value)
 

@@ -190,13 +190,16 @@ class FunctionTree:
 
         Blocks inside of those are left out; for a block, these are its child blocks.
         """
-        found: list[BlockRealize] = []
-        for child in self.children(stmt):
-            if isinstance(child, BlockRealize):
-                found.append(child)
-            else:
-                found += self.blocks_below(child)
-        return found
+        found = self.facts.get(("blocks", stmt))
+        if found is None:
+            found = []
+            for child in self.children(stmt):
+                if isinstance(child, BlockRealize):
+                    found.append(child)
+                else:
+                    found += self.blocks_below(child)
+            self.facts["blocks", stmt] = found
+        return list(found)
 
     def leaf_blocks_below(self, stmt: Stmt) -> list[BlockRealize]:
         """The blocks inside of `stmt`, in any scope, that contain no block; itself if it is one."""
@@ -269,7 +272,7 @@ def bind_scope(analyzer: Analyzer, stmt: Stmt) -> None:
 def _nearest(stmt: Stmt, start: Stmt) -> Iterator[For | BlockRealize]:
     if stmt is not start and isinstance(stmt, (For, BlockRealize)):
         yield stmt
-    elif isinstance(stmt, Block):
+    elif isinstance(stmt, (Block, For)):
         yield from _nearest(stmt.body, start)
     elif not isinstance(stmt, (BufferStore, Evaluate)):
         for child in stmt.children():

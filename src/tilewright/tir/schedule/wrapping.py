@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.arith import Analyzer
-from tilewright.arith.interval import IntervalSet, interval_of
+from tilewright.arith.interval import IntervalSet
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.bindings import TRUE, rebind
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.regions import clipped
+from tilewright.tir.schedule.regions import clipped, values_of_loop
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt
 from tilewright.tir.substitute import variables_of
@@ -68,8 +68,7 @@ def _ranges(loops: Sequence[For], analyzer: Analyzer) -> list[Range]:
     intervals: dict[Var, IntervalSet] = {}
     ranges = []
     for loop in loops:
-        low = interval_of(loop.min, intervals, analyzer).min_value
-        high = interval_of(loop.min + loop.extent - 1, intervals, analyzer).max_value
+        low, high = values_of_loop(loop, intervals, analyzer)
         if low is None or high is None:
             raise ScheduleError(
                 "the bounds of {0} depend on data, so that no block iterator can stand for it",

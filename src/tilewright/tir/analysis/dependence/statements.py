@@ -80,6 +80,12 @@ class Statement:
         """The block; None for what is outside of blocks."""
         return self.stmt if isinstance(self.stmt, Block) else None
 
+    def moved(self, path: tuple[Step, ...], position: int) -> Statement:
+        """The same statement in another program, where nothing but the path to it differs."""
+        other = Statement.__new__(Statement)
+        other.__dict__.update(self.__dict__, path=path, position=position)
+        return other
+
     @functools.cached_property
     def signature(self) -> tuple[Any, ...]:
         """What decides when its instances run within the loops around it.

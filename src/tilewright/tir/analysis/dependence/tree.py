@@ -9,6 +9,7 @@ from typing import Any, Final
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.analysis.dependence.statements import Statement, Step
 from tilewright.tir.analysis.dependence.surroundings import (
     Memory,
@@ -33,6 +34,9 @@ from tilewright.tir.stmt import (
     While,
 )
 
+_FOUND: Final[Recent[list[Statement]]] = Recent(1024)
+"""The statements below what stands in the outermost block."""
+
 
 def statements_of(func: PrimFunc, sizes: Mapping[Var, Var]) -> tuple[Statement, ...]:
     """The statements of a function, in the order of its text.
@@ -52,6 +56,8 @@ class _Walker:
     def __init__(self, sizes: Mapping[Var, Var]) -> None:
         self.found: list[Statement] = []
         self.path: list[Step] = []
+        self.loops: list[For] = []
+        """Those on the path."""
         self.iterators: list[tuple[Var, Range | None, Expr]] = []
         self.named_by = 0
         """Loops whose variables an enclosing block has bound to its iterators."""
@@ -79,9 +85,11 @@ class _Walker:
                     self.visit(item)
 
     def _contains_block(self, stmt: Stmt) -> bool:
+        if isinstance(stmt, BlockRealize):
+            return True
         known = self._has_blocks.get(stmt)
         if known is None:
-            known = isinstance(stmt, BlockRealize) or any(
+            known = any(
                 isinstance(item, Stmt) and self._contains_block(item) for item in stmt.children()
             )
             self._has_blocks[stmt] = known
@@ -120,6 +128,8 @@ class _Walker:
 
     def _depend(self, expr: Node) -> None:
         """Note which memory `expr` reads: it decides what runs."""
+        if isinstance(expr, (IntImm, Var)):
+            return
         for node in walk(expr):
             if isinstance(node, BufferLoad):
                 view = self.views.get(node.buffer)
@@ -130,18 +140,48 @@ class _Walker:
     # --- statements with blocks inside ------------------------------------------------------
 
     def loop(self, loop: For) -> None:
-        count = len(self.control)
+        count, before = len(self.control), self.scope
         self._depend(loop.min)
         self._depend(loop.extent)
-        name = f"l{sum(isinstance(step.node, For) for step in self.path)}"
-        with self._bound({loop.loop_var: name}), self._step(loop):
-            self.visit(loop.body)
+        self.scope = {**before, loop.loop_var: f"l{len(self.loops)}"}
+        self.loops.append(loop)
+        self.path.append(Step(loop, 0))
+        self.visit(loop.body)
+        self.path.pop()
+        self.loops.pop()
+        self.scope = before
         del self.control[count:]
 
     def sequence(self, stmt: SeqStmt) -> None:
+        is_outermost = self._is_outermost()
         for branch, item in enumerate(stmt.seq):
-            with self._step(stmt, branch):
+            self.path.append(Step(stmt, branch))
+            if is_outermost:
+                self._outermost(item)
+            else:
                 self.visit(item)
+            self.path.pop()
+
+    def _is_outermost(self) -> bool:
+        """Whether nothing around the current place matters for the statements below it."""
+        return not (
+            self.scope or self.views or self.guards or self.control or self.problem
+        ) and all(isinstance(step.node, (BlockRealize, Block)) for step in self.path)
+
+    def _outermost(self, stmt: Stmt) -> None:
+        """Find the statements below `stmt`, which are known if another program had it, too."""
+        below = len(self.path)
+
+        def find() -> list[Statement]:
+            count = len(self.found)
+            self.visit(stmt)
+            found = self.found[count:]
+            del self.found[count:]
+            return found
+
+        path = tuple(self.path)
+        for statement in _FOUND.get((id(stmt), below), stmt, find):
+            self.found.append(statement.moved((*path, *statement.path[below:]), len(self.found)))
 
     def branch(self, stmt: IfThenElse) -> None:
         count = len(self.control)
@@ -180,9 +220,12 @@ class _Walker:
         with self._where((realize.predicate, False)):
             pairs = list(zip(block.iter_vars, realize.iter_values, strict=True))
             self.iterators += [(item.var, item.dom, value) for item, value in pairs]
-            values = {item.var: value for item, value in pairs}
-            with self._bound(values), self._step(realize):
-                self._enter(block)
+            before = self.scope
+            self.scope = {**before, **{item.var: value for item, value in pairs}}
+            self.path.append(Step(realize, 0))
+            self._enter(block)
+            self.path.pop()
+            self.scope = before
             del self.iterators[len(self.iterators) - len(pairs) :]
         del self.control[count:]
 
@@ -192,7 +235,7 @@ class _Walker:
             self._add(block, block.name_hint, [])
             return
         before = self.named_by
-        self.named_by = sum(isinstance(step.node, For) for step in self.path)
+        self.named_by = len(self.loops)
         for buffer in block.alloc_buffers:
             self.versions[buffer.data] = len(self.iterators)
         for match in block.match_buffers:
@@ -208,7 +251,7 @@ class _Walker:
 
     def _add_plain(self, stmt: Stmt) -> None:
         """Add what is outside of blocks; loop variables stand for iterators."""
-        loops = [s.node for s in self.path if isinstance(s.node, For)][self.named_by :]
+        loops = self.loops[self.named_by :]
         named = [(x.loop_var, Range(x.min, x.extent), x.loop_var) for x in loops]
         self._add(stmt, f"a statement outside of blocks ({type(stmt).__name__})", named)
 
@@ -221,7 +264,7 @@ class _Walker:
                 name,
                 len(self.found),
                 tuple(self.path),
-                tuple(step.node for step in self.path if isinstance(step.node, For)),
+                tuple(self.loops),
                 tuple(n[1] for n in named),
                 tuple(n[2] for n in named),
                 tuple(self.guards),
