@@ -289,3 +289,24 @@ def test_a_loop_around_no_block():
     sch, j, _ = plain_loops()
     with pytest.raises(ScheduleError, match="`j` is inside of the body of block `row`"):
         sch.loop_partition(j, [1, 1])
+
+
+def test_views_in_the_parts():
+    @T.prim_func
+    def viewed(A: T.Buffer((6, 4), "float32"), B: T.Buffer((6, 4), "float32")):
+        for i in range(6):
+            with T.block("row"):
+                vi = T.axis.spatial(6, i)
+                T.reads(A[vi, 0:4])
+                T.writes(B[vi, 0:4])
+                V = T.match_buffer(A[vi, 0:4], (4,), offset_factor=1)
+                s = T.int32()
+                W = T.match_buffer(B[vi, 0:4], (1, 4), strides=[s, 1], offset_factor=1)
+                for j in range(4):
+                    with T.block("B"):
+                        vj = T.axis.spatial(4, j)
+                        W[0, vj] = V[vj] * T.float32(2)
+
+    sch = Schedule(viewed, debug_mask="all")
+    sch.loop_partition(sch.get_loops("row")[0], [2])
+    assert_same_meaning(viewed, sch)

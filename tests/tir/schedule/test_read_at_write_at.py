@@ -129,3 +129,20 @@ def test_refusals():
     for at in (sch.read_at, sch.write_at):
         with pytest.raises(ScheduleError, match="loop `j` is not around block `B` in its scope"):
             at(j, "B", 0, "local")
+
+
+@T.prim_func
+def triangle(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+    for i in range(4):
+        for j in range(i + 1):
+            for k in range(2):
+                with T.block("B"):
+                    vi = T.axis.spatial(4, k * 2 + j // 2)
+                    vj = T.axis.spatial(4, j)
+                    B[vi, vj] = A[vi, vj]
+
+
+def test_loops_of_which_the_bounds_depend_on_others():
+    sch = scheduled(triangle)
+    sch.read_at(sch.get_loops("B")[1], "B", 0, "local")
+    assert_same_meaning(triangle, sch)

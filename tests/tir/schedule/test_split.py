@@ -139,3 +139,26 @@ def test_annotations_and_thread_bindings_are_not_lost():
     sch.bind(j, "threadIdx.x")
     with pytest.raises(ScheduleError, match="has a thread binding, which would be lost"):
         sch.split(j, [None, 2])
+
+
+@T.prim_func
+def ragged(
+    A: T.Buffer((5, 4), "float32"), n: T.Buffer((5,), "int32"), B: T.Buffer((5, 4), "float32")
+):
+    for i in range(5):
+        for j in range(n[i] % 4):
+            with T.block("B"):
+                vi = T.axis.spatial(5, i)
+                vj = T.axis.spatial(4, j)
+                B[vi, vj] = A[vi, vj]
+        for j in range(4):
+            with T.block("A"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.where(n[i] > 0)
+                A[vi, vj] = T.float32(1)
+
+
+def test_what_is_read_for_bounds_and_predicates_is_inside_of_its_buffer():
+    sch = Schedule(ragged, debug_mask="all")
+    sch.split(sch.get_loops("B")[0], [None, 2])
+    assert_same_meaning(ragged, sch)

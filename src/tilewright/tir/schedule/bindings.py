@@ -11,6 +11,8 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import And, Expr, IntImm, Var, is_const_int
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import BlockRealize, For, IfThenElse, SeqStmt, Stmt
 from tilewright.tir.substitute import substitute, variables_of
@@ -77,14 +79,21 @@ def _rebound_block(realize: BlockRealize, renewed: Callable[[Expr], Expr]) -> Bl
 
 
 def guarded(stmt: Stmt, condition: Expr) -> Stmt:
-    """`stmt` whose blocks run where `condition` holds: it becomes a part of their predicates."""
-    if isinstance(stmt, BlockRealize):
+    """`stmt` whose blocks run where `condition` holds: it becomes a part of their predicates.
+
+    What is read to find out whether a block runs is read where `condition` holds, too.
+    """
+    if isinstance(stmt, BlockRealize) and not _reads(stmt.predicate, *stmt.iter_values):
         return stmt.replace(predicate=conjunction(stmt.predicate, condition))
-    if isinstance(stmt, (For, SeqStmt)):
+    if isinstance(stmt, SeqStmt) or (isinstance(stmt, For) and not _reads(stmt.min, stmt.extent)):
         return stmt.map_children(
             lambda child: guarded(child, condition) if isinstance(child, Stmt) else child
         )
     return IfThenElse(condition, stmt)
+
+
+def _reads(*exprs: Expr) -> bool:
+    return any(isinstance(node, BufferLoad) for expr in exprs for node in walk(expr))
 
 
 def conjunction(*conditions: Expr) -> Expr:

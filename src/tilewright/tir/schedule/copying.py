@@ -18,7 +18,7 @@ def copied(
     variables: Mapping[Var, Expr] | None = None,
     buffers: Mapping[Buffer, Buffer] | None = None,
 ) -> Stmt:
-    """`stmt` with loops, blocks and allocated buffers of its own.
+    """`stmt` with loops, blocks, allocated buffers and views of its own.
 
     Args:
         stmt: what to copy.
@@ -54,7 +54,9 @@ class _Copy(Substitution):
     def Block(self, block: Block) -> Any:
         # The iterators come first: everything else mentions them.
         iterators = tuple(map(self, block.iter_vars))
-        buffers = tuple(map(self._allocated, block.alloc_buffers))
+        buffers = tuple(map(self._declared, block.alloc_buffers))
+        for match in block.match_buffers:
+            self._view(match.buffer)
         block = block.replace(
             iter_vars=(),
             alloc_buffers=buffers,
@@ -63,7 +65,14 @@ class _Copy(Substitution):
         )
         return block.map_children(self).replace(iter_vars=iterators)
 
-    def _allocated(self, buffer: Buffer) -> Buffer:
+    def _view(self, buffer: Buffer) -> None:
+        """A view of its own, with variables of its own for what the view tells of its layout."""
+        for size in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+            if isinstance(size, Var) and size not in self._fresh:
+                self._renewed(size)
+        self._declared(buffer)
+
+    def _declared(self, buffer: Buffer) -> Buffer:
         fresh = buffer.map_children(self).replace(data=self._renewed(buffer.data))
         self._buffers[buffer] = fresh
         return fresh

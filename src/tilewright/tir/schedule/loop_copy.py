@@ -11,6 +11,7 @@ from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.bindings import TRUE
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.schedule.wrapping import domains_of_loops
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For
 from tilewright.tir.substitute import substitute, variables_of
 
@@ -32,13 +33,12 @@ def loop_copy(
     fresh: dict[Var, Expr] = {}
     iterators: list[IterVar] = []
     values: list[Expr] = []
-    for above in [*tree.loops_above(loop), loop]:
-        if above.loop_var in mentioned:
-            var = Var(f"v{len(iterators)}", above.loop_var.dtype)
-            domain = Range(above.min, above.extent)
-            iterators.append(IterVar(domain, var, IterType.DATA_PAR))
-            values.append(above.loop_var)
-            fresh[above.loop_var] = var
+    loops_above = [*tree.loops_above(loop), loop]
+    for above, domain in domains_of_loops(tree, loops_above, mentioned).items():
+        var = Var(f"v{len(iterators)}", above.loop_var.dtype)
+        iterators.append(IterVar(domain, var, IterType.DATA_PAR))
+        values.append(above.loop_var)
+        fresh[above.loop_var] = var
     inside = [substitute(part, fresh) for part in region]
     loops: dict[Var, Expr] = {}
     indices: list[Expr] = []

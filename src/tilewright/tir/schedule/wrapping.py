@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -24,14 +24,12 @@ def wrapped(tree: FunctionTree, place: Stmt, body: Stmt, name: str) -> BlockReal
 
     Its iterators are the loops around `place` that the body mentions.
     """
-    mentioned = set(variables_of(body))
-    loops = [loop for loop in tree.loops_above(place) if loop.loop_var in mentioned]
-    ranges = _ranges(loops, tree.analyzer(loops[0])) if loops else []
+    domains = domains_of_loops(tree, tree.loops_above(place), set(variables_of(body)))
     iterators = tuple(
         IterVar(domain, Var(f"v{loop.loop_var.name}", loop.loop_var.dtype), _type(body, loop))
-        for loop, domain in zip(loops, ranges, strict=True)
+        for loop, domain in domains.items()
     )
-    values = {loop.loop_var: v.var for loop, v in zip(loops, iterators, strict=True)}
+    values = {loop.loop_var: v.var for loop, v in zip(domains, iterators, strict=True)}
     block = Block(iterators, (), (), name, body)
     analyzer = tree.analyzer(tree.scope(place).block)
     bind_scope(analyzer, block)
@@ -63,21 +61,35 @@ def _clipped(region: BufferRegion, analyzer: Analyzer) -> BufferRegion:
     return region.replace(region=tuple(ranges))
 
 
-def _ranges(loops: Sequence[For], analyzer: Analyzer) -> list[Range]:
-    """The values of nested loops, in terms of what is outside of all."""
+def domains_of_loops(
+    tree: FunctionTree, loops: Sequence[For], mentioned: Collection[Var]
+) -> dict[For, Range]:
+    """The values of those of nested loops that are mentioned, in terms of what is outside of all.
+
+    Raises:
+        ScheduleError: if they are not known.
+    """
+    if not loops:
+        return {}
+    analyzer = tree.analyzer(loops[0])
     intervals: dict[Var, IntervalSet] = {}
-    ranges = []
+    domains: dict[For, Range] = {}
+    variables = {loop.loop_var for loop in loops}
     for loop in loops:
         low, high = values_of_loop(loop, intervals, analyzer)
-        if low is None or high is None:
+        if low is None or high is None or variables & {*variables_of(low), *variables_of(high)}:
+            if loop.loop_var not in mentioned:
+                continue
             raise ScheduleError(
                 "the bounds of {0} depend on data, so that no block iterator can stand for it",
                 at=[loop],
             )
         intervals[loop.loop_var] = IntervalSet(low, high)
-        ranges.append(Range(low, analyzer.simplify(high - low + 1)))
-        analyzer.bind(loop.loop_var, ranges[-1])
-    return ranges
+        domain = Range(low, analyzer.simplify(high - low + 1))
+        analyzer.bind(loop.loop_var, domain)
+        if loop.loop_var in mentioned:
+            domains[loop] = domain
+    return domains
 
 
 def _type(body: Stmt, loop: For) -> IterType:
