@@ -95,10 +95,10 @@ class Analyzer:
         facts = simplifier.facts
         low = simplifier(as_expr(minimum, var.dtype))
         size = simplifier(as_expr(extent, var.dtype))
+        known: SymbolicRange | None = None
         if low.__class__ is IntImm and size.__class__ is IntImm:
             least = low.value  # type: ignore[attr-defined]
             most = min(least + size.value - 1, var.dtype.max_int)  # type: ignore[attr-defined]
-            known = None
         else:
             last = simplifier(low + size - 1)
             least, most = bounds_of(facts, low)[0], bounds_of(facts, last)[1]

@@ -59,6 +59,14 @@ class IntervalSet(NamedTuple):
 EVERYTHING = IntervalSet(None, None)
 
 
+def constant_range(low: Expr, extent: Expr) -> IntervalSet | None:
+    """The interval of `extent` values from `low` on, if both are numbers."""
+    if not isinstance(low, IntImm) or not isinstance(extent, IntImm) or extent.value < 1:
+        return None
+    last = low.value + extent.value - 1
+    return IntervalSet(low, IntImm(low.dtype, last)) if last <= low.dtype.max_int else None
+
+
 def interval_of(
     expr: Expr,
     domains: Mapping[Var, RangeLike | IntervalSet],
@@ -97,10 +105,14 @@ class _Evaluator:
         self._domains: dict[Any, IntervalSet] = {}
         for var, domain in domains.items():
             if not isinstance(domain, IntervalSet):
-                last = as_expr(domain.min) + domain.extent - 1
-                domain = IntervalSet(self._simplify(domain.min), self._simplify(last))
+                domain = self._interval(as_expr(domain.min), domain.extent)
             self._domains[var] = domain
         self._memo: dict[Expr, IntervalSet] = {}
+
+    def _interval(self, low: Expr, extent: Expr) -> IntervalSet:
+        return constant_range(low, extent) or IntervalSet(
+            self._simplify(low), self._simplify(low + extent - 1)
+        )
 
     def evaluate(self, expr: Expr) -> IntervalSet:
         found = self._memo.get(expr)

@@ -129,6 +129,7 @@ class _Detector:
         self._given = analyzer
         self._simplify = simplify
         self.simplified = False
+        self._bound = False
         self._iters = input_iters
         self._marks: dict[Var, IterMark] = {}
         self._minimum: dict[Var, Expr] = {}
@@ -168,14 +169,18 @@ class _Detector:
         base: Expr = IntImm(expr.dtype, constant)
         for term, factor in terms.items():
             if factor:
-                base = base + self._read_term(term, factor, splits)
+                part = self._read_term(term, factor, splits)
+                if part.__class__ is not int or part:
+                    base = base + part
         return IterSum(tuple(splits if len(splits) < 2 else self._ordered(splits)), base)
 
     def _simplified(self, expr: Expr) -> Expr:
         analyzer = self.analyzer
-        for var in self._marks:
-            domain = self._iters[var]
-            analyzer.bind_range(var, domain.min, domain.extent)
+        if not self._bound:
+            self._bound = True
+            for var in self._marks:
+                domain = self._iters[var]
+                analyzer.bind_range(var, domain.min, domain.extent)
         return analyzer.simplify(expr)
 
     def _read_term(self, term: Any, factor: int, splits: list[IterSplit]) -> Expr | int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tilewright.arith import Analyzer
-from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of
+from tilewright.arith.interval import EVERYTHING, IntervalSet, constant_range, interval_of
 from tilewright.arith.linear import mentions
 from tilewright.error import DiagnosticError
 from tilewright.ir.convert import cast, const
@@ -165,6 +165,9 @@ class _Collector:
     # --- intervals --------------------------------------------------------------------------
 
     def _range(self, item: Range) -> Interval | None:
+        known = constant_range(item.min, item.extent)
+        if known is not None:
+            return known  # type: ignore[return-value]
         low = self.interval(item.min)
         if isinstance(item.extent, IntImm) and item.extent.value == 1:
             return low

@@ -1,14 +1,16 @@
-"""What is in a block, remembered for the same block: every version of a program asks for it."""
+"""What is in a statement, remembered: the versions of a program have most statements in common."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
-from tilewright.ir.expr import Let, Var
+from tilewright.ir.expr import IntImm, Let, Var
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.dependence.recent import Recent
-from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.stmt import Block, BlockRealize, BufferStore, For, LetStmt
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.stmt import Block, BlockRealize, For, LetStmt, Stmt
 
 
 class Contents(NamedTuple):
@@ -18,13 +20,11 @@ class Contents(NamedTuple):
         loads: all loads.
         bound: the variables that loops and `let` inside of the block bind.
         has_blocks: whether there are blocks among them.
-        memory: the pointers of the buffers that are accessed, and those that are mentioned.
     """
 
     loads: tuple[BufferLoad, ...]
     bound: frozenset[Var]
     has_blocks: bool
-    memory: frozenset[Var]
 
 
 _CONTENTS: Final[Recent[Contents]] = Recent(4096)
@@ -38,20 +38,71 @@ def contents(block: Block) -> Contents:
 def _contents(block: Block) -> Contents:
     loads: list[BufferLoad] = []
     bound: set[Var] = set()
-    memory: set[Var] = set()
     has_blocks = False
     for node in walk(block):
-        if isinstance(node, (BufferLoad, BufferStore)):
-            memory.add(node.buffer.data)
-            if isinstance(node, BufferLoad):
-                loads.append(node)
-        elif isinstance(node, Var):
-            if node.dtype.is_handle:
-                memory.add(node)
+        if isinstance(node, BufferLoad):
+            loads.append(node)
         elif isinstance(node, For):
             bound.add(node.loop_var)
         elif isinstance(node, (Let, LetStmt)):
             bound.add(node.var)
         elif isinstance(node, BlockRealize):
             has_blocks = True
-    return Contents(tuple(loads), frozenset(bound), has_blocks, frozenset(memory))
+    return Contents(tuple(loads), frozenset(bound), has_blocks)
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+class Mentioned(NamedTuple):
+    """The pointers of the memory that a statement mentions, by buffers or as they are.
+
+    Attributes:
+        anywhere: those of all nodes below it.
+        outside: those of the nodes that are outside of blocks.
+    """
+
+    anywhere: frozenset[Var]
+    outside: frozenset[Var]
+
+
+_MENTIONED: Final[Recent[Mentioned]] = Recent(8192)
+
+
+def mentioned(stmt: Stmt) -> Mentioned:
+    """The memory that `stmt` mentions."""
+    return _MENTIONED.get(stmt, None, lambda: _mentioned(stmt))
+
+
+def _mentioned(stmt: Stmt) -> Mentioned:
+    anywhere: set[Var] = set()
+    outside: set[Var] = set()
+    _note(stmt, outside)
+    for child in stmt.children():
+        if isinstance(child, Stmt):
+            inside = mentioned(child)
+            anywhere |= inside.anywhere
+            outside |= inside.outside
+        elif not isinstance(child, IntImm):
+            for node in walk(child):
+                _note(node, outside)
+    anywhere |= outside
+    return Mentioned(
+        frozenset(anywhere), frozenset() if isinstance(stmt, Block) else frozenset(outside)
+    )
+
+
+def _note(node: Any, found: set[Var]) -> None:
+    buffer = getattr(node, "buffer", None)
+    if buffer is not None:
+        found.add(buffer.data)
+    elif isinstance(node, Var) and node.dtype.is_handle:
+        found.add(node)
+
+
+def nodes_about(root: Stmt, buffer: Buffer) -> Iterator[Node]:
+    """The nodes below `root`, without statements that do not mention the memory of `buffer`."""
+    data = buffer.data
+    return walk(
+        root, skip=lambda node: isinstance(node, Stmt) and data not in mentioned(node).anywhere
+    )

@@ -15,7 +15,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule.contents import contents
+from tilewright.tir.schedule.contents import nodes_about
 from tilewright.tir.schedule.dataflow import require_only_blocks
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.scope import allocating_block
@@ -80,9 +80,7 @@ def users(tree: FunctionTree, buffer: Buffer) -> list[BlockRealize]:
                     f"{{0}} has the view `{match.buffer.name}` of `{buffer.name}`", at=[realize]
                 )
         if not tree.blocks_below(realize):
-            inside = (block,) if buffer.data in contents(block).memory else ()
-            nodes = (node for part in (*_own(realize), *inside) for node in walk(part))
-            used = [_uses(node, buffer, realize) for node in nodes]
+            used = [_uses(node, buffer, realize) for node in nodes_about(realize, buffer)]
             if any(used) or _declares(block, buffer):
                 found.append(realize)
         elif any(_uses(node, buffer, realize) for value in _own(realize) for node in walk(value)):

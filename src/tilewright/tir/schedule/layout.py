@@ -8,9 +8,10 @@ from tilewright.arith import Analyzer
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.contents import nodes_about
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import require_true_inverse
 from tilewright.tir.schedule.tree import bind_scope
@@ -92,7 +93,7 @@ def require_rewritable(root: Stmt, buffer: Buffer) -> None:
     """Refuse a buffer that is accessed in other ways than element by element."""
     if buffer.strides:
         raise ScheduleError(f"`{buffer.name}` has strides, which tell its layout already")
-    for node in walk(root):
+    for node in nodes_about(root, buffer):
         reason = _obstacle(node, buffer)
         if reason:
             raise ScheduleError(f"the layout of `{buffer.name}` cannot be changed: {reason}")

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of, union
+from tilewright.arith.interval import EVERYTHING, IntervalSet, constant_range, interval_of, union
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.schedule.bindings import bindings_of
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
@@ -59,11 +59,12 @@ def relaxed(tree: FunctionTree, access: Access, place: Stmt, analyzer: Analyzer)
 
 def values_of_loop(loop: For, outer: Mapping[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
     """Between which values the variable of a loop lies, while those of `outer` loops range."""
-    low, size = loop.min, loop.extent
-    if isinstance(low, IntImm) and isinstance(size, IntImm):
-        return IntervalSet(low, const(low.value + size.value - 1, low.dtype))
-    least = interval_of(low, outer, analyzer).min_value
-    return IntervalSet(least, interval_of(low + size - 1, outer, analyzer).max_value)
+    known = constant_range(loop.min, loop.extent)
+    if known is not None:
+        return known
+    least = interval_of(loop.min, outer, analyzer).min_value
+    last = interval_of(loop.min + loop.extent - 1, outer, analyzer).max_value
+    return IntervalSet(least, last)
 
 
 def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:

@@ -7,13 +7,14 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import IntervalSet
-from tilewright.ir.expr import Var, is_const_int
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.bindings import TRUE, rebind
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.regions import clipped, values_of_loop
+from tilewright.tir.schedule.regions import clipped_range, values_of_loop
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt
 from tilewright.tir.substitute import variables_of
@@ -53,12 +54,18 @@ def with_regions(block: Block, analyzer: Analyzer) -> Block:
 
 def _clipped(region: BufferRegion, analyzer: Analyzer) -> BufferRegion:
     """A region inside of its buffer; an index alone is inside anyway."""
-    box = tuple(IntervalSet(item.min, item.min + item.extent - 1) for item in region.region)
-    ranges = [
-        old if is_const_int(old.extent, 1) else new
-        for old, new in zip(region.region, clipped(region.buffer, box, analyzer), strict=True)
-    ]
-    return region.replace(region=tuple(ranges))
+    ranges = tuple(
+        _clipped_range(item, extent, analyzer)
+        for item, extent in zip(region.region, region.buffer.shape, strict=True)
+    )
+    return region.replace(region=ranges)
+
+
+def _clipped_range(item: Range, size: Expr, analyzer: Analyzer) -> Range:
+    if is_const_int(item.extent, 1):
+        return item
+    interval = IntervalSet(item.min, item.min + item.extent - 1)
+    return clipped_range(interval, Range(const(0, size.dtype), size), analyzer)
 
 
 def domains_of_loops(

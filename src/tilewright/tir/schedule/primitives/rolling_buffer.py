@@ -16,6 +16,7 @@ from tilewright.tir.schedule.bindings import (
     mentioned,
 )
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
+from tilewright.tir.schedule.contents import nodes_about
 from tilewright.tir.schedule.dataflow import flows_inside
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
@@ -127,7 +128,7 @@ def _require_only_elements(tree: FunctionTree, scope: Scope, buffer: Buffer) -> 
     """Refuse uses of the buffer other than of its elements in blocks."""
     require_no_view(tree, scope, buffer)
     require_in_blocks(scope, buffer, only_writes=False)
-    for node in walk(scope.realize.block.body):
+    for node in nodes_about(scope.realize.block.body, buffer):
         if node is buffer.data or (
             isinstance(node, MatchBufferRegion) and node.source.buffer is buffer
         ):
