@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tools.mutate_requirements import page
+from tools.mutate_requirements import HEADING, page, tables
 from tools.requirements import PACKAGE, ROOT, find, requirements_of
 
 
@@ -28,7 +28,8 @@ def test_requirements_are_found(tmp_path, monkeypatch):
         (4, "… is …, which is | none (`self.loops`)", ("check", 2)),
         (8, "_require_plain(loop)", ("act", 6)),
     ]
-    assert page(found, {0: "tests/test_act.py::test_none[1]"}).splitlines()[-7:] == [
+    table = tables(found, {0: "tests/test_act.py::test_none[1]"})["primitive"]
+    assert table.splitlines() == [
         "",
         "| requirement | test |",
         "|---|---|",
@@ -37,6 +38,13 @@ def test_requirements_are_found(tmp_path, monkeypatch):
         "| … is …, which is \\| none (`self.loops`) | **SURVIVED** |",
         "| `_require_plain(loop)` | **SURVIVED** |",
     ]
+
+
+def test_a_new_table_takes_the_place_of_the_old_one():
+    old = page("", {"b": "\nold b\n", "a": "\nold a\n"}, ["a", "b"])
+    assert old == f"{HEADING}\n## a\n\nold a\n\n## b\n\nold b\n"
+    assert page(old, {"b": "\nnew\n"}, ["a", "b"]) == old.replace("old b", "new")
+    assert page(old, {}, ["b"]) == f"{HEADING}\n## b\n\nold b\n"
 
 
 def test_every_primitive_that_refuses_is_looked_at():

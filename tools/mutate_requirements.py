@@ -4,7 +4,7 @@ Usage: python -m tools.mutate_requirements [-n JOBS] [--tests PATH] [--write] [m
 
 In a mutant, just one requirement does nothing. The tests that reach it are run until one fails; if
 none does, the mutant has survived: either a test is missing, or the requirement is not needed.
-`--write` keeps the table of all modules in docs/schedule/requirements.md.
+`--write` keeps the tables of the modules in docs/schedule/requirements.md.
 
 No file is changed: the code of the function is exchanged in a process of its own, forked from one
 that has everything loaded.
@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,17 +162,28 @@ and runs the tests that reach it.
 """
 
 
-def page(found: Sequence[Requirement], killed: dict[int, str]) -> str:
-    """The table as Markdown."""
-    lines = [HEADING]
-    for module in dict.fromkeys(item.module for item in found):
-        name = module.removeprefix("primitives.")
-        lines += [f"## {name}", "", "| requirement | test |", "|---|---|"]
-        for number, item in enumerate(found):
-            if item.module == module:
-                lines.append(f"| {_cell(item)} | {_verdict(item, killed.get(number))} |")
-        lines.append("")
-    return "\n".join(lines)
+def tables(found: Sequence[Requirement], killed: dict[int, str]) -> dict[str, str]:
+    """A table in Markdown for each module."""
+    lines: dict[str, list[str]] = {}
+    for number, item in enumerate(found):
+        name = item.module.removeprefix("primitives.")
+        table = lines.setdefault(name, ["", "| requirement | test |", "|---|---|"])
+        table.append(f"| {_cell(item)} | {_verdict(item, killed.get(number))} |")
+    return {name: "\n".join([*table, ""]) for name, table in lines.items()}
+
+
+def page(old: str, new: Mapping[str, str], modules: Sequence[str]) -> str:
+    """The page with new tables for some modules and the old ones of others.
+
+    Args:
+        old: the page as it was.
+        new: tables by the name of the module.
+        modules: all names in the order of the page.
+    """
+    sections = [section.partition("\n")[::2] for section in old.split("\n## ")[1:]]
+    known = {name: table.rstrip("\n") + "\n" for name, table in sections} | dict(new)
+    kept = [f"## {name}\n{known[name]}" for name in modules if name in known]
+    return "\n".join([HEADING, *kept])
 
 
 def _cell(item: Requirement) -> str:
@@ -195,8 +206,6 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     parser.add_argument("modules", nargs="*", help="such as split; by default all")
     options = parser.parse_args()
-    if options.write and options.modules:
-        parser.error("only the table of all modules is written")
     os.environ.setdefault("TILEWRIGHT_IR_GUARD", "1")
     os.chdir(ROOT)
     sys.path[:0] = [str(SOURCE), str(ROOT)]
@@ -211,7 +220,9 @@ def main() -> None:
     unexplained = [n for n in survivors if (found[n].module, found[n].text) not in NOT_NEEDED]
     print(f"{len(found)} requirements, {len(survivors)} survive, {len(unexplained)} unexplained")
     if options.write:
-        PAGE.write_text(page(found, killed))
+        order = dict.fromkeys(item.module.removeprefix("primitives.") for item in find([]))
+        old = PAGE.read_text() if PAGE.exists() else ""
+        PAGE.write_text(page(old, tables(found, killed), list(order)))
     sys.exit(bool(unexplained))
 
 
