@@ -487,6 +487,51 @@ def test_a_view():
     refused(before, "uses the memory of `B` by a pointer or a view")
 
 
+def test_an_input_of_two_writers():
+    @T.prim_func
+    def before(A: T.Buffer((10,), "int32"), C: T.Buffer((8,), "int32")):
+        X = T.alloc_buffer((10,), "int32")
+        B = T.alloc_buffer((10,), "int32")
+        for i in range(4):
+            for a in range(4):
+                with T.block("X"):
+                    vi = T.axis.spatial(10, i * 2 + a)
+                    X[vi] = A[vi]
+            for a in range(4):
+                with T.block("Y"):
+                    vi = T.axis.spatial(10, i * 2 + a)
+                    X[vi] = A[vi] * 2
+            for a in range(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(10, i * 2 + a)
+                    B[vi] = X[vi]
+            for b in range(2):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i * 2 + b)
+                    C[vi] = B[vi] + B[vi + 2]
+
+    refused(before, "block `X` changes `X`, which block `B` reads")
+
+
+def test_a_pointer():
+    @T.prim_func
+    def before(A: T.Buffer((10,), "int32"), C: T.Buffer((8,), "int32")):
+        B = T.alloc_buffer((10,), "int32")
+        for i in range(4):
+            for a in range(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(10, i * 2 + a)
+                    B[vi] = A[vi]
+            for b in range(2):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i * 2 + b)
+                    T.reads(B[vi : vi + 3])
+                    T.writes(C[vi])
+                    C[vi] = T.call_extern("int32", "f", B.data, vi)
+
+    refused(before, "uses the memory of `B` by a pointer or a view")
+
+
 def test_another_name_of_the_memory():
     @T.prim_func
     def before(A: T.Buffer((10,), "int32"), C: T.Buffer((8,), "int32")):

@@ -15,7 +15,7 @@ WRITING = {
     "cache_write": lambda sch, loop: sch.cache_write("B", "B", "local"),
     "cache_inplace": lambda sch, loop: sch.cache_inplace("B", "B", "local"),
     "write_at": lambda sch, loop: sch.write_at(loop, "B", "B", "local"),
-    "reindex": lambda sch, loop: sch.reindex("B", "B"),
+    "reindex": lambda sch, loop: sch.reindex("B", ("write", 0)),
     "stage_mem": lambda sch, loop: sch.stage_mem(loop, "B"),
 }
 
@@ -107,3 +107,18 @@ def incremented(B: T.Buffer((4, 2), "float32")):
 def test_a_block_that_reads_what_it_did_not_write(name):
     with pytest.raises(ScheduleError, match="reads elements of `B` that it did not write"):
         attempted(incremented, WRITING[name])
+
+
+@T.prim_func
+def pointer_outside(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    T.evaluate(T.call_extern("int32", "f", A.data))
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi]
+
+
+@pytest.mark.parametrize("name", READING)
+def test_pointers_that_are_used_outside_of_blocks(name):
+    with pytest.raises(ScheduleError, match="has accesses of `A` that are in no block"):
+        attempted(pointer_outside, READING[name])

@@ -309,6 +309,7 @@ def test_what_is_no_map_of_the_buffer_is_refused(index_map, message):
     [
         (lambda i, j, k: (i, k), "pad_value gives one value, got 2 of them"),
         (tvm.tir.Var("x", "float32"), "depends on more than the indices of the new layout"),
+        (tvm.tir.decl_buffer((1,))[0], "depends on more than the indices of the new layout"),
     ],
 )
 def test_padding_that_is_no_value_is_refused(pad_value, message):
