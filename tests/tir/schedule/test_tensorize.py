@@ -534,3 +534,42 @@ def test_names_of_intrinsics():
         sch.tensorize(loops[3], "test.none")
     with pytest.raises(ArgumentError, match="`tensor_intrin` is a name"):
         sch.tensorize(loops[3], TensorIntrin.get("test.tile"))
+
+
+@T.prim_func
+def doubled_desc(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, (4,), offset_factor=1)
+    B = T.match_buffer(b, (4,), offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] * T.float32(2)
+
+
+@T.prim_func
+def doubled_impl(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, (4,), strides=[2], offset_factor=1)
+    B = T.match_buffer(b, (4,), offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        for i in T.vectorized(4):
+            B[i] = A[i] * T.float32(2)
+
+
+def test_an_implementation_for_other_strides():
+    @T.prim_func
+    def double(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.float32(2)
+
+    TensorIntrin.register("test.doubled", doubled_desc, doubled_impl, override=True)
+    sch = Schedule(double)
+    _, inner = sch.split(sch.get_loops("B")[0], [None, 4])
+    with pytest.raises(ScheduleError, match="`A` of the implementation has other strides"):
+        sch.tensorize(inner, "test.doubled")
