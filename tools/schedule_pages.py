@@ -64,7 +64,8 @@ _INDEX = """# Schedule primitives
 
 A [schedule](overview.md) transforms a program by these methods. Each page is made from the method's
 docstring, and its example from what it really does. The examples schedule the programs in
-[programs.py](programs.py).
+[programs.py](programs.py). [Requirements](requirements.md) lists all that is checked, each with a
+test that needs the check.
 """
 _HEADINGS = {"Args": "Arguments", "Returns": "Returns", "Raises": "Raises"}
 
