@@ -1,7 +1,12 @@
 """Writing a buffer through another one."""
 
 import pytest
-from tests.tir.schedule.checking import assert_equal_results, assert_same_meaning, results_of
+from tests.tir.schedule.checking import (
+    assert_equal_results,
+    assert_same_meaning,
+    assert_would_be_wrong,
+    results_of,
+)
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -507,3 +512,21 @@ def test_wrong_arguments():
         scheduled(matmul).cache_write("root", 0, "local")
     with pytest.raises(ScheduleError, match="`B` does not read `B`"):
         scheduled(stale).cache_write("B", 0, "local", consumer_blocks=["B"])
+
+
+@T.prim_func
+def triangular_sums(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        for j in range(i):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.reduce(4, j)
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vj]
+
+
+def test_a_reduction_that_has_no_iteration_for_some_elements():
+    with pytest.raises(ScheduleError, match="not proved that block `B` writes all"):
+        scheduled(triangular_sums).cache_write("B", 0, "local")
+    assert_would_be_wrong(triangular_sums, lambda sch: sch.cache_write("B", 0, "local"))

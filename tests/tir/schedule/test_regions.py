@@ -1,6 +1,8 @@
 """Regions as seen from outside of the blocks that access them."""
 
 from tilewright.arith import Analyzer
+from tilewright.arith.interval import EVERYTHING, IntervalSet
+from tilewright.ir.convert import const
 from tilewright.script import tir as T
 from tilewright.tir import Schedule
 from tilewright.tir.schedule.regions import Access, accesses, clipped, covers, hull, relaxed
@@ -46,6 +48,15 @@ def test_what_one_iteration_of_the_outer_loop_reads():
 
 def test_a_box_covers_its_parts():
     buffer, box, analyzer, _ = boxes_at(0)
-    assert covers(box, box, analyzer)
+    assert covers(buffer, box, box, analyzer)
+    assert not covers(buffer, [IntervalSet(const(0), const(64))], box, analyzer)
     assert hull([box, box], analyzer)[0].extent is not None
     assert buffer.shape[0].value == 66
+
+
+def test_a_box_covers_what_sticks_out_of_the_buffer():
+    buffer, _, analyzer, _ = boxes_at(0)
+    box = [IntervalSet(const(0), const(65))]
+    assert covers(buffer, box, [IntervalSet(const(-1), const(70))], analyzer)
+    assert covers(buffer, box, [EVERYTHING], analyzer)
+    assert not covers(buffer, [EVERYTHING], box, analyzer)

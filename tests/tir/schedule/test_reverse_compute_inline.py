@@ -476,3 +476,23 @@ def test_instances_that_read_nothing_are_not_lost():
     with pytest.raises(ScheduleError, match="the others would not run any more"):
         Schedule(padded).reverse_compute_inline("C")
     assert_would_be_wrong(padded, lambda sch: sch.reverse_compute_inline("C"))
+
+
+@T.prim_func
+def repeated(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] * T.float32(2)
+    for i in range(4):
+        for _ in range(i):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = B[vi] + T.float32(1)
+
+
+def test_a_loop_that_no_iterator_is_bound_to_may_have_no_iteration():
+    with pytest.raises(ScheduleError, match="may not run all of its instances"):
+        Schedule(repeated).reverse_compute_inline("C")
+    assert_would_be_wrong(repeated, lambda sch: sch.reverse_compute_inline("C"))

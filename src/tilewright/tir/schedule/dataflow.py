@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
 from tilewright.ir.expr import IntImm
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.schedule.bindings import bindings_of, bound_values, mentioned
 from tilewright.tir.schedule.contents import contents
+from tilewright.tir.schedule.coverage import writes_all
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.exact_writes import (
-    exactly_written,
-    runs_part_of_reduction,
-)
-from tilewright.tir.schedule.regions import Access, Box, accesses, relaxed, whole
+from tilewright.tir.schedule.regions import Access, accesses, relaxed, whole
 from tilewright.tir.schedule.scope import buffers_read
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import (
@@ -27,7 +24,7 @@ from tilewright.tir.stmt import (
     SeqStmt,
     Stmt,
 )
-from tilewright.tir.substitute import variables_of
+from tilewright.tir.substitute import substitute, variables_of
 
 
 class Flow(NamedTuple):
@@ -39,7 +36,7 @@ class Flow(NamedTuple):
             blocks included.
     """
 
-    place: Stmt
+    place: For | BlockRealize
     between: list[BlockRealize]
 
 
@@ -102,15 +99,33 @@ def find_flow(
 
 
 def written_before(
-    tree: FunctionTree, buffer: Buffer, producer: BlockRealize, consumer: BlockRealize, place: Stmt
+    tree: FunctionTree,
+    buffer: Buffer,
+    producer: BlockRealize,
+    consumer: BlockRealize,
+    place: For | BlockRealize,
 ) -> bool:
     """Whether one iteration of `place` writes all elements of `buffer` that are read in it."""
+    if runs_part_of_reduction(producer, tree.between(place, producer)):
+        return False
     analyzer = tree.analyzer_inside(place)
-    written = exactly_written(tree, producer, buffer, place, analyzer)
     boxes = [relaxed(tree, read, place, analyzer) for read in reads_of(consumer, buffer)]
     if _is_read_by_binding(consumer, buffer):
         boxes.append(whole(buffer))
-    return all(any(_covers_inside(buffer, w, box, analyzer) for w in written) for box in boxes)
+    return writes_all(tree, producer, buffer, place, boxes, analyzer)
+
+
+def runs_part_of_reduction(realize: BlockRealize, inside: list[Stmt]) -> bool:
+    """Whether one iteration, of what `inside` is in down to the block, runs a part of a reduction.
+
+    That is where a reduction iterator depends on what is further outside.
+    """
+    values = bound_values(realize, reduction=True)
+    for stmt in reversed(inside):
+        if isinstance(stmt, BlockRealize):
+            values = [substitute(value, bindings_of(stmt)) for value in values]
+    loops = {stmt.loop_var for stmt in inside if isinstance(stmt, For)}
+    return not mentioned(values) <= loops
 
 
 def reads_of(realize: BlockRealize, buffer: Buffer) -> list[Access]:
@@ -141,22 +156,12 @@ def _is_read_by_binding(realize: BlockRealize, buffer: Buffer) -> bool:
     )
 
 
-def _covers_inside(buffer: Buffer, outer: Box, inner: Box, analyzer: Analyzer) -> bool:
-    """Whether all elements of the buffer in `inner` are in `outer`."""
-    for (low, high), (first, last), extent in zip(outer, inner, buffer.shape, strict=True):
-        if low is None or high is None:
-            return False
-        starts = first is not None and analyzer.can_prove(low <= first)
-        if not starts and not analyzer.can_prove(low <= const(0, low.dtype)):
-            return False
-        ends = last is not None and analyzer.can_prove(last <= high)
-        if not ends and not analyzer.can_prove(extent - 1 <= high):
-            return False
-    return True
-
-
 def flows_inside(
-    tree: FunctionTree, buffer: Buffer, producer: BlockRealize, consumer: BlockRealize, place: Stmt
+    tree: FunctionTree,
+    buffer: Buffer,
+    producer: BlockRealize,
+    consumer: BlockRealize,
+    place: For | BlockRealize,
 ) -> bool:
     """Whether all that `consumer` reads in an iteration of `place` is computed before, in the same.
 

@@ -15,8 +15,9 @@ from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range, decl_
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.bindings import conjunction
-from tilewright.tir.schedule.coverage import accessed_box, exact_box, images_written, mirrored
+from tilewright.tir.schedule.coverage import accessed_box, exact_box, images_written
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.images import mirrored
 from tilewright.tir.schedule.insertion import place_after, place_before
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.regions import Access, Box, clipped_range, relaxed
@@ -102,8 +103,8 @@ def reindexed_write(
     analyzer = tree.analyzer_inside(place.around)
     instances = _instances(block, layout.iterators)
     exact = exact_box(tree, instances, place.around, analyzer)
-    stored = images_written(tree, block, buffer, place.around)
-    if tree.checked and (exact is None or not stored):
+    stored = next(images_written(tree, block, buffer, place.around), None)
+    if tree.checked and (exact is None or stored is None):
         raise ScheduleError(
             f"it is not proved that {{0}} writes `{buffer.name}` for all values of its iterators, "
             "so that the copy would overwrite elements with nothing",

@@ -68,7 +68,7 @@ def values_of_loop(loop: For, outer: Mapping[Var, IntervalSet], analyzer: Analyz
 
 
 def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
-    if _reads_memory(item.min) or _reads_memory(item.extent):
+    if reads_memory(item.min) or reads_memory(item.extent):
         return EVERYTHING
     low = interval_of(item.min, loops, analyzer)
     if is_const_int(item.extent, 1):
@@ -77,10 +77,11 @@ def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyze
     return IntervalSet(low.min_value, high.max_value)
 
 
-def _reads_memory(expr: object) -> bool:
+def reads_memory(expr: object) -> bool:
+    """Whether an expression depends on what is in a buffer."""
     if isinstance(expr, BufferLoad):
         return True
-    return isinstance(expr, Expr) and any(map(_reads_memory, expr.children()))
+    return isinstance(expr, Expr) and any(map(reads_memory, expr.children()))
 
 
 def hull(boxes: Sequence[Box], analyzer: Analyzer) -> Box:
@@ -115,21 +116,28 @@ def clipped_range(interval: IntervalSet, domain: Range, analyzer: Analyzer) -> R
     return Range(simplify(low), simplify(high - low + 1))
 
 
-def covers(outer: Box, inner: Box, analyzer: Analyzer) -> bool:
-    """Whether `inner` is known to lie inside of `outer`."""
-    return all(_covers(a, b, analyzer) for a, b in zip(outer, inner, strict=True))
+def covers(buffer: Buffer, outer: Box, inner: Box, analyzer: Analyzer) -> bool:
+    """Whether all elements of the buffer in `inner` are known to be in `outer`."""
+    for (low, high), (first, last), extent in zip(outer, inner, buffer.shape, strict=True):
+        if low is None or high is None:
+            return False
+        starts = first is not None and analyzer.can_prove(low <= first)
+        if not starts and not analyzer.can_prove(low <= const(0, low.dtype)):
+            return False
+        ends = last is not None and analyzer.can_prove(last <= high)
+        if not ends and not analyzer.can_prove(extent - 1 <= high):
+            return False
+    return True
 
 
-def _covers(outer: IntervalSet, inner: IntervalSet, analyzer: Analyzer) -> bool:
-    if (
-        outer.min_value is None
-        or outer.max_value is None
-        or inner.min_value is None
-        or inner.max_value is None
-    ):
-        return False
-    return analyzer.can_prove(outer.min_value <= inner.min_value) and analyzer.can_prove(
-        inner.max_value <= outer.max_value
+def is_inside(buffer: Buffer, box: Box, analyzer: Analyzer) -> bool:
+    """Whether `box` is known not to stick out of the buffer."""
+    return all(
+        low is not None
+        and high is not None
+        and analyzer.can_prove(low >= 0)
+        and analyzer.can_prove(high < extent)
+        for (low, high), extent in zip(box, buffer.shape, strict=True)
     )
 
 

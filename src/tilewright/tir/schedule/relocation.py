@@ -11,8 +11,8 @@ from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Range
 from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.domains import outside_of_domains, runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.exact_writes import outside_of_domains, runs_whole_domain
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, SeqStmt, Stmt, seq

@@ -7,8 +7,9 @@ from typing import Any
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
+from tilewright.tir.schedule.coverage import accessed_box, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.images import box_of_ranges
 from tilewright.tir.schedule.insertion import Place, place_after
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
@@ -120,7 +121,7 @@ def _region(
     if (
         tree.checked
         and at_once
-        and not writes_all(tree, block, buffer, place.around, box, analyzer)
+        and not writes_all(tree, block, buffer, place.around, [box], analyzer)
     ):
         raise ScheduleError(
             f"the iterations of {{0}} run at once, and {{1}} may not write all that would be "

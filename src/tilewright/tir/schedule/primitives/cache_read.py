@@ -9,8 +9,9 @@ from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.coverage import Image, accessed_box, box_of, box_of_ranges
+from tilewright.tir.schedule.coverage import accessed_box
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.images import Image, box_of, box_of_ranges
 from tilewright.tir.schedule.insertion import Place, place_before
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
@@ -171,12 +172,12 @@ def _require_later_reads(
         )
         analyzer = tree.analyzer_inside(late.around)
         image = Image(region, {loop.loop_var: Range(loop.min, loop.extent) for loop in loops})
-        copied = box_of(image, analyzer) if plain else None
+        copied = box_of(tree, image, analyzer) if plain else None
         for loop in loops:
             bind_scope(analyzer, loop)
         for access in accesses([late.realize], buffer, written=False):
             read = clipped(buffer, accessed_box(tree, access, late.around, analyzer), analyzer)
-            if copied is None or not covers(copied, box_of_ranges(read), analyzer):
+            if copied is None or not covers(buffer, copied, box_of_ranges(read), analyzer):
                 raise ScheduleError(
                     f"it is not proved that the copies in front of {{0}} contain all that {{1}} "
                     f"reads of `{buffer.name}`",

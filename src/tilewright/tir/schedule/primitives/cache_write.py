@@ -7,8 +7,9 @@ from typing import Any
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, region_written, writes_all
+from tilewright.tir.schedule.coverage import accessed_box, region_written, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.images import box_of_ranges
 from tilewright.tir.schedule.insertion import place_after, place_before
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
@@ -122,7 +123,7 @@ def _require_consumer(
     for access in accesses([consumer], buffer, written=False):
         read = clipped(buffer, accessed_box(tree, access, around, analyzer), analyzer)
         box = box_of_ranges(read)
-        if tree.checked and not writes_all(tree, block, buffer, around, box, analyzer):
+        if tree.checked and not writes_all(tree, block, buffer, around, [box], analyzer):
             raise ScheduleError(
                 f"it is not proved that {{0}} writes all that {{1}} reads of `{buffer.name}`",
                 at=[block, consumer],

@@ -201,7 +201,7 @@ def _used_before(
     ]
     boxes = [relaxed(tree, access, place, analyzer) for access in used]
     if inside:
-        return not all(covers(own[0], box, analyzer) for box in boxes)
+        return not all(covers(buffer, own[0], box, analyzer) for box in boxes)
     return not all(_disjoint(a, b, analyzer) for a in own for b in boxes)
 
 

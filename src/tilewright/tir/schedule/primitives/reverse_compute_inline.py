@@ -12,8 +12,8 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.bindings import bindings_of, conjunction
 from tilewright.tir.schedule.coverage import writes_all
 from tilewright.tir.schedule.dataflow import find_flow, memory_read
+from tilewright.tir.schedule.domains import runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.exact_writes import runs_whole_domain
 from tilewright.tir.schedule.inlining import (
     Instantiation,
     enclosing_users,
@@ -25,6 +25,7 @@ from tilewright.tir.schedule.inlining import (
     without_buffer,
 )
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.regions import is_inside
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, BufferStore
@@ -188,7 +189,9 @@ def _require_all_read(
     analyzer = tree.analyzer_inside(scope)
     domains = {item.var: item.dom for item in block.block.iter_vars if item.dom is not None}
     box = tuple(interval_of(index, domains, analyzer) for index in read.indices)
-    if not writes_all(tree, producer, read.buffer, scope, box, analyzer):
+    if not is_inside(read.buffer, box, analyzer) or not writes_all(
+        tree, producer, read.buffer, scope, [box], analyzer
+    ):
         raise ScheduleError(
             f"it is not proved that each instance of {{0}} reads an element of "
             f"`{read.buffer.name}` that {{1}} writes: the others would not run any more",

@@ -8,8 +8,9 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.coverage import accessed_box, box_of_ranges, writes_all
+from tilewright.tir.schedule.coverage import accessed_box, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.images import box_of_ranges
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
 from tilewright.tir.schedule.regions import accesses, clipped, covers, hull, whole
@@ -160,7 +161,7 @@ class _Part:
         if first in set(self.readers) or first not in set(self.writers):
             return False
         box = box_of_ranges(self.accessed)
-        return writes_all(self.tree, first, self.buffer, self.loop, box, self.analyzer)
+        return writes_all(self.tree, first, self.buffer, self.loop, [box], self.analyzer)
 
     def _users(self) -> set[BlockRealize]:
         return {*self.readers, *self.writers}
@@ -175,7 +176,7 @@ class _Part:
         analyzer = self.tree.analyzer_inside(self.scope.realize)
         everything = whole(self.buffer)
         filled = any(
-            writes_all(self.tree, w, self.buffer, self.scope.realize, everything, analyzer)
+            writes_all(self.tree, w, self.buffer, self.scope.realize, [everything], analyzer)
             for w in earlier
         )
         if not filled:
@@ -190,7 +191,7 @@ class _Part:
         region = self._region(accesses(self.writers, self.buffer, written=True))
         box = box_of_ranges(region)
         exact = any(
-            writes_all(self.tree, writer, self.buffer, self.loop, box, self.analyzer)
+            writes_all(self.tree, writer, self.buffer, self.loop, [box], self.analyzer)
             for writer in self.writers
         )
         threads = [loop for loop in self._loops_around() if loop.kind is not ForKind.SERIAL]
@@ -201,7 +202,7 @@ class _Part:
                 at=[threads[0]],
                 hint="stage the memory first, and run the loop in parallel afterwards",
             )
-        if not covers(box_of_ranges(self.accessed), box, self.analyzer):
+        if not covers(self.buffer, box_of_ranges(self.accessed), box, self.analyzer):
             return self.accessed
         return region
 

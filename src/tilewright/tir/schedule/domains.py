@@ -1,0 +1,87 @@
+"""Which loops and which instances of blocks run for certain."""
+
+from __future__ import annotations
+
+from tilewright.arith import Analyzer, detect_iter_map
+from tilewright.arith.conditions import conjuncts
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis import dependence
+from tilewright.tir.buffer import BufferLoad, Range
+from tilewright.tir.schedule.bindings import TRUE, conjunction, mentioned
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import BlockRealize, For, SeqStmt
+from tilewright.tir.substitute import symbolic_sizes
+
+
+def is_size(tree: FunctionTree, expr: Expr) -> bool:
+    """Whether an extent is given by the parameters of the function and the shapes of its buffers.
+
+    Such an extent is taken to be positive, other than one that depends on loops or on memory.
+    """
+    if isinstance(expr, IntImm):
+        return expr.value > 0
+    sizes = tree.facts.get("sizes")
+    if sizes is None:
+        sizes = tree.facts["sizes"] = {*tree.func.params, *symbolic_sizes(tree.func)}
+    return all(
+        node in sizes if isinstance(node, Var) else not isinstance(node, BufferLoad)
+        for node in walk(expr)
+    )
+
+
+def is_run(tree: FunctionTree, extent: Expr, analyzer: Analyzer) -> bool:
+    """Whether a loop of that extent runs at least once."""
+    return is_size(tree, extent) or analyzer.can_prove(extent > 0)
+
+
+def runs_whole_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
+    """Whether the loops in the scope of a block are known to run every instance of it."""
+    key = "runs whole domain", realize
+    found = tree.facts.get(key)
+    if found is None:
+        found = _loops_are_domain(tree, realize) or (
+            tree.scope(realize) is tree.root
+            and dependence.runs_whole_domain(dependence.analyze(tree.func), realize.block)
+        )
+        tree.facts[key] = found
+    return found
+
+
+def _loops_are_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
+    """`runs_whole_domain` where iterators are digits of loops, without gaps and conditions."""
+    between = tree.between(tree.scope(realize), realize)
+    if not all(isinstance(stmt, (For, SeqStmt)) for stmt in between):
+        return False
+    used = mentioned(realize.iter_values)
+    loops = [stmt for stmt in between if isinstance(stmt, For)]
+    analyzer = tree.analyzer(realize)
+    if any(loop.loop_var not in used and not is_run(tree, loop.extent, analyzer) for loop in loops):
+        return False
+    domains = {x.loop_var: Range(x.min, x.extent) for x in loops if x.loop_var in used}
+    rest = outside_of_domains(realize, analyzer)
+    found = detect_iter_map(realize.iter_values, domains, True, True, analyzer)
+    if rest or not found.is_affine:
+        return False
+    for iter_var, total, extent in zip(
+        realize.block.iter_vars, found.indices, found.extents, strict=True
+    ):
+        assert iter_var.dom is not None
+        end = total.base + as_expr(extent, iter_var.dtype)
+        if not analyzer.can_prove(total.base <= iter_var.dom.min) or not analyzer.can_prove(
+            end >= iter_var.dom.min + iter_var.dom.extent
+        ):
+            return False
+    return True
+
+
+def outside_of_domains(realize: BlockRealize, analyzer: Analyzer) -> list[Expr]:
+    """The parts of a predicate that do more than keep the iterators in their domains."""
+    bounds: Expr = TRUE
+    for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        domain = iter_var.dom
+        assert domain is not None
+        bounds = conjunction(bounds, value >= domain.min, value < domain.min + domain.extent)
+    with analyzer.constraint(bounds):
+        return [part for part in conjuncts(realize.predicate) if not analyzer.can_prove(part)]
