@@ -11,6 +11,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import And, Expr, IntImm, Var, is_const_int
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.expr import IterType
@@ -18,6 +19,11 @@ from tilewright.tir.stmt import BlockRealize, For, IfThenElse, SeqStmt, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 
 TRUE = IntImm(BOOL, 1)
+
+
+def reads_memory(*exprs: Node) -> bool:
+    """Whether any of the expressions depends on what is in a buffer."""
+    return any(isinstance(node, BufferLoad) for expr in exprs for node in walk(expr))
 
 
 def bindings_of(realize: BlockRealize) -> dict[Var, Expr]:
@@ -83,17 +89,15 @@ def guarded(stmt: Stmt, condition: Expr) -> Stmt:
 
     What is read to find out whether a block runs is read where `condition` holds, too.
     """
-    if isinstance(stmt, BlockRealize) and not _reads(stmt.predicate, *stmt.iter_values):
+    if isinstance(stmt, BlockRealize) and not reads_memory(stmt.predicate, *stmt.iter_values):
         return stmt.replace(predicate=conjunction(stmt.predicate, condition))
-    if isinstance(stmt, SeqStmt) or (isinstance(stmt, For) and not _reads(stmt.min, stmt.extent)):
+    if isinstance(stmt, SeqStmt) or (
+        isinstance(stmt, For) and not reads_memory(stmt.min, stmt.extent)
+    ):
         return stmt.map_children(
             lambda child: guarded(child, condition) if isinstance(child, Stmt) else child
         )
     return IfThenElse(condition, stmt)
-
-
-def _reads(*exprs: Expr) -> bool:
-    return any(isinstance(node, BufferLoad) for expr in exprs for node in walk(expr))
 
 
 def conjunction(*conditions: Expr) -> Expr:

@@ -13,9 +13,9 @@ from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Buffer, Range
-from tilewright.tir.schedule.bindings import conjunction, mentioned
+from tilewright.tir.schedule.bindings import conjunction, mentioned, reads_memory
 from tilewright.tir.schedule.domains import is_run
-from tilewright.tir.schedule.regions import Box, reads_memory
+from tilewright.tir.schedule.regions import Box
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.substitute import substitute
 
@@ -52,7 +52,7 @@ def box_of(
     named = mentioned(indices)
     iterators |= {var: domain for var, domain in image.loops.items() if var in named}
     ends = [end for domain in iterators.values() for end in domain.children()]
-    if any(mentions(end, image.loops) for end in ends) or any(map(reads_memory, indices + ends)):
+    if any(mentions(end, image.loops) for end in ends) or reads_memory(*indices, *ends):
         return None
     conditions = conjuncts(*image.conditions)
     if buffer is not None:

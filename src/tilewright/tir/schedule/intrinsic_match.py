@@ -23,6 +23,7 @@ from tilewright.ir.expr import (
 from tilewright.ir.node import Node, Role
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.schedule.bindings import reads_memory
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, For, SeqStmt, Stmt
 from tilewright.tir.substitute import substitute
 
@@ -195,7 +196,7 @@ class IntrinsicMatch:
         if isinstance(desc, BufferLoad) and isinstance(found, BufferLoad):
             self._access(found, desc)
             return
-        if desc.dtype.is_integral and not (_loads(found) or _loads(desc)):
+        if desc.dtype.is_integral and not (reads_memory(found) or reads_memory(desc)):
             if found.dtype is desc.dtype and self._equal(found, desc):
                 return
             raise MismatchError(f"`{desc}` is expected where there is `{found}`")
@@ -289,10 +290,6 @@ class IntrinsicMatch:
         return len(found) == len(desc) and all(
             self._analyzer.can_prove_equal(a, b) for a, b in zip(found, desc, strict=True)
         )
-
-
-def _loads(expr: Node) -> bool:
-    return any(isinstance(node, BufferLoad) for node in walk(expr))
 
 
 def _kind(node: Any) -> str:

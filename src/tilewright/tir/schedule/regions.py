@@ -10,8 +10,8 @@ from tilewright.arith.interval import EVERYTHING, IntervalSet, constant_range, i
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
-from tilewright.tir.schedule.bindings import bindings_of
+from tilewright.tir.buffer import Buffer, BufferRegion, Range
+from tilewright.tir.schedule.bindings import bindings_of, reads_memory
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute
@@ -68,20 +68,13 @@ def values_of_loop(loop: For, outer: Mapping[Var, IntervalSet], analyzer: Analyz
 
 
 def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
-    if reads_memory(item.min) or reads_memory(item.extent):
+    if reads_memory(item.min, item.extent):
         return EVERYTHING
     low = interval_of(item.min, loops, analyzer)
     if is_const_int(item.extent, 1):
         return low
     high = interval_of(item.min + item.extent - 1, loops, analyzer)
     return IntervalSet(low.min_value, high.max_value)
-
-
-def reads_memory(expr: object) -> bool:
-    """Whether an expression depends on what is in a buffer."""
-    if isinstance(expr, BufferLoad):
-        return True
-    return isinstance(expr, Expr) and any(map(reads_memory, expr.children()))
 
 
 def hull(boxes: Sequence[Box], analyzer: Analyzer) -> Box:

@@ -25,7 +25,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.bindings import conjunction, reads_memory
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import require_elements_apart
 from tilewright.tir.schedule.primitive import primitive
@@ -116,9 +116,8 @@ def _match(realize: BlockRealize) -> _Padding:
     condition, inside, constant = value.args
     if not isinstance(constant, (IntImm, FloatImm)):
         raise ScheduleError(f"{{0}} pads with `{constant!r}`, which is no constant", at=[realize])
-    for node in walk(condition):
-        if isinstance(node, BufferLoad):
-            raise ScheduleError("the condition of {0} reads memory", at=[realize])
+    if reads_memory(condition):
+        raise ScheduleError("the condition of {0} reads memory", at=[realize])
     for node in walk(inside):
         if isinstance(node, BufferLoad) and node.buffer.data is store.buffer.data:
             raise ScheduleError("{0} reads the buffer that it writes", at=[realize])
@@ -221,7 +220,7 @@ def _simplified(expr: Expr, analyzer: Analyzer) -> Expr:
     """`expr` with simplified indices; arithmetic on elements stays as it is."""
     if isinstance(expr, BufferLoad) or not expr.dtype.is_integral:
         return expr.map_children(lambda child: _simplified(child, analyzer))
-    if any(isinstance(node, BufferLoad) for node in walk(expr)):
+    if reads_memory(expr):
         return expr.map_children(lambda child: _simplified(child, analyzer))
     return analyzer.simplify(expr)
 

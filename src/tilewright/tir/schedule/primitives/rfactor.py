@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
-from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
+from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.schedule.bindings import bound_values, mentioned
+from tilewright.tir.schedule.dataflow import memory_read
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.factored_blocks import (
     Factoring,
@@ -181,9 +181,7 @@ def _whole_nest(tree: FunctionTree, realize: BlockRealize) -> ReductionNest:
 def _top(tree: FunctionTree, nest: ReductionNest, loop: For) -> For:
     """The outermost loop before which the partial results can be computed."""
     realize = nest.realize
-    read = {region.buffer for region in realize.block.reads}
-    for expr in (realize.predicate, *realize.iter_values):
-        read |= {node.buffer for node in walk(expr) if isinstance(node, BufferLoad)}
+    read = memory_read(realize)
     for buffer in read:
         require_in_blocks(scope_of(tree, realize), buffer, only_writes=True)
     pointers = {buffer.data for buffer in read}

@@ -7,13 +7,14 @@ from typing import Any
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion
+from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import (
     bindings_of,
     bound_values,
     conjunction,
     mentioned,
+    reads_memory,
 )
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.contents import nodes_about
@@ -176,9 +177,8 @@ def _require_same_value(
     for item in common:
         if item.loop_var in reducing:
             raise ScheduleError("{0} carries a part of the reduction of {1}", at=[item, realize])
-    for expr in (*realize.iter_values, realize.predicate):
-        if any(isinstance(node, BufferLoad) for node in walk(expr)):
-            raise ScheduleError("a binding or the predicate of {0} reads memory", at=[realize])
+    if reads_memory(*realize.iter_values, realize.predicate):
+        raise ScheduleError("a binding or the predicate of {0} reads memory", at=[realize])
     read = {region.buffer.data for region in realize.block.reads}
     for other in tree.blocks_below(loop):
         for region in other.block.writes:

@@ -10,10 +10,11 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.rewrite import walk
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.bindings import reads_memory
 from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import as_index_map
@@ -207,7 +208,7 @@ def _value(pad_value: Any, buffer: Buffer, indices: tuple[Var, ...]) -> Expr:
         (pad_value,) = pad_value.map_indices(indices)
     value = as_expr(pad_value)
     outside = set(variables_of(value)) - set(indices)
-    if outside or any(isinstance(node, BufferLoad) for node in walk(value)):
+    if outside or reads_memory(value):
         raise ScheduleError("pad_value depends on more than the indices of the new layout")
     if value.dtype.is_float and not buffer.dtype.is_float:
         raise ScheduleError(f"pad_value is {value}, but `{buffer.name}` is {buffer.dtype!s}")
