@@ -21,13 +21,13 @@ test: $(STAMP) ## Run all tests
 	@$(BIN)/pytest -q -n $(JOBS) tests
 
 lint: $(STAMP) ## Check style and types
-	@$(BIN)/ruff check src tests examples benchmarks tools docs/schedule
-	@$(BIN)/ruff format --check src tests examples benchmarks tools docs/schedule
+	@$(BIN)/ruff check src tests examples benchmarks tools docs/schedule/programs.py
+	@$(BIN)/ruff format --check src tests examples benchmarks tools docs/schedule/programs.py
 	@$(BIN)/pyright
 
 format: $(STAMP) ## Format the code and mend what can be mended automatically
-	@$(BIN)/ruff check --fix src tests examples benchmarks tools docs/schedule
-	@$(BIN)/ruff format src tests examples benchmarks tools docs/schedule
+	@$(BIN)/ruff check --fix src tests examples benchmarks tools docs/schedule/programs.py
+	@$(BIN)/ruff format src tests examples benchmarks tools docs/schedule/programs.py
 
 bench: $(STAMP) ## Measure the compiler itself and its code against numpy
 	@$(BIN)/python -m benchmarks
