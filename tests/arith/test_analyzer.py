@@ -239,3 +239,16 @@ def test_a_simplified_expression_is_still_comparable():
     assert analyzer.simplify(second) is second
     assert analyzer.can_prove_equal(i // 4, first)
     assert analyzer.can_prove_equal(i % 4, second)
+
+
+def test_what_is_proved_does_not_depend_on_memory():
+    # A quotient cancels if the variable whose range mentions it is replaced first.
+    kept = []
+    for count in range(20):
+        kept.append([object() for _ in range(count * 7 % 13)])
+        i, j = Var("i", "int32"), Var("j", "int32")
+        analyzer = Analyzer()
+        analyzer.bind_range(i, 0, 6)
+        analyzer.bind_range(j, 0, i // 2 - (i + 1) // 2 + 1)
+        assert analyzer.can_prove((i + 1) // 2 + j < 3)
+        assert not analyzer.can_prove((i + 1) // 2 + j < 2)

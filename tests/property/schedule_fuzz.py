@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.property import nest_stages, plain_stages, reduction_stages
 from tests.property.block_programs import HEADER, BlockPrograms
 from tests.property.harness import assert_same, count_program
 from tests.property.random_schedules import Steps
 
 import tilewright as tvm
-from tilewright.ir import IRModule
+from tilewright import tir
+from tilewright.arith import Analyzer
+from tilewright.error import InterpreterError
+from tilewright.ir import IRModule, assert_structural_equal
+from tilewright.ir.expr import IntImm
 from tilewright.script import from_source
-from tilewright.tir import PrimFunc, Schedule, Trace
+from tilewright.tir import Buffer, PrimFunc, Schedule, Trace
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.substitute import symbolic_sizes
+
+STAGES = [*plain_stages.STAGES, *reduction_stages.STAGES, *nest_stages.STAGES]
 
 LARGEST = 10
 """The largest number of steps."""
 
+TRACES = 0.15
+"""The share of the pairs whose traces are replayed."""
+
 
 class Case(NamedTuple):
-    """A program and a schedule of it."""
+    """A program and a schedule of it.
+
+    Attributes:
+        source: the text of the program.
+        mod: the program.
+        trace: the steps.
+        size: the value of a symbolic size.
+    """
 
     source: str
-    func: PrimFunc
+    mod: IRModule
     trace: Trace
+    size: int
 
     def __str__(self) -> str:
         return f"{self.source}\n{self.trace}"
@@ -40,19 +60,47 @@ def check_pair(seed: int, *, compiled: bool) -> None:
         compiled: whether to check the native code of the result, too.
     """
     rng = random.Random(seed)
-    source = BlockPrograms(rng).make()
-    func = from_source(HEADER + source)
-    assert isinstance(func, PrimFunc)
-    sch = Schedule(func, seed=seed + 1, debug_mask="all")
+    case, others = random_case(rng)
+    sch = Schedule(case.mod, seed=seed + 1, debug_mask="all")
+    sch.work_on("main")
     steps = Steps(rng, sch)
-    for _ in range(rng.randint(1, LARGEST)):
-        steps.step()
-    case = Case(source, func, sch.trace)
+    copied: tuple[Schedule, PrimFunc, int] | None = None
     try:
-        check_result(func, sch.mod, seed, compiled=compiled)
+        for _ in range(rng.randint(1, LARGEST)):
+            steps.step()
+            if copied is None and rng.random() < 0.05:
+                copy = sch.copy()
+                copied = copy, copy.mod["main"], len(copy.trace)
     except Exception as error:
-        smallest = shrunk(case, seed, compiled=compiled)
-        raise AssertionError(f"seed {seed}: {error}\n{smallest}") from error
+        case = case._replace(trace=sch.trace)
+        message = f"seed {seed}: {type(error).__name__}: {error}\nin {steps.last}\n{case}"
+        raise AssertionError(message) from error
+    case = case._replace(trace=sch.trace)
+    _check_case(case, sch.mod, seed, compiled=compiled)
+    if rng.random() < TRACES:
+        check_trace(case, sch, seed)
+        count_program("traces replayed")
+    if copied is not None:
+        copy, func, length = copied
+        assert copy.mod["main"] is func, f"seed {seed}: a copy changed with its original"
+        assert len(copy.trace) == length, f"seed {seed}: the trace of a copy changed"
+    for name in others:
+        assert sch.mod[name] is case.mod[name], f"seed {seed}: another function changed"
+    _count(steps, compiled)
+
+
+def random_case(rng: random.Random) -> tuple[Case, list[str]]:
+    """A program without steps, and the names of its other functions."""
+    programs = BlockPrograms(rng, STAGES)
+    source = programs.make()
+    functions = {"main": from_source(HEADER + source)}
+    if rng.random() < 0.05:
+        functions["other"] = from_source(HEADER + BlockPrograms(rng, STAGES).make("other"))
+    size = 0 if programs.symbol is None else int(programs.symbol)
+    return Case(source, IRModule(functions), Trace(), size), [n for n in functions if n != "main"]
+
+
+def _count(steps: Steps, compiled: bool) -> None:
     count_program("program and schedule pairs")
     for name in steps.applied:
         count_program(f"step {name}: accepted")
@@ -62,40 +110,64 @@ def check_pair(seed: int, *, compiled: bool) -> None:
         count_program("program and schedule pairs compiled")
 
 
-def arguments_of(func: PrimFunc, seed: int, like: PrimFunc | None = None) -> list[np.ndarray]:
+# --- running --------------------------------------------------------------------------------
+
+
+def _check_case(case: Case, mod: IRModule, seed: int, *, compiled: bool) -> None:
+    try:
+        check_result(case, mod, seed, compiled=compiled)
+    except Exception as error:
+        smallest = shrunk(case, seed, compiled=compiled)
+        raise AssertionError(f"seed {seed}: {error}\n{smallest}") from error
+
+
+def arguments_of(func: PrimFunc, seed: int) -> list[np.ndarray]:
     """Arrays of small whole numbers for the parameters of `func`."""
     rng = np.random.default_rng(seed)
     arrays = []
-    for param in (like or func).params:
+    for param in func.params:
         buffer = func.buffer_map[param]
-        shape = [int(extent.value) for extent in buffer.shape]  # type: ignore[attr-defined]
+        shape = _shape(buffer)
         arrays.append(rng.integers(-3, 4, shape).astype(buffer.dtype.numpy))
     return arrays
 
 
-def check_result(func: PrimFunc, mod: IRModule, seed: int, *, compiled: bool) -> None:
+def _shape(buffer: Buffer) -> list[int]:
+    return [int(Analyzer().simplify(extent).value) for extent in buffer.shape]  # type: ignore[attr-defined]
+
+
+def _specialized(func: PrimFunc, size: int) -> PrimFunc:
+    values = dict.fromkeys(symbolic_sizes(func), size)
+    return func.specialize(values) if values else func
+
+
+def check_result(case: Case, mod: IRModule, seed: int, *, compiled: bool) -> None:
     """Run a function before and after scheduling, and compare what it leaves in its arrays."""
-    expected, actual = arguments_of(func, seed), arguments_of(func, seed)
-    interpret(func, *expected)
-    scheduled = mod["main"]
-    if not has_same_parameters(func, scheduled):
+    before, after = (_specialized(m["main"], case.size) for m in (case.mod, mod))
+    expected, actual = arguments_of(before, seed), arguments_of(before, seed)
+    if not has_same_parameters(before, after):
         return  # the layout of a parameter was changed, and with it the interface
-    interpret(scheduled, *actual, reverse_parallel=True)
+    interpret(before, *expected)
+    try:
+        interpret(after, *actual, check_reads=True, reverse_parallel=True)
+    except InterpreterError as error:
+        if "is read before anything was written" not in str(error):
+            raise
+        # Copies may have elements that nobody needs. The results tell whether somebody does.
+        actual = arguments_of(before, seed)
+        interpret(after, *actual, reverse_parallel=True)
     for one, other in zip(actual, expected, strict=True):
         assert_same(one, other, "interpreted")
-    if compiled and not uses_threads(scheduled):
-        arrays = [tvm.nd.array(array) for array in arguments_of(func, seed)]
-        tvm.build(mod, target="llvm")["main"](*arrays)
+    if compiled and not uses_threads(after) and not unrolls_sizes(mod["main"]):
+        arrays = [tvm.nd.array(array) for array in arguments_of(before, seed)]
+        tvm.build(mod["main"], target="llvm")["main"](*arrays)
         for array, other in zip(arrays, expected, strict=True):
             assert_same(array.numpy(), other, "compiled")
 
 
 def has_same_parameters(before: PrimFunc, after: PrimFunc) -> bool:
     """Whether two functions take arrays of the same shapes."""
-    shapes = [
-        [[e.value for e in func.buffer_map[p].shape] for p in func.params]  # type: ignore[attr-defined]
-        for func in (before, after)
-    ]
+    shapes = [[_shape(func.buffer_map[p]) for p in func.params] for func in (before, after)]
     return shapes[0] == shapes[1]
 
 
@@ -105,6 +177,48 @@ def uses_threads(func: PrimFunc) -> bool:
         isinstance(node, For) and node.kind is ForKind.THREAD_BINDING
         for node in tvm.ir.walk(func.body)
     )
+
+
+def unrolls_sizes(func: PrimFunc) -> bool:
+    """Whether loops are to be unrolled that have no constant extent, which cannot be compiled."""
+    return any(
+        isinstance(node, For)
+        and node.kind is ForKind.UNROLLED
+        and not isinstance(Analyzer().simplify(node.extent), IntImm)
+        for node in tvm.ir.walk(func.body)
+    )
+
+
+# --- traces ---------------------------------------------------------------------------------
+
+
+def check_trace(case: Case, sch: Schedule, seed: int) -> None:
+    """Replay the trace in all its forms, and print and parse the program."""
+    func = sch.mod["main"]
+    try:
+        replayed = Schedule(case.mod)
+        replayed.work_on("main")
+        sch.trace.apply_to_schedule(replayed)
+        assert_structural_equal(replayed.mod["main"], func)
+        unchecked = Schedule(case.mod, enable_check=False)
+        sch.trace.apply_to_schedule(unchecked)
+        assert_structural_equal(unchecked.mod["main"], func)
+        from_json = Schedule(case.mod)
+        Trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), from_json)
+        assert_structural_equal(from_json.mod["main"], func)
+        from_text = Schedule(case.mod)
+        names: dict[str, Any] = {"tir": tir}
+        exec(str(sch.trace), names)
+        names["apply_trace"](from_text)
+        assert_structural_equal(from_text.mod["main"], func)
+        assert str(from_text.trace) == str(sch.trace)
+        assert_structural_equal(from_source(func.script()), func)
+    except Exception as error:
+        message = f"seed {seed}: replaying: {type(error).__name__}: {error}\n{case}"
+        raise AssertionError(message) from error
+
+
+# --- shrinking ------------------------------------------------------------------------------
 
 
 def shrunk(case: Case, seed: int, *, compiled: bool) -> Case:
@@ -120,13 +234,13 @@ def shrunk(case: Case, seed: int, *, compiled: bool) -> Case:
 
 
 def _fails(case: Case, trace: Trace, seed: int, *, compiled: bool) -> bool:
-    sch: Any = Schedule(case.func)
+    sch: Any = Schedule(case.mod)
     try:
         trace.apply_to_schedule(sch)
     except Exception:
         return False  # the other steps do not apply any more
     try:
-        check_result(case.func, sch.mod, seed, compiled=compiled)
+        check_result(case, sch.mod, seed, compiled=compiled)
     except Exception:
         return True
     return False

@@ -8,6 +8,7 @@ from tilewright import tir
 from tilewright.error import ArgumentError, DTypeError, InterpreterError, ShapeError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT32, DType
+from tilewright.script import from_source
 from tilewright.tir import (
     Allocate,
     Block,
@@ -184,3 +185,19 @@ def test_arrays_with_an_offset():
     b = np.zeros(2, INT32)
     interpret(func, ArrayView(np.arange(5, dtype=INT32), (2,), (), 3), b)
     assert b.tolist() == [6, 7]
+
+
+def test_an_iterator_bound_to_data_is_checked():
+    func = from_source(
+        "from tilewright.script import tir as T\n"
+        "@T.prim_func\n"
+        'def main(I: T.Buffer((1,), "int32"), B: T.Buffer((4,), "float32")):\n'
+        '    with T.block("B"):\n'
+        "        vi = T.axis.spatial(4, T.max(I[0], 0))\n"
+        "        B[vi] = T.float32(1)\n"
+    )
+    result = np.zeros(4, "float32")
+    interpret(func, np.array([2], "int32"), result)
+    np.testing.assert_array_equal(result, [0, 0, 1, 0])
+    with pytest.raises(InterpreterError, match="bound to 4, outside of its domain"):
+        interpret(func, np.array([4], "int32"), result)

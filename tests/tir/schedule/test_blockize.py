@@ -718,3 +718,37 @@ def test_a_reduction_that_starts_elsewhere_is_refused_in_a_joint_block():
 
     with pytest.raises(ScheduleError, match="does not start in the first iteration"):
         Schedule(backwards).blockize(["D", "E"])
+
+
+@T.prim_func
+def unevenly_split(A: T.Buffer((5,), "float32"), B: T.Buffer((5,), "float32")):
+    for i_0, i_1 in T.grid(2, 3):
+        with T.block("B"):
+            vi = T.axis.spatial(5, i_0 * 3 + i_1)
+            T.where(i_0 * 3 + i_1 < 5)
+            B[vi] = A[vi] + T.float32(1)
+
+
+def test_a_block_alone_keeps_its_condition_around_the_new_one():
+    sch = Schedule(unevenly_split, debug_mask="all")
+    sch.blockize("B")
+    assert_same_meaning(unevenly_split, sch)
+
+
+@T.prim_func
+def different_conditions(A: T.Buffer((5,), "float32"), B: T.Buffer((5,), "float32")):
+    C = T.alloc_buffer((6,))
+    for i in range(6):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            C[vi] = T.float32(2)
+        with T.block("B"):
+            vi = T.axis.spatial(5, i)
+            T.where(i < 5)
+            B[vi] = A[vi] + C[vi]
+
+
+def test_blocks_with_different_conditions_are_refused_where_iterators_need_them():
+    sch = Schedule(different_conditions, debug_mask="all")
+    with pytest.raises(ScheduleError, match="`vi_o` of the new block would leave its domain"):
+        sch.blockize(["C", "B"])

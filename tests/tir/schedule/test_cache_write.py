@@ -9,6 +9,8 @@ from tests.tir.schedule.checking import (
 )
 
 import tilewright as tvm
+from tilewright.error import InterpreterError
+from tilewright.script import from_source
 from tilewright.script import tir as T
 from tilewright.tir import Schedule, ScheduleError
 
@@ -530,3 +532,68 @@ def test_a_reduction_that_has_no_iteration_for_some_elements():
     with pytest.raises(ScheduleError, match="not proved that block `B` writes all"):
         scheduled(triangular_sums).cache_write("B", 0, "local")
     assert_would_be_wrong(triangular_sums, lambda sch: sch.cache_write("B", 0, "local"))
+
+
+@T.prim_func
+def condition_on_two_loops(A: T.Buffer((2, 3), "float32"), B: T.Buffer((2,), "float32")):
+    for i, k in T.grid(2, 3):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(i * 3 + k < 4)
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+def test_a_condition_on_loops_that_the_written_elements_do_not_tell():
+    sch = Schedule(condition_on_two_loops, debug_mask="all")
+    sch.cache_write("B", 0, "local")
+    assert_same_meaning(condition_on_two_loops, sch)
+
+
+@T.prim_func
+def begun_by_another(A: T.Buffer((3, 4), "float32"), B: T.Buffer((3,), "float32")):
+    for i, k in T.grid(3, 2):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+    for i, k in T.grid(3, 2):
+        with T.block("D"):
+            vi = T.axis.spatial(3, i)
+            vk = T.axis.reduce(4, k + 2)
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+def test_a_reduction_that_another_block_begins_is_refused():
+    sch = Schedule(begun_by_another, debug_mask="all")
+    with pytest.raises(ScheduleError, match="not proved that block `D` initialises all elements"):
+        sch.cache_write("D", 0, "local")
+    wrong = Schedule(begun_by_another, enable_check=False)
+    wrong.cache_write("D", 0, "local")
+    with pytest.raises(InterpreterError, match="is read before anything was written there"):
+        results_of(wrong.mod["begun_by_another"])
+
+
+@pytest.mark.parametrize("bound", ["i + 1", "4"])
+def test_reductions_that_are_begun(bound):
+    func = from_source(
+        "from tilewright.script import tir as T\n"
+        "@T.prim_func\n"
+        'def main(A: T.Buffer((3, 4), "float32"), B: T.Buffer((3,), "float32")):\n'
+        "    for i in range(3):\n"
+        f"        for k in range({bound}):\n"
+        '            with T.block("B"):\n'
+        "                vi = T.axis.spatial(3, i)\n"
+        "                vk = T.axis.reduce(4, k)\n"
+        "                T.where(k < 1 or k < i)\n"
+        "                with T.init():\n"
+        "                    B[vi] = T.float32(0)\n"
+        "                B[vi] = B[vi] + A[vi, vk]\n"
+    )
+    sch = Schedule(func, debug_mask="all")
+    sch.cache_write("B", 0, "local")
+    assert_same_meaning(func, sch)

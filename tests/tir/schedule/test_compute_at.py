@@ -705,3 +705,34 @@ def test_an_output_whose_last_value_is_not_needed_by_the_consumer():
         "an element of `B`, which is an output, again after block `X` has changed its inputs",
         differs=True,
     )
+
+
+@T.prim_func
+def transposed_product(A: T.Buffer((3, 3), "float64"), C: T.Buffer((3, 3), "float64")):
+    B = T.alloc_buffer((3, 3), "float64")
+    for i, j in T.grid(3, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vj, vi]
+    for i, j in T.grid(3, 3):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vj, vi]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_tile_that_is_cut_off_at_the_end(checked):
+    # How far such a tile reaches depends on its own iterators, which have no value outside of it.
+    sch = Schedule(transposed_product, debug_mask="all", enable_check=checked)
+    (i_0, i_1), (j_0, j_1) = (sch.split(loop, [None, 2]) for loop in sch.get_loops("B"))
+    sch.reorder(i_0, j_0, i_1, j_1)
+    tile = sch.blockize(i_1)
+    loop = sch.get_loops("C")[0]
+    if checked:
+        with pytest.raises(ScheduleError, match="must run exactly once"):
+            sch.compute_at(tile, loop)
+    else:
+        sch.compute_at(tile, loop)
+        np.testing.assert_array_equal(
+            results_of(transposed_product)[1], results_of(sch.mod["transposed_product"])[1]
+        )

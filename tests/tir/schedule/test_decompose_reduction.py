@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.tir.schedule.checking import assert_same_meaning, results_of
 
+import tilewright as tvm
 from tilewright.ir.structural import assert_structural_equal_ignore_global_symbol
 from tilewright.script import tir as T
 from tilewright.tir import Schedule, ScheduleError
@@ -649,3 +650,26 @@ def test_a_predicate_over_unit_loops_that_nothing_is_bound_to():
     sch = Schedule(unit_loops, debug_mask="all")
     sch.decompose_reduction("C", sch.get_loops("C")[0])
     assert_same_meaning(unit_loops, sch)
+
+
+@T.prim_func
+def cut_triangle(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4,), "float32")):
+    for i_0, i_1 in T.grid(2, 2):
+        for k_0, k_1 in T.grid((i_0 * 2 + i_1 + 2) // 2, 2):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i_0 * 2 + i_1)
+                vk = T.axis.reduce(4, k_0 * 2 + k_1)
+                T.where(k_0 * 2 + k_1 < i_0 * 2 + i_1 + 1)
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+
+def test_the_condition_of_the_init_is_the_same_without_proofs():
+    found = []
+    for checked in (True, False):
+        sch = Schedule(cut_triangle, debug_mask="all", enable_check=checked)
+        sch.decompose_reduction("B", sch.get_loops("B")[0])
+        found.append(sch.mod)
+    tvm.ir.assert_structural_equal(*found)
+    assert_same_meaning(cut_triangle, sch)

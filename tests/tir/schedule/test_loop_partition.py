@@ -71,7 +71,7 @@ def partitioned_sum(A: T.Buffer((5, 10), "float32"), B: T.Buffer((5,), "float32"
                             B[wi] = T.float32(0)
                         B[wi] = B[wi] + A[wi, vk]
             with T.block("B_k01_partition"):
-                T.reads(A[vi, 8:10])
+                T.reads(B[vi], A[vi, 8:10])
                 T.writes(B[vi])
                 for k01 in range(2, 3):
                     for k1 in range(4):
@@ -79,8 +79,6 @@ def partitioned_sum(A: T.Buffer((5, 10), "float32"), B: T.Buffer((5,), "float32"
                             wi = T.axis.spatial(5, vi)
                             vk = T.axis.reduce(10, k01 * 4 + k1)
                             T.where(k01 * 4 + k1 < 10)
-                            with T.init():
-                                B[wi] = T.float32(0)
                             B[wi] = B[wi] + A[wi, vk]
 
 
@@ -310,3 +308,10 @@ def test_views_in_the_parts():
     sch = Schedule(viewed, debug_mask="all")
     sch.loop_partition(sch.get_loops("row")[0], [2])
     assert_same_meaning(viewed, sch)
+
+
+def test_a_part_that_continues_a_reduction_reads_what_it_updates():
+    sch = Schedule(guarded_sum, debug_mask="all")
+    sch.loop_partition(sch.get_loops("B")[1], [2])
+    with pytest.raises(ScheduleError, match="reads elements of `B` that it did not write"):
+        sch.cache_write("B_k01_partition", 0, "local")

@@ -146,3 +146,21 @@ def test_loops_of_which_the_bounds_depend_on_others():
     sch = scheduled(triangle)
     sch.read_at(sch.get_loops("B")[1], "B", 0, "local")
     assert_same_meaning(triangle, sch)
+
+
+@T.prim_func
+def lower_triangle(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+    for i in range(4):
+        for j in range(i + 1):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial(4, j)
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+def test_a_loop_whose_bounds_depend_on_another_one():
+    for step in ("read_at", "write_at"):
+        sch = Schedule(lower_triangle, debug_mask="all")
+        copy = getattr(sch, step)(sch.get_loops("B")[1], "B", 0, "shared")
+        assert [item.dom.extent.value for item in sch.get(copy).iter_vars] == [4, 4]
+        assert_same_meaning(lower_triangle, sch)

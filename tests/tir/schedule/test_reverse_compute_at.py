@@ -416,3 +416,27 @@ def test_blocks_that_cannot_move():
         sch.reverse_compute_at("root", i)
     with pytest.raises(ScheduleError, match="`B` and loop `i` must be in the same block"):
         sch.reverse_compute_at("B", i)
+
+
+@T.prim_func
+def neighbours(
+    A: T.Buffer((5,), "float32"), B: T.Buffer((5,), "float32"), C: T.Buffer((4,), "float32")
+):
+    for i in range(5):
+        with T.block("B"):
+            vi = T.axis.spatial(5, i)
+            B[vi] = A[vi] * T.float32(2)
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[vi] + B[vi + 1]
+
+
+def test_the_place_of_instances_is_the_same_without_proofs():
+    found = []
+    for checked in (True, False):
+        sch = Schedule(neighbours, debug_mask="all", enable_check=checked)
+        sch.reverse_compute_at("C", sch.get_loops("B")[0])
+        found.append(sch.mod)
+        assert_same_meaning(neighbours, sch)
+    tvm.ir.assert_structural_equal(*found)

@@ -496,3 +496,20 @@ def test_a_loop_that_no_iterator_is_bound_to_may_have_no_iteration():
     with pytest.raises(ScheduleError, match="may not run all of its instances"):
         Schedule(repeated).reverse_compute_inline("C")
     assert_would_be_wrong(repeated, lambda sch: sch.reverse_compute_inline("C"))
+
+
+def test_an_alignment_of_the_buffer_disappears_with_it():
+    sch = Schedule(cached, debug_mask="all")
+    copy = sch.cache_read("B", 0, "global")
+    sch.storage_align(copy, 0, 0, 4, 3)
+    sch.reverse_compute_inline("B")
+    assert not sch.get(copy).annotations
+    assert_same_meaning(cached, sch)
+
+
+@T.prim_func
+def cached(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] + T.float32(1)

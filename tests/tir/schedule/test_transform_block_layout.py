@@ -236,3 +236,7 @@ def test_annotations_of_loops_would_be_lost():
     sch.annotate(sch.get_loops("B")[1], "key", 1)
     with pytest.raises(ScheduleError, match="loop `j` has annotations, which would be lost"):
         sch.transform_block_layout("B", lambda i, j: (j, i))
+
+
+def test_a_shifted_iterator_is_refused():
+    refused(double, "B", lambda i, j: (i + 2, j), "it maps 48 instances to 64 places")

@@ -81,7 +81,13 @@ def _follows_from_constraint(s: Simplifier, claim: Polynomial) -> bool:
 
 def _stronger_claims(s: Simplifier, claim: Polynomial) -> list[list[Polynomial]]:
     """Alternatives: claims that together imply `claim`, with one variable or division less."""
-    atoms = {factor for factors in claim for factor in factors}
+    # In the order of the claim: what is proved must not depend on where nodes are in memory.
+    atoms = dict.fromkeys(factor for factors in claim for factor in factors)
+    for var in reversed(s.facts.symbolic):
+        if var in atoms:
+            replaced = _at_extreme(s, claim, var)
+            if replaced is not None:
+                return [[replaced]]
     for atom in atoms:
         if atom.__class__ is FloorDiv:
             replaced = _without_division(s, claim, atom)
@@ -99,11 +105,6 @@ def _stronger_claims(s: Simplifier, claim: Polynomial) -> list[list[Polynomial]]
             sides = _without_choice(s, claim, atom)
             if sides:
                 return sides
-    for var in reversed(s.facts.symbolic):
-        if var in atoms:
-            replaced = _at_extreme(s, claim, var)
-            if replaced is not None:
-                return [[replaced]]
     return []
 
 

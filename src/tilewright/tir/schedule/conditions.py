@@ -6,11 +6,14 @@ from tilewright.arith import Analyzer
 from tilewright.arith.conditions import conjuncts
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
-from tilewright.tir.schedule.bindings import conjunction
-from tilewright.tir.schedule.initialisation import ReductionNest
+from tilewright.tir.expr import IterType
+from tilewright.tir.schedule.bindings import bound_values, conjunction, mentioned
+from tilewright.tir.schedule.domains import runs_whole_domain
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.initialisation import ReductionNest, reduction_nest
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
-from tilewright.tir.substitute import variables_of
+from tilewright.tir.substitute import substitute, variables_of
 
 
 def first_predicate(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> list[Expr]:
@@ -33,6 +36,38 @@ def first_predicate(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer)
             extent = analyzer.simplify(nest.at_start(loop.extent))
             parts.append(extent > const(0, extent.dtype))
     return parts
+
+
+def initialises_what_it_updates(tree: FunctionTree, realize: BlockRealize) -> bool:
+    """Whether a block is known to run its init for every element that it updates.
+
+    It does not where the start of the reduction is left to another block.
+    """
+    if runs_whole_domain(tree, realize):
+        return True
+    above = tree.loops_above(realize)
+    analyzer = tree.analyzer(realize)
+    start: dict[Var, Expr] = {}
+    if above:
+        try:
+            nest = reduction_nest(tree, realize, above[0])
+        except ScheduleError:
+            return False
+        start = nest.start
+        ends = [end for loop in above for end in (loop.min, loop.extent)]
+        if start.keys() & mentioned([*ends, *bound_values(realize, reduction=False)]):
+            return False
+    for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if item.iter_type is IterType.COMM_REDUCE and not (
+            item.dom is not None
+            and analyzer.can_prove_equal(substitute(value, start), item.dom.min)
+        ):
+            return False
+    return all(
+        analyzer.can_prove(substitute(part, start))
+        for part in conjuncts(realize.predicate)
+        if any(var in start for var in variables_of(part))
+    )
 
 
 def nonempty(realize: BlockRealize) -> Expr:

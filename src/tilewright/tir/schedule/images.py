@@ -117,13 +117,10 @@ def _restriction(
             start[var] = substitute(domain.min, start)
     kept = []
     for condition in conditions:
-        if not mentions(condition, used):
-            if not analyzer.can_prove(substitute(condition, start)):
-                return None
-        elif mentions(condition, start):
-            return None
-        else:
+        if mentions(condition, used) and not mentions(condition, start):
             kept.append(condition)
+        elif not analyzer.can_prove(substitute(condition, start)):
+            return None
     return conjunction(*kept)
 
 

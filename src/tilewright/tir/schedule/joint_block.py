@@ -15,6 +15,7 @@ from tilewright.tir.schedule.blockizing import (
     inner_half,
     loops_between,
     outer_analyzer,
+    separated,
 )
 from tilewright.tir.schedule.division import Division
 from tilewright.tir.schedule.errors import ScheduleError
@@ -45,18 +46,48 @@ def joint_block(tree: FunctionTree, blocks: Sequence[BlockRealize], keep_unit: b
     iterators = _Iterators()
     chosen = [iterators.of(cut) for cut in cuts]
     values = {iter_var.var: value for iter_var, value in iterators.found}
+    without = _common_condition(tree, around, cuts, iterators.found)
     body = []
     for cut, outer in zip(cuts, chosen, strict=True):
         _require_init_inside(tree, cut)
         inner = inner_half(cut.realize, cut.loops, cut.divisions, outer, keep_unit)
+        if without is not TRUE:
+            inner = inner._replace(predicate=separated(cut.realize.predicate, cut.loops)[1])
         body.append(detached(tree, around, inner, values).statement())
     name = "".join(f"{cut.realize.block.name_hint}_" for cut in cuts)
     variables = tuple(iter_var for iter_var, _ in iterators.found)
     block = Block(variables, (), (), f"outer_{name}", seq(*body))
     block = with_regions(block, outer_analyzer(tree, around, block))
-    joint = BlockRealize(tuple(values.values()), TRUE, block)
+    joint = BlockRealize(tuple(values.values()), without, block)
     edits: dict[Stmt, Stmt | None] = {around: joint, **dict.fromkeys(stmts[1:])}
     return tree.edit(edits, joint)
+
+
+def _common_condition(
+    tree: FunctionTree,
+    around: Stmt,
+    cuts: Sequence[_Cut],
+    iterators: Sequence[tuple[IterVar, Expr]],
+) -> Expr:
+    """The condition outside of the tiles, if it is the same for all blocks; else none.
+
+    Raises:
+        ScheduleError: if it is not, and iterators would have values outside of their domains.
+    """
+    first, *others = (separated(cut.realize.predicate, cut.loops)[0] for cut in cuts)
+    if all(structural_equal(first, other) for other in others):
+        return first
+    analyzer = tree.analyzer(around)
+    for item, value in iterators:
+        assert item.dom is not None
+        inside = value >= item.dom.min, value < item.dom.min + item.dom.extent
+        if not all(map(analyzer.can_prove, inside)):
+            raise ScheduleError(
+                f"the blocks run under different conditions, without which `{item.var.name}` of "
+                "the new block would leave its domain",
+                at=[cut.realize for cut in cuts],
+            )
+    return TRUE
 
 
 def _place(tree: FunctionTree, blocks: Sequence[BlockRealize]) -> tuple[Stmt, int, int]:

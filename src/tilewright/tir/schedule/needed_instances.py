@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of, union
-from tilewright.arith.linear import detect_linear_equation
+from tilewright.arith.linear import detect_linear_equation, mentions
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, FloorDiv, IntImm, Var
 from tilewright.tir.buffer import BufferRegion, Range
@@ -34,8 +34,9 @@ def instances_that_access(
     sides: list[IntervalSet] = []
     for item, (low, high) in zip(region.region, box, strict=True):
         # An instance accesses an element if it starts at it, or before it by less than its extent.
-        reach = analyzer.simplify(item.extent - 1)
-        first = None if low is None else analyzer.simplify(cast(item.min.dtype, low) - reach)
+        reach = _longest_reach(block, item.extent - 1, analyzer)
+        known = low is not None and reach is not None
+        first = analyzer.simplify(cast(item.min.dtype, low) - reach) if known else None
         last = None if high is None else cast(item.min.dtype, high)
         starts.append(item.min)
         sides.append(IntervalSet(first, last))
@@ -48,6 +49,19 @@ def instances_that_access(
     if len(ranges) < sum(_is_iterator(block, var) for var in mentioned(starts)):
         ranges = _inverted_ranges(block, starts, sides, analyzer) | ranges
     return ranges
+
+
+def _longest_reach(block: Block, reach: Expr, analyzer: Analyzer) -> Expr | None:
+    """How far a region reaches at most, in an instance where it reaches farthest."""
+    domains = {
+        item.var: item.dom
+        for item in block.iter_vars
+        if item.dom is not None and mentions(reach, [item.var])
+    }
+    if not domains:
+        return analyzer.simplify(reach)
+    longest = interval_of(reach, domains, analyzer).max_value
+    return None if longest is None else analyzer.simplify(longest)
 
 
 def _is_iterator(block: Block, var: Var) -> bool:

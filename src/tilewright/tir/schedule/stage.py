@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.schedule.conditions import initialises_what_it_updates
 from tilewright.tir.schedule.contents import mentioned
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import region_of_block
@@ -88,6 +89,14 @@ def require_not_root(tree: FunctionTree, block: BlockRealize) -> None:
 
 def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> None:
     """Refuse a block that reads elements which it has not written itself."""
+    has_init = block.block.init is not None
+    if tree.checked and has_init and not initialises_what_it_updates(tree, block):
+        raise ScheduleError(
+            f"it is not proved that {{0}} initialises all elements of `{buffer.name}` that it "
+            "updates: the new buffer does not have what others initialised",
+            at=[block],
+            hint="cache_inplace caches a buffer that a block reads and writes",
+        )
     read = region_of_block(block.block, buffer, written=False)
     if read is None:
         return
@@ -98,7 +107,7 @@ def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) 
         analyzer.can_prove_equal(a.min, b.min) and analyzer.can_prove_equal(a.extent, b.extent)
         for a, b in zip(read.region, written.region, strict=True)
     )
-    if block.block.init is None or not same:
+    if not has_init or not same:
         raise ScheduleError(
             f"{{0}} reads elements of `{buffer.name}` that it did not write, which the new buffer "
             "does not have",

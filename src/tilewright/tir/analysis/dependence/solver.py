@@ -13,6 +13,9 @@ from tilewright.tir.analysis.dependence.violation import NotProved
 MAX_OPERATIONS: Final = 20_000_000
 """Elementary steps of isl for one question, about a second; usual questions take a hundredth."""
 
+MAX_READING: Final = 200_000
+"""Elementary steps of isl for reading one set or map: these are larger ones."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -37,13 +40,13 @@ def context() -> Any:
 
 def read_map(text: str) -> Any:
     """The map that `text` says, in the notation of isl."""
-    with _unlimited() as ctx:
+    with _limited_reading() as ctx:
         return isl().Map.read_from_str(ctx, text)
 
 
 def read_set(text: str) -> Any:
     """The set that `text` says, in the notation of isl."""
-    with _unlimited() as ctx:
+    with _limited_reading() as ctx:
         return isl().Set.read_from_str(ctx, text)
 
 
@@ -65,15 +68,20 @@ def _value(number: int) -> Any:
 
 
 @contextmanager
-def _unlimited() -> Iterator[Any]:
-    """Within the scope, work is not limited: the parser takes the limit for a syntax error."""
+def _limited_reading() -> Iterator[Any]:
+    """Within the scope, one text is read; what is left for a question does not count for it.
+
+    A text with many alternatives can take hours.
+    """
     with LOCK:
         ctx = context()
         operations = ctx.get_max_operations()
-        ctx.set_max_operations(0)
+        ctx.reset_operations()
+        ctx.set_max_operations(MAX_READING)
         try:
             yield ctx
         finally:
+            ctx.reset_operations()
             ctx.set_max_operations(operations)
 
 

@@ -49,7 +49,7 @@ def blockize(
     depend on outer loops only as far as the new iterators tell.
 
     Args:
-        target: a loop with one block in it, or a list of blocks next to each other.
+        target: a loop with one block in it, or a block, or a list of blocks next to each other.
         preserve_unit_iters: whether loops of one iteration stay in the bindings.
 
     Returns:
@@ -70,6 +70,8 @@ def blockize(
     if isinstance(target, For):
         block = tile_block(tree, target, preserve_unit_iters)
         return tree.edit({target: block}, block)
+    if isinstance(target, BlockRealize):  # one may be given outside of a list
+        target = [target]
     if not target or not all(isinstance(item, BlockRealize) for item in target):
         raise ScheduleError("blockize needs a loop, or a list of at least one block")
     return joint_block(tree, target, preserve_unit_iters)

@@ -19,7 +19,7 @@ from tilewright.tir.schedule.initialisation import (
 )
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Box, accesses, covers, relaxed
-from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt, seq
 from tilewright.tir.substitute import substitute
 
@@ -79,6 +79,8 @@ def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> E
     nest = reduction_nest(tree, block, loop)
     analyzer = tree.analyzer(loop)
     require_all_reduction_loops(tree, nest, analyzer)
+    for item in nest.loops:
+        bind_scope(analyzer, item)
     if tree.checked:
         require_initialised_first(nest, analyzer)
         _require_not_used_before(tree, nest, analyzer)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import TRUE, rebind
 from tilewright.tir.schedule.copying import copied
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loops import require_plain, require_schedulable
 from tilewright.tir.schedule.primitive import Number, primitive
+from tilewright.tir.schedule.tile_init import updating
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.schedule.wrapping import with_regions, wrapped
-from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, seq
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, Stmt, seq
 
 
 @primitive
@@ -26,7 +29,8 @@ def loop_partition(
     """Cut the range of a loop into consecutive parts, each a loop of its own.
 
     The order of execution stays the same. Every part is inside of a block of its own, and all are
-    in one block together. In a part, conditions that always hold there disappear.
+    in one block together. In a part, conditions that always hold there disappear, and so do
+    initialisations that never run there.
 
     Before::
 
@@ -101,8 +105,34 @@ def _part(
     if not (keep_unit and is_const_int(extent, 1)):
         analyzer.bind_range(var, start, extent)
     body = copied(loop.body, lambda name: f"{name}_{var.name}")
-    body = rebind(body, {loop.loop_var: var}, analyzer)
+    proving = tree.analyzer(loop)
+    proving.bind_range(var, start, extent)
+    body = _without_idle_inits(rebind(body, {loop.loop_var: var}, analyzer), proving)
     return For(var, start, extent, ForKind.SERIAL, body)
+
+
+def _without_idle_inits(stmt: Stmt, analyzer: Analyzer) -> Stmt:
+    """`stmt` without the initialisations of blocks that never run the start of their reduction.
+
+    Such a block continues what another part has begun: it reads what it updates.
+    """
+    if isinstance(stmt, BlockRealize):
+        block = stmt.block
+        starts_later = any(
+            item.iter_type is IterType.COMM_REDUCE
+            and item.dom is not None
+            and analyzer.can_prove(value > item.dom.min)
+            for item, value in zip(block.iter_vars, stmt.iter_values, strict=True)
+        )
+        idle = block.init is not None and starts_later
+        return stmt.replace(block=updating(block)) if idle else stmt
+    if isinstance(stmt, For):
+        bind_scope(analyzer, stmt)
+    elif not isinstance(stmt, SeqStmt):
+        return stmt
+    return stmt.map_children(
+        lambda child: _without_idle_inits(child, analyzer) if isinstance(child, Stmt) else child
+    )
 
 
 def _extents(tree: FunctionTree, loop: For, factors: Sequence[int | None]) -> list[Expr]:

@@ -25,6 +25,7 @@ from tilewright.tir.schedule.inlining import (
     without_buffer,
 )
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.primitives.storage_align import ALIGNMENTS
 from tilewright.tir.schedule.regions import is_inside
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -90,7 +91,9 @@ def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     target = producer.block
     analyzer = tree.analyzer(target.body)
     instantiation = _Application(stored, values, analyzer)
-    target = target.replace(body=instantiation(store))
+    # The buffer that the producer wrote is gone, and with it what was asked of its layout.
+    annotations = {k: v for k, v in target.annotations.items() if k != ALIGNMENTS}
+    target = target.replace(body=instantiation(store), annotations=annotations)
     predicate = _predicate(tree, producer, block, read, stored, values)
     changed = producer.replace(block=with_regions(target), predicate=predicate)
     body = tree.edited({block: None, producer: changed})

@@ -13,7 +13,7 @@ from tilewright.tir.schedule.scope import require_allocating_block
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize
 
-_KEY = "buffer_dim_align"
+ALIGNMENTS = "buffer_dim_align"
 
 
 @primitive
@@ -77,20 +77,21 @@ def storage_align(
     position = next(n for n, item in enumerate(block.block.writes) if item is region)
     wanted = (position, axis % buffer.ndim, factor, offset)
     kept = [item for item in _alignments(block) if item[:2] != wanted[:2]]
-    annotations = {**block.block.annotations, _KEY: as_attribute([*kept, wanted])}
+    annotations = {**block.block.annotations, ALIGNMENTS: as_attribute([*kept, wanted])}
     edit = tree.edit({block.block: block.block.replace(annotations=annotations)})
     return edit._replace(recorded=recorded_index("buffer_index", block, region))
 
 
 def _alignments(block: BlockRealize) -> list[tuple[int, ...]]:
     """The alignments that the block has: buffer, axis, factor and offset of each."""
-    value = block.block.annotations.get(_KEY, ())
+    value = block.block.annotations.get(ALIGNMENTS, ())
     found: list[tuple[int, ...]] = []
     for item in value if isinstance(value, tuple) else (value,):
         numbers = tuple(n.value for n in item if isinstance(n, IntImm)) if _is_four(item) else ()
         if len(numbers) != 4:
             raise ScheduleError(
-                f"the annotation {_KEY!r} of {{0}} is no list of [buffer, axis, factor, offset]",
+                f"the annotation {ALIGNMENTS!r} of {{0}} is no list of "
+                "[buffer, axis, factor, offset]",
                 at=[block],
             )
         found.append(numbers)

@@ -72,8 +72,7 @@ def transform_block_layout(
         shape = found.map_shape(extents)
     except ArgumentValueError as error:
         raise ScheduleError(f"the index map is no bijection: {error}", at=[block]) from None
-    if found.inverse_index_map is not None:
-        _require_as_many(tree, block, extents, shape)
+    _require_as_many(tree, block, extents, shape)
     types = [_type(block, found, index) for index in found.final_indices]
     _require_same_start(block, found, types)
     variables = {Var(f"ax{n}", e.dtype): e for n, e in enumerate(shape)}
