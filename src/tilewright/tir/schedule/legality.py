@@ -16,17 +16,19 @@ from tilewright.arith.linear import mentions
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.dependence import NotProved, analyze, carried_by, check_order
+from tilewright.tir.analysis.dependence.violation import Violation
 from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.contents import mentioned
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.likeness import runs_alike
 from tilewright.tir.schedule.scope import buffers_read, buffers_written
 from tilewright.tir.schedule.thread_memory import thread_buffers
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, For, ForKind
+from tilewright.tir.stmt import BlockRealize, For, ForKind, Stmt
 from tilewright.tir.transform.lower_blocks import lower_blocks
-from tilewright.tir.transform.plan_buffer_locations import planned_moves
+from tilewright.tir.transform.plan_buffer_locations import memory_of_iterations
 
 # --- order ------------------------------------------------------------------------------------
 
@@ -156,9 +158,7 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
         return
     found = carried_by(analyze(tree.func), loop)
     if found is not None and loop.kind in _PRIVATE:
-        private = _PRIVATE[loop.kind](tree, loop)
-        if private:
-            found = carried_by(analyze(tree.func), loop, ignore=private)
+        found = _without_private(tree, loop, found)
     if found is None:
         return
     if isinstance(found, NotProved):
@@ -189,7 +189,11 @@ def require_still_independent(before: FunctionTree, after: FunctionTree) -> None
     itself is used outside of it.
     """
     for loop in after.loops():
-        if loop.kind in _AT_ONCE and (loop not in before or _is_used_anew(before, after, loop)):
+        if loop.kind not in _AT_ONCE:
+            continue
+        old = before.loop(loop.loop_var)
+        is_changed = old is None or not runs_alike(old, loop)
+        if is_changed or _is_used_anew(before, after, loop):
             try:
                 require_independent(after, loop)
             except ScheduleError as error:
@@ -210,25 +214,48 @@ def _is_used_anew(before: FunctionTree, after: FunctionTree, loop: For) -> bool:
     )
 
 
+def _without_private(
+    tree: FunctionTree, loop: For, found: Violation | NotProved
+) -> Violation | NotProved | None:
+    """What is wrong if iterations have memory of their own for some buffers; `found` if not.
+
+    It is cheap to tell which buffers only the loop uses, and whether they matter.
+    """
+    candidates = _used_only_inside(tree, loop)
+    if candidates:
+        rest = carried_by(analyze(tree.func), loop, ignore=candidates)
+        if rest is not None:
+            return rest
+    private = _PRIVATE[loop.kind](tree, loop) if candidates else ()
+    return carried_by(analyze(tree.func), loop, ignore=private) if private else found
+
+
+def _used_only_inside(tree: FunctionTree, loop: For) -> set[Buffer]:
+    """The allocated buffers whose memory is mentioned in the loop, and nowhere else."""
+    outside: set[Var] = set()
+    inside: Stmt = loop
+    for above in tree.ancestors(loop):
+        for child in above.children():
+            if isinstance(child, Stmt) and child is not inside:
+                outside |= mentioned(child).anywhere
+        inside = above
+    return {
+        buffer
+        for realize in tree.blocks()
+        for buffer in realize.block.alloc_buffers
+        if buffer.data not in outside
+    }
+
+
 def private_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
     """The buffers of which lowering gives each iteration of a parallel loop its own."""
     allocated = {b.data: b for r in tree.blocks() for b in r.block.alloc_buffers}
-    lowered = lower_blocks(tree.func)
-    found: set[Buffer] = set()
-    for inside, moved in planned_moves(lowered).items():
-        if any(node is loop.loop_var for node in _variables_around(lowered, inside)):
-            found.update(allocated[a.buffer_var] for a in moved if a.buffer_var in allocated)
-    return found
+    own = memory_of_iterations(lower_blocks(tree.func), loop.loop_var)
+    return {buffer for pointer, buffer in allocated.items() if pointer in own}
 
 
 _PRIVATE: Final = {ForKind.PARALLEL: private_buffers, ForKind.THREAD_BINDING: thread_buffers}
 """How to find the buffers of which each iteration has its own."""
-
-
-def _variables_around(func: PrimFunc, inside: For) -> list[Var]:
-    """The variables of a loop and of the loops around it."""
-    tree = FunctionTree("", func)
-    return [inside.loop_var, *(loop.loop_var for loop in tree.all_loops_above(inside))]
 
 
 def _is_sum_by_threads(tree: FunctionTree, loop: For) -> bool:

@@ -24,6 +24,7 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.memory_uses import Mentions
 from tilewright.tir.transform.statements import statements
 
 
@@ -167,8 +168,9 @@ def allocate(body: Stmt, buffers: Mapping[Buffer, Sequence[Alignment]]) -> Stmt:
     parallel = any(
         isinstance(stmt, For) and stmt.kind is ForKind.PARALLEL for stmt in statements(body)
     )
+    mentions = Mentions()
     for buffer, wishes in reversed(list(buffers.items())):
-        owner = _private_owner(body, buffer) if parallel else None
+        owner = _private_owner(body, buffer, mentions) if parallel else None
         if owner is None:
             body = allocation(body, buffer, wishes)
         else:
@@ -186,7 +188,7 @@ def allocation(body: Stmt, buffer: Buffer, wishes: Sequence[Alignment] = ()) -> 
     return Allocate(buffer.data, buffer.dtype, extents, const(True, BOOL), body, annotations)
 
 
-def _private_owner(body: Stmt, buffer: Buffer) -> For | None:
+def _private_owner(body: Stmt, buffer: Buffer, mentions: Mentions) -> For | None:
     """The innermost parallel loop whose iterations must have memory of their own, if any."""
     owner: For | None = None
     stmt: Stmt | None = body
@@ -198,7 +200,7 @@ def _private_owner(body: Stmt, buffer: Buffer) -> For | None:
         users = [
             child
             for child in stmt.children()
-            if isinstance(child, Stmt) and _uses(child, buffer.data)
+            if isinstance(child, Stmt) and buffer.data in mentions(child)
         ]
         in_statement = isinstance(stmt, (BufferStore, Evaluate)) or len(users) != 1
         stmt = None if in_statement else users[0]
@@ -211,13 +213,6 @@ class _Replace(Rewriter):
 
     def For(self, loop: For) -> Stmt:
         return self._new if loop is self._old else loop.map_children(self)
-
-
-def _uses(stmt: Stmt, data: Var) -> bool:
-    return any(
-        node is data or (isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data is data)
-        for node in walk(stmt)
-    )
 
 
 def _depends_on(stmt: Stmt, data: Var, var: Var) -> bool:

@@ -15,6 +15,8 @@ so does a sum that the loop adds up.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.ir.rewrite import Rewriter
@@ -37,27 +39,65 @@ def plan_buffer_locations(func: PrimFunc) -> PrimFunc:
 
 def planned_moves(func: PrimFunc) -> dict[For, list[Allocate]]:
     """Which allocations of a function without blocks move into which loops."""
-    return _Plan(func.body).moves if allocates(func.body) else {}
+    moves: dict[For, list[Allocate]] = {}
+    if allocates(func.body):
+        plan = _Plan(func.body)
+        for allocation, buffer in plan.candidates():
+            loop = plan.innermost_loop(allocation, buffer)
+            if loop is not None:
+                moves.setdefault(loop, []).append(allocation)
+    return moves
+
+
+def memory_of_iterations(func: PrimFunc, loop_var: Var) -> set[Var]:
+    """The pointers to memory that moves into a loop, or into one inside of it."""
+    if not allocates(func.body):
+        return set()
+    loops = (stmt for stmt in statements(func.body) if isinstance(stmt, For))
+    loop = next((loop for loop in loops if loop.loop_var is loop_var), None)
+    if loop is None:
+        return set()
+    inside = {stmt for stmt in statements(loop) if isinstance(stmt, Allocate)}
+    plan = _Plan(func.body)
+    return {
+        allocation.buffer_var
+        for allocation, buffer in plan.candidates()
+        if plan.moves_into(allocation, buffer, None if allocation in inside else loop)
+    }
 
 
 class _Plan:
     """Which allocations move into which loops."""
 
     def __init__(self, body: Stmt) -> None:
-        self.moves: dict[For, list[Allocate]] = {}
+        self._body = body
         self._uses = MemoryUses(body)
         self._mentions = Mentions()
-        for stmt in statements(body):
+
+    def candidates(self) -> Iterator[tuple[Allocate, Buffer]]:
+        """The allocations that may move, with the only buffer that each is used by."""
+        for stmt in statements(self._body):
             if isinstance(stmt, Allocate) and is_const_int(stmt.condition, 1):
                 buffer = self._uses.only_buffer(stmt)
-                if buffer is None or not self._uses.is_read(stmt.buffer_var):
-                    continue  # results that nobody wants are not worth the trouble
-                loop = self._innermost_loop(stmt, buffer)
-                if loop is not None:
-                    self.moves.setdefault(loop, []).append(stmt)
+                # Results that nobody wants are not worth the trouble.
+                if buffer is not None and self._uses.is_read(stmt.buffer_var):
+                    yield stmt, buffer
 
-    def _innermost_loop(self, allocation: Allocate, buffer: Buffer) -> For | None:
-        """The innermost loop that can have memory of its own in each iteration."""
+    def moves_into(self, allocation: Allocate, buffer: Buffer, loop: For | None) -> bool:
+        """Whether an allocation moves into `loop` or further; None for any loop."""
+        found = self.innermost_loop(allocation, buffer, until=loop)
+        return found is not None if loop is None else found is loop
+
+    def innermost_loop(
+        self, allocation: Allocate, buffer: Buffer, until: For | None = None
+    ) -> For | None:
+        """The innermost loop that can have memory of its own in each iteration.
+
+        Args:
+            allocation: the allocation.
+            buffer: the only buffer by which it is used.
+            until: a loop that is far enough inside.
+        """
         found: For | None = None
         analyzer = Analyzer()
         stmt: Stmt | None = allocation.body
@@ -70,6 +110,8 @@ class _Plan:
                 if not owns and not defines_what_it_reads(stmt.body, buffer, analyzer):
                     break
                 found = stmt
+                if found is until:
+                    break
             elif isinstance(stmt, While) or (
                 isinstance(stmt, AttrStmt) and isinstance(stmt.node, IterVar)
             ):
