@@ -176,6 +176,17 @@ def from_data(A: T.Buffer((4, 4), "float32"), n: T.Buffer((4,), "int32")):
 
 
 @T.prim_func
+def from_another_loop(A: T.Buffer((4,), "float32"), n: T.Buffer((4,), "int32")):
+    for i in range(4):
+        for j in T.serial(n[i], 4):
+            for k in T.serial(j, 4):
+                for _l in range(2):
+                    with T.block("A"):
+                        vk = T.axis.spatial(4, k)
+                        A[vk] = T.float32(1)
+
+
+@T.prim_func
 def one_inside(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4, 6), "float32")):
     for i in range(4):
         with T.block("first"):
@@ -228,6 +239,7 @@ ELEMENT = "in another way than element by element"
         (difference, lambda s, l: s.pad_einsum("C", [2, 4]), "is not an einsum"),
         (from_n, lambda s, l: s.pad_einsum("C", [2, 4]), "does not start at 0"),
         (from_data, lambda s, l: s.loop_partition(l[2], [1]), "`j` depend on data"),
+        (from_another_loop, lambda s, l: s.loop_partition(l[3], [1]), "`k` depend on data"),
         (one_inside, lambda s, l: s.blockize(["first", "B"]), "each have loops of their own"),
         (
             diagonal,
