@@ -157,6 +157,16 @@ class PrimitiveMethods:
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int | Expr]) -> None:
         """Put the iterators of a block into a new order; nothing else changes."""
 
+    def storage_align(
+        self,
+        block: BlockRV | str,
+        buffer_index: Any,
+        axis: int | Expr,
+        factor: int | Expr,
+        offset: int | Expr,
+    ) -> None:
+        """Make the stride of a dimension of a buffer ``k * factor + offset`` for some ``k``."""
+
     def reverse_compute_inline(self, block: BlockRV | str) -> None:
         """Let the only producer of a block store what the block would make of its value."""
 
@@ -217,16 +227,6 @@ class PrimitiveMethods:
 
     def stage_mem(self, loop: LoopRV, buffer: Any, storage_scope: str = "global") -> list[BlockRV]:
         """Let each iteration of a loop work on a copy of the part of a buffer that it accesses."""
-
-    def storage_align(
-        self,
-        block: BlockRV | str,
-        buffer_index: Any,
-        axis: int | Expr,
-        factor: int | Expr,
-        offset: int | Expr,
-    ) -> None:
-        """Make the stride of a dimension of a buffer ``k * factor + offset`` for some ``k``."""
 
     def tensorize(
         self,
