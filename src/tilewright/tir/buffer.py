@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tilewright.error import DTypeError, ShapeError
@@ -222,6 +223,11 @@ class BufferRegion(Node):
 
     buffer: Buffer = use()
     region: tuple[Range, ...] = child()
+
+    @staticmethod
+    def of_element(buffer: Buffer, indices: Iterable[Expr]) -> BufferRegion:
+        """The region of one element."""
+        return BufferRegion(buffer, tuple(Range(i, IntImm(i.dtype, 1)) for i in indices))
 
     def as_expr(self) -> BufferLoad:
         """The elements as one vector; all but the last range must have the extent 1.

@@ -36,6 +36,11 @@ class ForKind(enum.IntEnum):
     THREAD_BINDING = 4
     """One per GPU thread or block."""
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether an iteration is done when the next one begins."""
+        return self in (ForKind.SERIAL, ForKind.UNROLLED)
+
 
 @node
 class LetStmt(Stmt):

@@ -76,7 +76,7 @@ def window_of(stage: Stage, bounds: Bounds) -> Window | None:
     if place is None or not isinstance(stage.op, ComputeOp):
         raise stage.error("rolling_buffer", "it is not computed in a loop of another stage")
     kind = place.stage.kinds.get(place.loop, ForKind.SERIAL)
-    if kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+    if not kind.is_in_order:
         raise stage.error(
             "rolling_buffer",
             f"loop {place.loop.name} of stage {place.stage.name} is {kind.name.lower()}, so an "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
@@ -12,6 +12,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
+from tilewright.tir.analysis.text_table import TextTable
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize
@@ -35,41 +36,19 @@ class Footprint(NamedTuple):
     size: int | None
 
 
-class FootprintTable(Sequence[Footprint]):
+class FootprintTable(TextTable[Footprint]):
     """A list of `Footprint` that prints as a table."""
 
-    def __init__(self, items: Sequence[Footprint]) -> None:
-        self._items = tuple(items)
+    heading = ("block", "", "one instance", "all instances", "bytes")
 
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._items[index]
-
-    def __iter__(self) -> Iterator[Footprint]:
-        return iter(self._items)
-
-    def __str__(self) -> str:
-        rows = [("block", "", "one instance", "all instances", "bytes")]
-        rows += [
-            (
-                item.block.name_hint,
-                item.action,
-                region_text(item.instance),
-                region_text(item.whole),
-                "" if item.size is None else f"{item.size:,}",
-            )
-            for item in self._items
-        ]
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = []
-        for row in rows:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-            lines.append("  ".join((*cells, row[4])).rstrip())
-        return "\n".join(lines)
-
-    __repr__ = __str__
+    def row(self, item: Footprint) -> tuple[str, ...]:
+        return (
+            item.block.name_hint,
+            item.action,
+            region_text(item.instance),
+            region_text(item.whole),
+            "" if item.size is None else f"{item.size:,}",
+        )
 
 
 def footprints(func: PrimFunc) -> FootprintTable:

@@ -42,11 +42,10 @@ def copy_nest(
         low = cast(dtype, part.min)
         values.append(loop_var + low if isinstance(low, IntImm) else low + loop_var)
     indices = tuple(iterator.var for iterator in iterators)
-    point = tuple(Range(index, const(1, index.dtype)) for index in indices)
     block = Block(
         tuple(iterators),
-        (BufferRegion(source, point),),
-        (BufferRegion(target, point),),
+        (BufferRegion.of_element(source, indices),),
+        (BufferRegion.of_element(target, indices),),
         name,
         BufferStore(target, BufferLoad(source, indices), indices),
         key=BlockKey(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from tilewright.ir.convert import const
 from tilewright.ir.expr import IntImm
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
 from tilewright.tir.schedule.bindings import bindings_of, bound_values, mentioned
 from tilewright.tir.schedule.contents import contents
 from tilewright.tir.schedule.coverage import writes_all
@@ -84,18 +84,23 @@ def find_flow(
     Returns:
         None if it is not known that the producer writes all elements that the consumer reads.
     """
-    around = set(tree.ancestors(producer))
-    places = [
-        place
-        for place in tree.ancestors(consumer)
-        if place in around and isinstance(place, (For, BlockRealize))
-    ]
+    places = list(_places(tree, producer, consumer))
     if runs_part_of_reduction(producer, tree.between(places[0], producer)):
         return None  # the consumer may see sums that are not complete
     for place in places:
         if written_before(tree, buffer, producer, consumer, place):
             return Flow(place, _between(tree, place, producer, consumer))
     return None
+
+
+def _places(
+    tree: FunctionTree, producer: BlockRealize, consumer: BlockRealize
+) -> Iterator[For | BlockRealize]:
+    """The loops and blocks around two blocks, the innermost first."""
+    around = set(tree.ancestors(producer))
+    for above in tree.ancestors(consumer):
+        if above in around and isinstance(above, (For, BlockRealize)):
+            yield above
 
 
 def written_before(
@@ -142,8 +147,7 @@ def reads_of(realize: BlockRealize, buffer: Buffer) -> list[Access]:
             continue
         if any(var in inside.bound for index in load.indices for var in variables_of(index)):
             return accesses([realize], buffer, written=False)
-        point = tuple(Range(index, const(1, index.dtype)) for index in load.indices)
-        found.append(Access(realize, BufferRegion(buffer, point)))
+        found.append(Access(realize, BufferRegion.of_element(buffer, load.indices)))
     return found or accesses([realize], buffer, written=False)
 
 
@@ -177,12 +181,7 @@ def flows_at_once(
     """`flows_inside` the innermost loop or block around both."""
     if producer is consumer:
         return False
-    around = set(tree.ancestors(producer))
-    place = next(
-        item
-        for item in tree.ancestors(consumer)
-        if item in around and isinstance(item, (For, BlockRealize))
-    )
+    place = next(_places(tree, producer, consumer))
     return flows_inside(tree, buffer, producer, consumer, place)
 
 

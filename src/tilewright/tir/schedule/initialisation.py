@@ -21,7 +21,7 @@ from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import bound_values, mentioned
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
-from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt
+from tilewright.tir.stmt import Block, BlockRealize, For, SeqStmt
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -112,7 +112,7 @@ def require_initialised_first(nest: ReductionNest, analyzer: Analyzer) -> None:
 
 def _require_sequential(nest: ReductionNest) -> None:
     for loop in nest.reduction:
-        if loop.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+        if not loop.kind.is_in_order:
             raise ScheduleError(
                 "{0} carries the reduction of {1} and must be serial: its iterations update the "
                 "same elements",

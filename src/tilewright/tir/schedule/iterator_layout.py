@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer, detect_iter_map
 from tilewright.error import ArgumentValueError
-from tilewright.ir.convert import cast, const
+from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
@@ -97,8 +97,7 @@ def reindexed_write(
     require_own_values(tree, block, buffer)
     require_injective(block, layout.iterators, layout.indices, f"`{buffer.name}`")
     require_injective(block, layout.iterators, layout.cache_indices, "the cache")
-    users = {*scope.writers[buffer], *scope.readers.get(buffer, ())}
-    others = [child for child in scope.children if child in users and child is not block]
+    others = scope.users(buffer, besides=[block])
     place = place_after(tree, scope.realize, block, others)
     analyzer = tree.analyzer_inside(place.around)
     instances = _instances(block, layout.iterators)
@@ -228,9 +227,8 @@ def require_injective(
 
 def _instances(block: BlockRealize, iterators: Sequence[IterVar]) -> Access:
     """The values of iterators, as if they were a region."""
-    point = tuple(Range(item.var, const(1, item.var.dtype)) for item in iterators)
     space = decl_buffer([_domain(item).extent for item in iterators], name="instances")
-    return Access(block, BufferRegion(space, point))
+    return Access(block, BufferRegion.of_element(space, (item.var for item in iterators)))
 
 
 def _stage(
@@ -265,8 +263,8 @@ def _stage(
     (source, read), (target, written) = ends if reads_buffer else reversed(ends)
     new = Block(
         tuple(iterators),
-        (_point(source, read),),
-        (_point(target, written),),
+        (BufferRegion.of_element(source, read),),
+        (BufferRegion.of_element(target, written),),
         layout.cache.name,
         BufferStore(target, BufferLoad(source, read), written),
         key=BlockKey(),
@@ -287,10 +285,6 @@ def _outside(
         value = analyzer.simplify(substitute(index, bound))
         conditions += [c for c in (value >= 0, value < extent) if not analyzer.can_prove(c)]
     return conditions
-
-
-def _point(buffer: Buffer, indices: Sequence[Expr]) -> BufferRegion:
-    return BufferRegion(buffer, tuple(Range(index, const(1, index.dtype)) for index in indices))
 
 
 class _Reindexing(Rewriter):
@@ -315,4 +309,4 @@ class _Reindexing(Rewriter):
     def BufferRegion(self, region: BufferRegion) -> Any:
         if region.buffer is not self._buffer:
             return region.map_children(self)
-        return _point(self._layout.cache, self._layout.cache_indices)
+        return BufferRegion.of_element(self._layout.cache, self._layout.cache_indices)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, Stmt
-
-_IN_ORDER: Final = (ForKind.SERIAL, ForKind.UNROLLED)
-"""The kinds of loops of which an iteration is done when the next one begins."""
+from tilewright.tir.stmt import Block, BlockRealize, For, SeqStmt, Stmt
 
 
 def runs_alike(old: Stmt, new: Stmt) -> bool:
@@ -28,7 +25,7 @@ def runs_alike(old: Stmt, new: Stmt) -> bool:
 
 
 def _loops(old: For, new: For) -> bool:
-    same_kind = old.kind is new.kind or (old.kind in _IN_ORDER and new.kind in _IN_ORDER)
+    same_kind = old.kind is new.kind or (old.kind.is_in_order and new.kind.is_in_order)
     return (
         same_kind
         and old.loop_var is new.loop_var

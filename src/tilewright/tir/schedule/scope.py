@@ -48,6 +48,11 @@ class Scope:
         chosen = {child for buffer in buffers for child in found.get(buffer, ())}
         return [child for child in self.children if child in chosen and child is not block]
 
+    def users(self, buffer: Buffer, *, besides: Iterable[BlockRealize]) -> list[BlockRealize]:
+        """The other children that write or read `buffer`, in order."""
+        chosen = {*self.writers.get(buffer, ()), *self.readers.get(buffer, ())}.difference(besides)
+        return [child for child in self.children if child in chosen]
+
     def is_only_writer(self, block: BlockRealize, buffer: Buffer) -> bool:
         """Whether no other child writes `buffer`."""
         return all(writer is block for writer in self.writers.get(buffer, ()))

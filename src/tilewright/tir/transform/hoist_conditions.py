@@ -20,7 +20,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import For, ForKind, IfThenElse, Stmt
+from tilewright.tir.stmt import For, IfThenElse, Stmt
 from tilewright.tir.transform.ranges import conjuncts
 
 
@@ -35,7 +35,7 @@ class _Hoisting(Rewriter):
         loop = loop.map_children(self)
         branch = loop.body
         # A vectorised loop wants its masks; threads must all reach a barrier.
-        if loop.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+        if not loop.kind.is_in_order:
             return loop
         if not isinstance(branch, IfThenElse) or branch.else_case is not None:
             return loop

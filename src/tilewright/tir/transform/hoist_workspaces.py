@@ -18,7 +18,7 @@ from tilewright.ir.expr import IntImm, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, AttrStmt, For, ForKind, Stmt, While
+from tilewright.tir.stmt import Allocate, AttrStmt, For, Stmt, While
 from tilewright.tir.substitute import symbolic_sizes, variables_of
 from tilewright.tir.transform.allocations import STACK_LIMIT
 from tilewright.tir.transform.statements import statements
@@ -44,7 +44,7 @@ class _Hoisting(Rewriter):
         self._hoisted: list[Allocate] = []
 
     def For(self, loop: For) -> Stmt:
-        if loop.kind in (ForKind.SERIAL, ForKind.UNROLLED):
+        if loop.kind.is_in_order:
             return self._in_front(loop)
         return self._keeping(loop)
 

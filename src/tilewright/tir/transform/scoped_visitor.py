@@ -15,7 +15,7 @@ from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.expr import IterVar
-from tilewright.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt
+from tilewright.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.ranges import conjuncts, without_likely
 
@@ -95,7 +95,7 @@ class ScopedVisitor:
     def _for(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
-        in_order = loop.kind in (ForKind.SERIAL, ForKind.UNROLLED)
+        in_order = loop.kind.is_in_order
         self._inside(loop.loop_var, loop.min, loop.extent, in_order, loop.body)
 
     def _attribute(self, stmt: AttrStmt) -> None:

@@ -277,7 +277,7 @@ class LaneStatements:
         return body
 
     def _for(self, stmt: For) -> Stmt:
-        if stmt.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+        if not stmt.kind.is_in_order:
             raise NotVectorizable(f"it has a loop of kind {stmt.kind.name.lower()} inside")
         if self._depends(stmt.min) or self._depends(stmt.extent):
             raise NotVectorizable("the extent of an inner loop depends on the loop variable")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tilewright.tir.analysis.dependence.linear import displayed
@@ -10,37 +9,18 @@ from tilewright.tir.analysis.dependence.program import Dependence, Program, anal
 from tilewright.tir.analysis.dependence.solver import MAX_OPERATIONS, answers, isl, limited
 from tilewright.tir.analysis.dependence.statements import Statement
 from tilewright.tir.analysis.dependence.violation import NotProved
+from tilewright.tir.analysis.text_table import TextTable
 from tilewright.tir.function import PrimFunc
 
 
-class DependenceTable(Sequence[Dependence]):
+class DependenceTable(TextTable[Dependence]):
     """A list of `Dependence` that prints as a table."""
 
-    def __init__(self, items: Sequence[Dependence]) -> None:
-        self._items = tuple(items)
+    heading = ("source", "sink", "kind", "buffer", "relation")
 
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._items[index]
-
-    def __iter__(self) -> Iterator[Dependence]:
-        return iter(self._items)
-
-    def __str__(self) -> str:
-        rows = [("source", "sink", "kind", "buffer", "relation")]
-        rows += [
-            (d.source.name, d.sink.name, d.kind, d.memory, relation_text(d)) for d in self._items
-        ]
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = []
-        for row in rows:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-            lines.append("  ".join((*cells, row[4])).rstrip())
-        return "\n".join(lines)
-
-    __repr__ = __str__
+    def row(self, item: Dependence) -> tuple[str, ...]:
+        relation = relation_text(item)
+        return item.source.name, item.sink.name, item.kind, item.memory, relation
 
 
 def dependences(func: PrimFunc | Program) -> DependenceTable | NotProved:

@@ -20,7 +20,7 @@ from tilewright.tir.schedule.regions import Access, relaxed
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, child_scope
 from tilewright.tir.schedule.stage import require_in_blocks
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, For, ForKind
+from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tir.substitute import substitute
 
 
@@ -67,7 +67,7 @@ def add_guard(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
     """
     if not tree.is_above(loop, block) or tree.scope(block) is not tree.scope(loop):
         raise ScheduleError("{0} is not around {1}, in one scope", at=[loop, block])
-    if loop.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+    if not loop.kind.is_in_order:
         raise ScheduleError(
             "the iterations of {0} run at once, so that none can use what another one computed",
             at=[loop],

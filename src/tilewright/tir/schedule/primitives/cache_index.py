@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tilewright.ir.convert import const
 from tilewright.ir.expr import (
     Add,
     Cast,
@@ -21,7 +20,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.buffer import BufferLoad, BufferRegion, Range, decl_buffer
+from tilewright.tir.buffer import BufferLoad, BufferRegion, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.bindings import TRUE
 from tilewright.tir.schedule.errors import ScheduleError
@@ -102,10 +101,7 @@ def cache_index(
     scope = scope_of(tree, block).realize
     place = place_after(tree, scope, block, [])
     changed = _Replacement(chosen, loads)(block.block)
-    points = tuple(
-        BufferRegion(load.buffer, tuple(Range(i, const(1, i.dtype)) for i in load.indices))
-        for load in loads
-    )
+    points = tuple(BufferRegion.of_element(load.buffer, load.indices) for load in loads)
     changed = changed.replace(reads=(*block.block.reads, *points), writes=block.block.writes)
     return with_stage(
         tree, scope, edits={block.block: changed}, place=place.stmt, before=loops,
@@ -213,7 +209,7 @@ def _stage(
         buffer, tuple(item.var - item.dom.min for item in used if item.dom is not None)
     )
     at = tuple(substitute(index, fresh) for index in load.indices)
-    region = BufferRegion(buffer, tuple(Range(index, const(1, index.dtype)) for index in at))
+    region = BufferRegion.of_element(buffer, at)
     new = Block(
         tuple(iterators),
         (),

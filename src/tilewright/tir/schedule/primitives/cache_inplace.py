@@ -23,7 +23,7 @@ from tilewright.tir.schedule.stage import (
 )
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, ForKind
+from tilewright.tir.stmt import BlockRealize
 
 
 @primitive
@@ -87,8 +87,7 @@ def cache_inplace(
             at=[block],
             hint="cache_read caches a buffer that a block reads",
         )
-    users = {*scope.writers[buffer], *scope.readers[buffer]} - {block}
-    others = [child for child in scope.children if child in users]
+    others = scope.users(buffer, besides=[block])
     place = place_after(tree, scope.realize, block, others)
     region = _region(tree, block, buffer, place)
     cache = cache_of(buffer, storage_scope)
@@ -112,11 +111,7 @@ def _region(
     ]
     boxes = [accessed_box(tree, access, place.around, analyzer) for access in both]
     region = clipped(buffer, hull(boxes, analyzer), analyzer)
-    at_once = [
-        loop
-        for loop in tree.all_loops_above(place.stmt)
-        if loop.kind in (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.THREAD_BINDING)
-    ]
+    at_once = [x for x in tree.all_loops_above(place.stmt) if not x.kind.is_in_order]
     box = box_of_ranges(region)
     if (
         tree.checked

@@ -32,7 +32,7 @@ from tilewright.tir.schedule.stage import (
 )
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
-from tilewright.tir.stmt import BlockRealize, For, ForKind
+from tilewright.tir.stmt import BlockRealize, For
 
 
 @primitive
@@ -167,9 +167,7 @@ def _require_later_reads(
     for late in place.late:
         inside = tree.between(late.around, place.stmt)
         loops = [stmt for stmt in inside if isinstance(stmt, For)]
-        plain = place.conditional is None and all(
-            loop.kind in (ForKind.SERIAL, ForKind.UNROLLED) for loop in loops
-        )
+        plain = place.conditional is None and all(loop.kind.is_in_order for loop in loops)
         analyzer = tree.analyzer_inside(late.around)
         image = Image(region, {loop.loop_var: Range(loop.min, loop.extent) for loop in loops})
         copied = box_of(tree, image, analyzer) if plain else None

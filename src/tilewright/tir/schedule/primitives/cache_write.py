@@ -89,8 +89,7 @@ def cache_write(
     require_in_blocks(scope, buffer, only_writes=False)
     require_own_values(tree, block, buffer)
     consumers = blocks_given(tree, scope, consumer_blocks or [], buffer)
-    users = {*scope.writers[buffer], *scope.readers.get(buffer, ())} - {block, *consumers}
-    others = [child for child in scope.children if child in users]
+    others = scope.users(buffer, besides=[block, *consumers])
     place = place_after(tree, scope.realize, block, others)
     region = region_written(tree, block, buffer, place.around)
     for consumer in consumers:

@@ -9,7 +9,7 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, For, ForKind
+from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tir.substitute import variables_of
 
 
@@ -80,7 +80,7 @@ def _next_block(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> Bloc
     for above in tree.ancestors(block):
         if above is outer.block:
             break
-        at_once = isinstance(above, For) and above.kind not in (ForKind.SERIAL, ForKind.UNROLLED)
+        at_once = isinstance(above, For) and not above.kind.is_in_order
         if at_once and tree.checked:
             raise ScheduleError(
                 f"the iterations of {{0}} run at once, each with its own `{buffer.name}`: outside "

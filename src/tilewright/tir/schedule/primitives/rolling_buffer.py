@@ -25,7 +25,7 @@ from tilewright.tir.schedule.rolling import Rolled, Window, windows
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.stage import require_in_blocks, require_no_view, require_not_root
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Stmt
+from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -207,7 +207,6 @@ def _require_one_at_a_time(
     realize: BlockRealize, region: BufferRegion, common: list[For], found: list[Window]
 ) -> None:
     """Refuse iterations that run at the same time and share elements of the smaller buffer."""
-    serial = (ForKind.SERIAL, ForKind.UNROLLED)
     moving = {window.loop for window in found}
     values = bindings_of(realize)
     indices = [
@@ -218,7 +217,7 @@ def _require_one_at_a_time(
     apart = {index for index in indices if isinstance(index, Var)}
     for loop in common:
         shared = loop in moving or loop.loop_var not in apart
-        if loop.kind not in serial and shared:
+        if not loop.kind.is_in_order and shared:
             raise ScheduleError(
                 "{0} must be serial: its iterations share elements of {1}", at=[loop, region]
             )

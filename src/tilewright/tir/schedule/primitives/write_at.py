@@ -87,8 +87,8 @@ def write_at(
     require_no_view(tree, scope, buffer)
     require_in_blocks(scope, buffer, only_writes=False)
     require_own_values(tree, block, buffer)
-    for other in (*scope.writers[buffer], *scope.readers.get(buffer, ())):
-        if other is not block and tree.is_above(loop, other):
+    for other in scope.users(buffer, besides=[block]):
+        if tree.is_above(loop, other):
             raise ScheduleError(
                 f"{{0}} accesses `{buffer.name}` in {{1}}, before the copy", at=[other, loop]
             )
