@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tilewright.arith.analyzer import Analyzer, RangeLike
-from tilewright.arith.linear import mentions
+from tilewright.arith.linear import LINEAR_NODES, Terms, collect, mentions
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import (
@@ -134,7 +134,35 @@ class _Evaluator:
         rule = _RULES.get(expr.__class__)
         if rule is None:
             return self._by_constants(expr)
-        return rule(self, expr)
+        linear = self._linear(expr) if expr.__class__ in LINEAR_NODES else None
+        return rule(self, expr) if linear is None else linear
+
+    def _linear(self, expr: Expr) -> IntervalSet | None:
+        """A sum of multiples of variables between numbers, and of what does not range."""
+        dtype = expr.dtype
+        if not dtype.is_int or dtype.lanes != 1:
+            return None
+        terms: Terms = {}
+        low = high = collect(expr, 1, terms)
+        rest: Expr = IntImm(dtype, 0)
+        for term, factor in terms.items():
+            domain = self._domains.get(term)
+            if domain is None:
+                if mentions(term, self._domains):
+                    return None
+                rest = rest + term * factor
+                continue
+            first, last = domain
+            if not isinstance(first, IntImm) or not isinstance(last, IntImm):
+                return None
+            if factor < 0:
+                first, last = last, first
+            low, high = low + first.value * factor, high + last.value * factor
+        if low < dtype.min_int or high > dtype.max_int:
+            return None
+        if isinstance(rest, IntImm):
+            return IntervalSet(IntImm(dtype, low), IntImm(dtype, high))
+        return IntervalSet(self._simplify(rest + low), self._simplify(rest + high))
 
     def _by_constants(self, expr: Expr) -> IntervalSet:
         """Whatever constant bounds say about an expression without a rule."""
