@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,27 +96,38 @@ class Analyzer:
         facts = simplifier.facts
         low = simplifier(as_expr(minimum, var.dtype))
         size = simplifier(as_expr(extent, var.dtype))
-        known: SymbolicRange | None = None
         if low.__class__ is IntImm and size.__class__ is IntImm:
-            least = low.value  # type: ignore[attr-defined]
-            most = min(least + size.value - 1, var.dtype.max_int)  # type: ignore[attr-defined]
-        else:
-            last = simplifier(low + size - 1)
-            least, most = bounds_of(facts, low)[0], bounds_of(facts, last)[1]
-            known = SymbolicRange(low, last, size)
-        interval = (least, max(least, most))
+            self._bind_constants(var, low, size)
+            return
+        last = simplifier(low + size - 1)
+        least, most = bounds_of(facts, low)[0], bounds_of(facts, last)[1]
+        interval, known = (least, max(least, most)), SymbolicRange(low, last, size)
         if facts.ranges.get(var) == interval and _same_range(facts.symbolic.get(var), known):
             return
         stale = var in facts.ranges or var in facts.values or var in facts.unknown
         facts.ranges[var] = interval
-        facts.symbolic.pop(var, None)
-        if known is not None:
-            facts.symbolic[var] = known
+        facts.symbolic[var] = known
         single = size.__class__ is IntImm and size.value == 1  # type: ignore[attr-defined]
         if single and not effects_of(facts, low) & (DATA | PARTIAL | IMPURE):
             facts.values[var] = low
             facts.forget()
         elif facts.values.pop(var, None) is not None or stale:
+            facts.forget()
+
+    def _bind_constants(self, var: Var, low: Any, size: Any) -> None:
+        """`bind_range` with numbers as ends, by far the most common case."""
+        facts = self._simplifier.facts
+        least = low.value
+        interval = (least, max(least, min(least + size.value - 1, var.dtype.max_int)))
+        if var in facts.ranges or var in facts.values or var in facts.unknown:
+            if facts.ranges.get(var) == interval and var not in facts.symbolic:
+                return
+            facts.symbolic.pop(var, None)
+            facts.values.pop(var, None)
+            facts.forget()
+        facts.ranges[var] = interval
+        if size.value == 1:
+            facts.values[var] = low
             facts.forget()
 
     @contextmanager
@@ -225,8 +237,14 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _same_plain_fields(a: Node, b: Node) -> bool:
-    for name in ("op", "buffer", "producer", "lanes", "predicate"):
-        x, y = getattr(a, name, None), getattr(b, name, None)
+    for name in _plain_fields(a.__class__):
+        x, y = getattr(a, name), getattr(b, name)
         if x is not y and (name != "lanes" or x != y):
             return False
     return True
+
+
+@functools.cache
+def _plain_fields(kind: type[Node]) -> tuple[str, ...]:
+    names = ("op", "buffer", "producer", "lanes", "predicate")
+    return tuple(name for name in names if hasattr(kind, name))

@@ -183,7 +183,10 @@ def variables_of(root: Node) -> list[Var]:
 
 
 def _collect(root: Any, found: dict[Var, None]) -> None:
-    if isinstance(root, Var):
+    kind = root.__class__
+    if kind is IntImm:
+        return
+    if kind is Var or isinstance(root, Var):
         found[root] = None
     elif isinstance(root, IterVar):
         found[root.var] = None
