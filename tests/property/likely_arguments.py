@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Chooser = Callable[["Steps"], dict[str, Any]]
 
 
-def _block_that(steps: Steps, fits: Callable[[BlockRealize], Any]) -> str:
+def block_that(steps: Steps, fits: Callable[[BlockRealize], Any]) -> str:
     """A block with a property; raises IndexError if there is none."""
     return steps.rng.choice([name for name in steps.blocks() if fits(steps.realize(name))])
 
 
-def _related(
+def related(
     steps: Steps, relation: Callable[[Scope, BlockRealize], list[BlockRealize]]
 ) -> tuple[str, str]:
     """A block and one of its producers or consumers."""
@@ -49,31 +49,31 @@ def _options(steps: Steps) -> dict[str, Any]:
 
 def compute_at(steps: Steps) -> dict[str, Any]:
     """A producer and a loop of one of its consumers."""
-    producer, consumer = _related(steps, Scope.consumers)
+    producer, consumer = related(steps, Scope.consumers)
     return {"block": producer, "loop": steps.loop(consumer)} | _options(steps)
 
 
 def reverse_compute_at(steps: Steps) -> dict[str, Any]:
     """A consumer and a loop of one of its producers."""
-    consumer, producer = _related(steps, Scope.producers)
+    consumer, producer = related(steps, Scope.producers)
     return {"block": consumer, "loop": steps.loop(producer)} | _options(steps)
 
 
 def compute_inline(steps: Steps) -> dict[str, Any]:
     """A block that another one reads."""
-    return {"block": _related(steps, Scope.consumers)[0]}
+    return {"block": related(steps, Scope.consumers)[0]}
 
 
 def reverse_compute_inline(steps: Steps) -> dict[str, Any]:
     """A block that reads another one."""
-    return {"block": _related(steps, Scope.producers)[0]}
+    return {"block": related(steps, Scope.producers)[0]}
 
 
-def _is_reduction(realize: BlockRealize) -> bool:
+def is_reduction(realize: BlockRealize) -> bool:
     return realize.block.init is not None
 
 
-def _reduction_loops(steps: Steps, block: str) -> list[Any]:
+def reduction_loops(steps: Steps, block: str) -> list[Any]:
     realize = steps.realize(block)
     values = [
         value
@@ -86,17 +86,17 @@ def _reduction_loops(steps: Steps, block: str) -> list[Any]:
 
 def rfactor(steps: Steps) -> dict[str, Any]:
     """A loop of a reduction."""
-    block = _block_that(steps, _is_reduction)
-    loop = steps.rng.choice(_reduction_loops(steps, block))
+    block = block_that(steps, is_reduction)
+    loop = steps.rng.choice(reduction_loops(steps, block))
     axis = steps.rng.choice(range(-1, 1 + len(steps.realize(block).block.writes[0].region)))
     return {"loop": loop, "factor_axis": axis}
 
 
 def decompose_reduction(steps: Steps) -> dict[str, Any]:
     """A reduction, and a loop that is not inside of its first reduction loop."""
-    block = _block_that(steps, _is_reduction)
+    block = block_that(steps, is_reduction)
     loops = steps.loops(block)
-    first = steps.sch.get(_reduction_loops(steps, block)[0])
+    first = steps.sch.get(reduction_loops(steps, block)[0])
     position = [steps.sch.get(loop) is first for loop in loops].index(True)
     return {"block": block, "loop": steps.rng.choice(loops[: position + 1])}
 
@@ -112,13 +112,13 @@ def _pads(realize: BlockRealize) -> bool:
 
 def decompose_padding(steps: Steps) -> dict[str, Any]:
     """A block that pads."""
-    block = _block_that(steps, _pads)
+    block = block_that(steps, _pads)
     return {"block": block, "loop": steps.loop(block)}
 
 
 def pad_einsum(steps: Steps) -> dict[str, Any]:
     """A reduction, with a multiple for each iterator."""
-    block = _block_that(steps, _is_reduction)
+    block = block_that(steps, is_reduction)
     count = len(steps.realize(block).block.iter_vars)
     return {"block": block, "padding": [steps.rng.choice((1, 2, 4, 5)) for _ in range(count)]}
 
@@ -133,7 +133,7 @@ def cache_inplace(steps: Steps) -> dict[str, Any]:
     def updates(realize: BlockRealize) -> bool:
         return any(region.buffer in _written_by(realize) for region in realize.block.reads)
 
-    block = _block_that(steps, updates)
+    block = block_that(steps, updates)
     realize = steps.realize(block)
     index = [region.buffer in _written_by(realize) for region in realize.block.reads].index(True)
     scope = steps.rng.choice(("global", "local"))
@@ -146,7 +146,7 @@ def _allocated(steps: Steps) -> set[Any]:
 
 def _writes_intermediate(steps: Steps) -> str:
     allocated = _allocated(steps)
-    return _block_that(steps, lambda realize: bool(_written_by(realize) & allocated))
+    return block_that(steps, lambda realize: bool(_written_by(realize) & allocated))
 
 
 def set_scope(steps: Steps) -> dict[str, Any]:
@@ -183,13 +183,13 @@ def stage_mem(steps: Steps) -> dict[str, Any]:
 
 def lift_alloc(steps: Steps) -> dict[str, Any]:
     """A block that allocates a buffer."""
-    block = _block_that(steps, lambda realize: realize.block.alloc_buffers)
+    block = block_that(steps, lambda realize: realize.block.alloc_buffers)
     return {"block": block, "buffer": steps.realize(block).block.alloc_buffers[0].name}
 
 
 def unannotate(steps: Steps) -> dict[str, Any]:
     """A block with an annotation."""
-    block = _block_that(steps, lambda realize: realize.block.annotations)
+    block = block_that(steps, lambda realize: realize.block.annotations)
     key = steps.rng.choice(sorted(steps.realize(block).block.annotations))
     return {"block_or_loop": block, "ann_key": key}
 
@@ -222,7 +222,7 @@ def merge(steps: Steps) -> dict[str, Any]:
 
 def add_guard(steps: Steps) -> dict[str, Any]:
     """A block with a loop around it that it does not need, or only in part."""
-    block = _block_that(steps, lambda realize: _unused_loop(steps, realize))
+    block = block_that(steps, lambda realize: _unused_loop(steps, realize))
     return {"block": block, "loop": steps.loop(block)}
 
 
@@ -245,9 +245,15 @@ def _mixes(value: Any, var: Any) -> bool:
 
 
 def rolling_buffer(steps: Steps) -> dict[str, Any]:
-    """A block that writes an intermediate buffer and shares a loop with a reader."""
-    producer, _ = _related(steps, Scope.consumers)
-    return {"block": producer, "write_buffer_index": 0}
+    """A block that shares a loop with what reads its results."""
+    tree = steps.sch.state.tree("main")
+
+    def shares_a_loop(realize: BlockRealize) -> bool:
+        above = set(tree.loops_above(realize))
+        readers = steps.scope(realize.block.name_hint).consumers(realize)
+        return bool(readers) and all(above & set(tree.loops_above(r)) for r in readers)
+
+    return {"block": block_that(steps, shares_a_loop), "write_buffer_index": 0}
 
 
 LIKELY: dict[str, Chooser] = {

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests.property import likely_arguments as likely
-from tests.property.intrinsics import NAMES, register
+from tests.property.intrinsics import intrinsics_of, register
 from tests.property.step_arguments import RefusedError
 
 from tilewright.ir.expr import is_const_int
+from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.scope import Scope
 
 if TYPE_CHECKING:
@@ -26,16 +27,31 @@ def tile(steps: Steps) -> None:
 def compute_windows(steps: Steps) -> None:
     """Compute a producer in a tile of its consumer, and then each element only once."""
     rng = steps.rng
-    producer, consumer = likely._related(steps, Scope.consumers)
-    loop = steps.loop(consumer)
-    if rng.random() < 0.7:
+    producer, consumer = _producer_with_window(steps)
+    loop = steps.loops(consumer)[0] if rng.random() < 0.8 else steps.loop(consumer)
+    if rng.random() < 0.5:
         loop, _ = steps.apply("split", loop, [None, rng.choice((1, 2, 3))])
     steps.apply("compute_at", producer, loop)
     choice = rng.random()
     if choice < 0.45:
         steps.apply("rolling_buffer", producer, 0)
     elif choice < 0.9:
-        steps.apply("add_guard", producer, steps.loop(producer))
+        steps.apply("add_guard", producer, loop)
+
+
+def _producer_with_window(steps: Steps) -> tuple[str, str]:
+    """A producer and a consumer that reads several of its elements, if there are such."""
+    names = set(steps.blocks())
+    found = []
+    for name in sorted(names):
+        written = {region.buffer for region in steps.realize(name).block.writes}
+        for consumer in steps.scope(name).consumers(steps.realize(name)):
+            reads = [r for r in consumer.block.reads if r.buffer in written]
+            is_wide = any(not is_const_int(r.region[0].extent, 1) for r in reads)
+            sums = any(item.iter_type is IterType.COMM_REDUCE for item in consumer.block.iter_vars)
+            if consumer.block.name_hint in names and (is_wide or sums):
+                found.append((name, consumer.block.name_hint))
+    return steps.rng.choice(found or [likely.related(steps, Scope.consumers)])
 
 
 def cache_in_tile(steps: Steps) -> None:
@@ -70,8 +86,8 @@ def stage_and_guard(steps: Steps) -> None:
 def factor_reduction(steps: Steps) -> None:
     """Split a reduction, compute partial results, and put them elsewhere."""
     rng = steps.rng
-    block = likely._block_that(steps, likely._is_reduction)
-    loop = rng.choice(likely._reduction_loops(steps, block))
+    block = likely.block_that(steps, likely.is_reduction)
+    loop = rng.choice(likely.reduction_loops(steps, block))
     parts = steps.apply("split", loop, [None, rng.choice((2, 3, 4))])
     factored = steps.apply("rfactor", rng.choice(parts), 0)
     choice = rng.random()
@@ -96,12 +112,19 @@ def use_intrinsic(steps: Steps) -> None:
     """Tile a nest by 2 and replace the tile by a tensor intrinsic."""
     register()
     rng = steps.rng
-    block = steps.block()
-    loops = steps.loops(block)[-3:]
-    parts = [steps.apply("split", loop, [None, 2]) for loop in loops]
+
+    def has_even_loops(name: str) -> bool:
+        extents = [steps.sch.get(loop).extent for loop in steps.loops(name)]
+        return bool(extents) and all(getattr(e, "value", 1) % 2 == 0 for e in extents)
+
+    block = rng.choice([name for name in steps.blocks() if has_even_loops(name)])
+    realize = steps.realize(block)
+    parts = [steps.apply("split", loop, [None, 2]) for loop in steps.loops(block)]
     if len(parts) > 1:
         steps.apply("reorder", *(part[0] for part in parts), *(part[1] for part in parts))
-    for name in rng.sample(NAMES, len(NAMES)):
+    dtype = realize.block.writes[0].buffer.dtype
+    names = intrinsics_of(str(dtype), len(parts), realize.block.init is not None)
+    for name in rng.sample(names, len(names)):
         try:
             steps.apply("tensorize", parts[0][1], name)
             return
@@ -119,6 +142,6 @@ def parallel_outermost(steps: Steps) -> None:
 
 
 RECIPES: list[Callable[[Steps], None]] = [
-    tile, compute_windows, compute_windows, cache_in_tile, stage_and_guard, factor_reduction,
-    blockize_tile, use_intrinsic, use_intrinsic, parallel_outermost,
+    tile, compute_windows, compute_windows, compute_windows, cache_in_tile, stage_and_guard,
+    factor_reduction, blockize_tile, use_intrinsic, use_intrinsic, parallel_outermost,
 ]  # fmt: skip

@@ -752,3 +752,25 @@ def test_blocks_with_different_conditions_are_refused_where_iterators_need_them(
     sch = Schedule(different_conditions, debug_mask="all")
     with pytest.raises(ScheduleError, match="`vi_o` of the new block would leave its domain"):
         sch.blockize(["C", "B"])
+
+
+@T.prim_func
+def sum_in_a_unit_loop(A: T.Buffer((4, 2), "float32"), B: T.Buffer((4,), "float32")):
+    for i, k, _ in T.grid(4, 2, 1):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+def test_where_the_init_goes_is_the_same_without_proofs():
+    found = []
+    for checked in (True, False):
+        sch = Schedule(sum_in_a_unit_loop, debug_mask="all", enable_check=checked)
+        pairs = [sch.split(loop, [None, 2]) for loop in sch.get_loops("B")]
+        sch.reorder(*(pair[0] for pair in pairs), *(pair[1] for pair in pairs))
+        sch.blockize(pairs[0][1])
+        found.append(sch.mod)
+    tvm.ir.assert_structural_equal(*found)
+    assert_same_meaning(sum_in_a_unit_loop, sch)

@@ -57,13 +57,13 @@ def _with_init_apart(
     Where the reduction is in the tile as a whole, it may as well stay where it is.
     """
     try:
-        if tree.checked:
-            require_init_first(inner, outer_analyzer(tree, loop, outer))
+        require_init_first(inner, outer_analyzer(tree, loop, outer))
     except ScheduleError:
         reductions = [v.dom for v in outer.iter_vars if is_reduction(v) and v.dom is not None]
         if all(is_const_int(domain.extent, 1) for domain in reductions):
             return inner, None
-        raise
+        if tree.checked:
+            raise
     init = tile_init(inner, outer_analyzer(tree, loop, outer))
     return inner._replace(block=updating(inner.block)), init
 
