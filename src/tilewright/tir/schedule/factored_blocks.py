@@ -9,13 +9,13 @@ from tilewright.arith.conditions import conjuncts
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.reduction import Reduction
-from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.conditions import nonempty
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import ReductionNest
+from tilewright.tir.schedule.regions import with_accesses
 from tilewright.tir.stmt import (
     Block,
     BlockKey,
@@ -105,8 +105,7 @@ def partial_block(factoring: Factoring, analyzer: Analyzer) -> BlockRealize:
         span=block.span,
         key=BlockKey(),
     )
-    reads, writes = infer_block_regions(made)
-    made = made.replace(reads=reads, writes=writes)
+    made = with_accesses(made)
     return BlockRealize(tuple(iterators.iter_values), conjunction(*always), made)
 
 
@@ -269,8 +268,7 @@ def write_back_block(factoring: Factoring) -> BlockRealize:
         init=substitute(block.init, values),
         body=_combination(factoring, part, values),
     )
-    reads, writes = infer_block_regions(made)
-    made = made.replace(reads=reads, writes=writes)
+    made = with_accesses(made)
     plain = [
         condition
         for condition in conjuncts(nest.realize.predicate)

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.linear import detect_linear_equation
-from tilewright.error import ArgumentValueError, DiagnosticError
+from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import Call, Expr, IntImm, Let, Select, Var, is_const_int
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.contents import nodes_about
 from tilewright.tir.schedule.dataflow import require_only_blocks
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.regions import with_accesses
 from tilewright.tir.schedule.scope import allocating_block
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt
@@ -218,15 +218,6 @@ class Instantiation(Substitution):
 # --- the program without the block ---------------------------------------------------------------
 
 
-def with_regions(block: Block) -> Block:
-    """`block` with the regions that its body accesses."""
-    try:
-        reads, writes = infer_block_regions(block)
-    except DiagnosticError as error:
-        raise ScheduleError(str(error).replace("{", "{{").replace("}", "}}")) from None
-    return block.replace(reads=reads, writes=writes)
-
-
 def without_buffer(body: Stmt, buffer: Buffer, stale: set[BlockKey]) -> Stmt:
     """`body` where `buffer` is not allocated and blocks with keys in `stale` have new regions."""
 
@@ -240,7 +231,7 @@ def without_buffer(body: Stmt, buffer: Buffer, stale: set[BlockKey]) -> Stmt:
         if any(allocated is buffer for allocated in stmt.alloc_buffers):
             kept = tuple(item for item in stmt.alloc_buffers if item is not buffer)
             stmt = stmt.replace(alloc_buffers=kept)
-        return with_regions(stmt) if stmt.key in stale else stmt
+        return with_accesses(stmt) if stmt.key in stale else stmt
 
     return visit(body)
 

@@ -67,14 +67,21 @@ def require_same_meaning(tree: FunctionTree, edit: Edit, at: Sequence[Any]) -> N
 
 def _is_order_free(tree: FunctionTree, around: For) -> bool:
     """Whether the instances inside of `around` may run in any order of its loops."""
+    leaf = _only_block(tree, around)
+    if leaf is None:
+        return False
+    return block_kind(leaf.block) is BlockKind.COMPLETE or _starts_first(tree, leaf, around)
+
+
+def _only_block(tree: FunctionTree, around: For) -> BlockRealize | None:
+    """The block, of a kind that is known, that `around` and loops in it are around alone."""
     leaves = tree.leaf_blocks_below(around)
     if len(leaves) != 1 or _has_more(tree, around):
-        return False
+        return None
     (leaf,) = leaves
-    kind = block_kind(leaf.block)
-    if tree.scope(leaf) is not tree.scope(around) or kind is BlockKind.OTHER:
-        return False
-    return kind is BlockKind.COMPLETE or _starts_first(tree, leaf, around)
+    if tree.scope(leaf) is not tree.scope(around) or block_kind(leaf.block) is BlockKind.OTHER:
+        return None
+    return leaf
 
 
 def _has_more(tree: FunctionTree, around: For) -> bool:
@@ -263,13 +270,12 @@ def _is_sum_by_threads(tree: FunctionTree, loop: For) -> bool:
     binding = loop.thread_binding
     if binding is None or not binding.thread_tag.startswith("threadIdx"):
         return False
-    leaves = tree.leaf_blocks_below(loop)
-    if len(leaves) != 1 or _has_more(tree, loop):
+    leaf = _only_block(tree, loop)
+    if leaf is None or block_kind(leaf.block) is not BlockKind.REDUCTION:
         return False
-    block = leaves[0].block
-    if block_kind(block) is not BlockKind.REDUCTION or match_reduction(block) is None:
+    if match_reduction(leaf.block) is None:
         return False
-    return _digits(leaves[0], _loops_from(tree, loop, leaves[0])) is not None
+    return _digits(leaf, _loops_from(tree, loop, leaf)) is not None
 
 
 def _hint(tree: FunctionTree, loop: For) -> str:
@@ -283,11 +289,8 @@ def _hint(tree: FunctionTree, loop: For) -> str:
 
 def _is_data_parallel(tree: FunctionTree, loop: For) -> bool:
     """Whether each iteration clearly writes elements of its own that no other one reads."""
-    leaves = tree.leaf_blocks_below(loop)
-    if len(leaves) != 1 or _has_more(tree, loop):
-        return False
-    (leaf,) = leaves
-    if tree.scope(leaf) is not tree.scope(loop) or block_kind(leaf.block) is BlockKind.OTHER:
+    leaf = _only_block(tree, loop)
+    if leaf is None:
         return False
     for iter_var, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
         if iter_var.iter_type is IterType.COMM_REDUCE and mentions(value, [loop.loop_var]):

@@ -9,7 +9,8 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Block, For, ForKind, Stmt
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Stmt
+from tilewright.tir.substitute import substitute
 
 
 def require_plain(loop: For) -> None:
@@ -42,6 +43,36 @@ def nest(loops: Mapping[Var, Expr], body: Stmt) -> tuple[list[For], Stmt]:
         made.append(body)
     made.reverse()
     return made, body
+
+
+def in_copies(
+    loops: Sequence[For], realize: BlockRealize, suffix: str = ""
+) -> tuple[BlockRealize, Stmt]:
+    """A block in copies of loops, the outermost first, which its bindings mention.
+
+    Args:
+        loops: the loops; their bodies do not count.
+        realize: the block, in terms of their variables.
+        suffix: what the names of the variables of the copies end with.
+
+    Returns:
+        The block in terms of the variables of the copies, and the outermost copy.
+    """
+    copies: dict[Var, Expr] = {}
+    made: list[For] = []
+    for loop in loops:
+        low, extent = substitute(loop.min, copies), substitute(loop.extent, copies)
+        var = Var(f"{loop.loop_var.name}{suffix}", loop.loop_var.dtype)
+        made.append(loop.replace(loop_var=var, min=low, extent=extent))
+        copies[loop.loop_var] = var
+    realize = realize.replace(
+        iter_values=tuple(substitute(value, copies) for value in realize.iter_values),
+        predicate=substitute(realize.predicate, copies),
+    )
+    body: Stmt = realize
+    for loop in reversed(made):
+        body = loop.replace(body=body)
+    return realize, body
 
 
 def require_nested(tree: FunctionTree, loops: Sequence[For]) -> None:

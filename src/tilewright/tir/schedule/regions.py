@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalSet, constant_range, interval_of, union
+from tilewright.error import DiagnosticError
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.bindings import bindings_of, reads_memory
+from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute
@@ -155,3 +158,16 @@ def region_of_block(block: Block, buffer: Buffer, *, written: bool) -> BufferReg
         if region.buffer is buffer:
             return region
     return None
+
+
+def with_accesses(block: Block) -> Block:
+    """`block` with the regions that its body accesses.
+
+    Raises:
+        ScheduleError: if they are not known, as the body uses a pointer.
+    """
+    try:
+        reads, writes = infer_block_regions(block)
+    except DiagnosticError as error:
+        raise ScheduleError(str(error).replace("{", "{{").replace("}", "}}")) from None
+    return block.replace(reads=reads, writes=writes)

@@ -15,10 +15,10 @@ from tilewright.tir.schedule.inlining import (
     require_intermediate,
     single_store,
     users,
-    with_regions,
     without_buffer,
 )
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.regions import with_accesses
 from tilewright.tir.schedule.scope import buffers_read, buffers_written
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import BlockRealize, BufferStore, For, Stmt
@@ -76,7 +76,7 @@ def compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     for reader in readers:
         analyzer = tree.analyzer(reader.block.body)
         changed = _Inlining(store, inverse, analyzer)(reader)
-        edits[reader] = changed.replace(block=with_regions(changed.block))
+        edits[reader] = changed.replace(block=with_accesses(changed.block))
     body = without_buffer(tree.edited(edits), buffer, enclosing_users(tree, buffer))
     return Edit(tree.func.with_body(body))
 

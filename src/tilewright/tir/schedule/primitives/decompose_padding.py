@@ -22,15 +22,16 @@ from tilewright.ir.expr import (
     is_const_int,
 )
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import conjunction, reads_memory
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import require_elements_apart
+from tilewright.tir.schedule.loops import in_copies
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.regions import with_accesses
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, ForKind, Stmt, seq
+from tilewright.tir.stmt import BlockKey, BlockRealize, BufferStore, For, ForKind, Stmt, seq
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -152,26 +153,7 @@ def _fill(padding: _Padding, chain: list[For]) -> tuple[BlockRealize, Stmt]:
         name_hint=f"{block.name_hint}_pad_const",
         key=BlockKey(),
     )
-    copies: dict[Var, Expr] = {}
-    loops = []
-    for loop in chain:
-        low, extent = substitute(loop.min, copies), substitute(loop.extent, copies)
-        fresh = copies[loop.loop_var] = Var(loop.loop_var.name, loop.loop_var.dtype)
-        loops.append(loop.replace(loop_var=fresh, min=low, extent=extent))
-    realize = BlockRealize(
-        tuple(substitute(value, copies) for value in padding.realize.iter_values),
-        substitute(padding.realize.predicate, copies),
-        _with_regions(made),
-    )
-    body: Stmt = realize
-    for loop in reversed(loops):
-        body = loop.replace(body=body)
-    return realize, body
-
-
-def _with_regions(block: Block) -> Block:
-    reads, writes = infer_block_regions(block)
-    return block.replace(reads=reads, writes=writes)
+    return in_copies(chain, padding.realize.replace(block=with_accesses(made)))
 
 
 # --- what is inside -------------------------------------------------------------------------------
@@ -207,7 +189,7 @@ def _copy_inside(padding: _Padding, chain: list[For], analyzer: Analyzer) -> Stm
     store = store.map_children(lambda child: _simplified(child, inner))
     block = realize.block.replace(iter_vars=tuple(iterators), body=store)
     body: Stmt = realize.replace(
-        block=_with_regions(block),
+        block=with_accesses(block),
         predicate=conjunction(substitute(realize.predicate, moved), *conditions),
     )
     extents = {found.loop: found.extent for found in shrunk.values()}

@@ -17,6 +17,7 @@ from tilewright.tir.schedule.initialisation import (
     require_all_reduction_loops,
     require_initialised_first,
 )
+from tilewright.tir.schedule.loops import in_copies
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Box, accesses, covers, relaxed
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
@@ -117,21 +118,11 @@ def _init_nest(
         key=BlockKey(),
     )
     made = made.replace(reads=infer_block_regions(made)[0])
-    copies = {x.loop_var: Var(f"{x.loop_var.name}_init", x.loop_var.dtype) for x in nest.spatial}
-    realize = BlockRealize(
-        tuple(substitute(value, copies) for value in iter_values),
-        substitute(predicate, copies),
-        made,
-    )
-    body: Stmt = realize
-    for loop in reversed(nest.spatial):
-        body = loop.replace(
-            loop_var=copies[loop.loop_var],
-            min=substitute(nest.at_start(loop.min), copies),
-            extent=substitute(nest.at_start(loop.extent), copies),
-            body=body,
-        )
-    return realize, body
+    loops = [
+        loop.replace(min=nest.at_start(loop.min), extent=nest.at_start(loop.extent))
+        for loop in nest.spatial
+    ]
+    return in_copies(loops, BlockRealize(tuple(iter_values), predicate, made), "_init")
 
 
 def _update(block: Block) -> Block:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
-from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad, Range, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.op import ceildiv, if_then_else
@@ -22,6 +21,7 @@ from tilewright.tir.schedule.einsum import (
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import Number, primitive
+from tilewright.tir.schedule.regions import with_accesses
 from tilewright.tir.schedule.stage import require_not_root, with_stage
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
@@ -217,7 +217,5 @@ def _copy_nest(
         for var, extent in zip(variables, shape, strict=True)
     )
     store = BufferStore(target, value, tuple(variables))
-    block = Block(iterators, (), (), name, store, key=BlockKey())
-    reads, writes = infer_block_regions(block)
-    block = block.replace(reads=reads, writes=writes)
+    block = with_accesses(Block(iterators, (), (), name, store, key=BlockKey()))
     return nest(loops, BlockRealize(tuple(loops), TRUE, block))[1]

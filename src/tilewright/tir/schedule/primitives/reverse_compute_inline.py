@@ -21,12 +21,11 @@ from tilewright.tir.schedule.inlining import (
     require_intermediate,
     single_store,
     users,
-    with_regions,
     without_buffer,
 )
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.primitives.storage_align import ALIGNMENTS
-from tilewright.tir.schedule.regions import is_inside
+from tilewright.tir.schedule.regions import is_inside, with_accesses
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, BufferStore
@@ -95,7 +94,7 @@ def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     annotations = {k: v for k, v in target.annotations.items() if k != ALIGNMENTS}
     target = target.replace(body=instantiation(store), annotations=annotations)
     predicate = _predicate(tree, producer, block, read, stored, values)
-    changed = producer.replace(block=with_regions(target), predicate=predicate)
+    changed = producer.replace(block=with_accesses(target), predicate=predicate)
     body = tree.edited({block: None, producer: changed})
     body = without_buffer(body, buffer, enclosing_users(tree, buffer))
     return Edit(tree.func.with_body(body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.schedule.bindings import bound_values, mentioned
@@ -19,12 +19,13 @@ from tilewright.tir.schedule.initialisation import (
     reduction_nest,
     require_initialised_first,
 )
+from tilewright.tir.schedule.loops import in_copies
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.scope import scope_of
 from tilewright.tir.schedule.stage import require_in_blocks, with_stage
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import BlockRealize, For, Stmt
-from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.substitute import variables_of
 
 
 @primitive
@@ -230,21 +231,7 @@ def _copied_nest(
     """`partial` inside of copies of the loops from `top` down to the block."""
     above = tree.loops_above(realize)
     loops = above[above.index(top) :]
-    copies: dict[Var, Expr] = {}
-    made = []
-    for loop in loops:
-        fresh = Var(loop.loop_var.name, loop.loop_var.dtype)
-        low, size = substitute(loop.min, copies), substitute(loop.extent, copies)
-        made.append(loop.replace(loop_var=fresh, min=low, extent=size))
-        copies[loop.loop_var] = fresh
-    partial = partial.replace(
-        iter_values=tuple(substitute(value, copies) for value in partial.iter_values),
-        predicate=substitute(partial.predicate, copies),
-    )
-    body: Stmt = partial
-    for loop in reversed(made):
-        body = loop.replace(body=body)
-    return partial, body
+    return in_copies(loops, partial)
 
 
 def _without_reduction(
