@@ -84,7 +84,7 @@ def interval_of(
         Simplified ends, free of the variables in `domains`; exact for sums and multiples in which
         each variable occurs once, otherwise possibly too wide, never too narrow.
     """
-    return _Evaluator(domains, analyzer or Analyzer()).evaluate(expr)
+    return IntervalEvaluator(domains, analyzer or Analyzer()).evaluate(expr)
 
 
 def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> IntervalSet:
@@ -98,7 +98,9 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
     return IntervalSet(low, high)
 
 
-class _Evaluator:
+class IntervalEvaluator:
+    """`interval_of` for several expressions over the same domains."""
+
     def __init__(self, domains: Mapping[Var, RangeLike | IntervalSet], analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._simplify = analyzer.simplify
@@ -283,15 +285,15 @@ class _Evaluator:
         return IntervalSet(low, self.combine(lambda x: x + max(reach, 0), base[1]))
 
 
-_RULES: dict[type[Any], Callable[[_Evaluator, Any], IntervalSet]] = {
-    Add: _Evaluator.add,
-    Sub: _Evaluator.subtract,
-    Mul: _Evaluator.multiply,
-    FloorDiv: _Evaluator.floordiv,
-    FloorMod: _Evaluator.floormod,
-    Min: _Evaluator.minimum,
-    Max: _Evaluator.maximum,
-    Select: _Evaluator.select,
-    Cast: _Evaluator.cast,
-    Call: _Evaluator.call,
+_RULES: dict[type[Any], Callable[[IntervalEvaluator, Any], IntervalSet]] = {
+    Add: IntervalEvaluator.add,
+    Sub: IntervalEvaluator.subtract,
+    Mul: IntervalEvaluator.multiply,
+    FloorDiv: IntervalEvaluator.floordiv,
+    FloorMod: IntervalEvaluator.floormod,
+    Min: IntervalEvaluator.minimum,
+    Max: IntervalEvaluator.maximum,
+    Select: IntervalEvaluator.select,
+    Cast: IntervalEvaluator.cast,
+    Call: IntervalEvaluator.call,
 }

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tilewright.arith import Analyzer
-from tilewright.arith.interval import EVERYTHING, IntervalSet, constant_range, interval_of
+from tilewright.arith.interval import EVERYTHING, IntervalEvaluator, IntervalSet, constant_range
 from tilewright.arith.linear import mentions
 from tilewright.error import DiagnosticError
 from tilewright.ir.convert import cast, const
@@ -76,6 +76,8 @@ class _Collector:
         """Pointers to memory that lives inside of the block."""
         self.views: dict[Buffer, BufferRegion] = {}
         self.analyzer = Analyzer()
+        self.evaluator: IntervalEvaluator | None = None
+        """Knows the loops so far."""
 
     def block(self, block: Block) -> None:
         self.inside.update(buffer.data for buffer in block.alloc_buffers)
@@ -100,6 +102,7 @@ class _Collector:
         self.visit(loop.extent)
         values = self._range(Range(loop.min, loop.extent))
         self.loops[loop.loop_var] = EVERYTHING if values is None else IntervalSet(*values)
+        self.evaluator = None
         self.visit(loop.body)
 
     def let(self, let: LetStmt | Let) -> None:
@@ -182,7 +185,9 @@ class _Collector:
             return None
         if not (expr.dtype.is_vector or mentions(expr, self.loops)):
             return expr, expr
-        low, high = interval_of(expr, self.loops, self.analyzer)
+        if self.evaluator is None:
+            self.evaluator = IntervalEvaluator(self.loops, self.analyzer)
+        low, high = self.evaluator.evaluate(expr)
         return None if low is None or high is None else (low, high)
 
     # --- boxes ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import IntervalSet
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
@@ -62,10 +62,18 @@ def _clipped(region: BufferRegion, analyzer: Analyzer) -> BufferRegion:
 
 
 def _clipped_range(item: Range, size: Expr, analyzer: Analyzer) -> Range:
-    if is_const_int(item.extent, 1):
+    if is_const_int(item.extent, 1) or _is_inside(item, size, analyzer):
         return item
     interval = IntervalSet(item.min, item.min + item.extent - 1)
     return clipped_range(interval, Range(const(0, size.dtype), size), analyzer)
+
+
+def _is_inside(item: Range, size: Expr, analyzer: Analyzer) -> bool:
+    """Whether a range of constant extent is known to lie in a dimension of constant size."""
+    if not isinstance(size, IntImm) or not isinstance(item.extent, IntImm):
+        return False
+    end = size.value - item.extent.value + 1
+    return analyzer.can_prove_greater_equal(item.min, 0) and analyzer.can_prove_less(item.min, end)
 
 
 def domains_of_loops(
