@@ -14,12 +14,13 @@ from weakref import WeakKeyDictionary
 from tilewright.ir.expr import IntImm
 from tilewright.tir.analysis.dependence.accesses import accesses_of
 from tilewright.tir.analysis.dependence.affine import Affine
-from tilewright.tir.analysis.dependence.linear import parameter_name
+from tilewright.tir.analysis.dependence.linear import parameter_name, text_of
 from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.analysis.dependence.solver import (
     UndecidedError,
     boxed,
     isl,
+    linear_map,
     read_map,
     read_set,
 )
@@ -67,9 +68,13 @@ def _make_loop_map(statement: Statement) -> LoopMap:
     ranges = [Range(loop.min, loop.extent) for loop in statement.loops]
     conditions, bounds = _inside(names, ranges, affine)
     conditions += [affine.formula(c, negated) for c, negated in statement.guards]
-    values = [affine.text(value) for value in statement.bindings]
-    text = affine.relation(names, values, conditions)
-    found = read_map(quantified(affine.parameters, [text]))
+    values = [affine.linear(value) for value in statement.bindings]
+    places = {name: place for place, name in enumerate(names)}
+    if conditions or any(name and name not in places for form in values for name in form):
+        text = affine.relation(names, list(map(text_of, values)), conditions)
+        found = read_map(quantified(affine.parameters, [text]))
+    else:
+        found = linear_map(places, values)
     if bounds:
         found = found.intersect_domain(boxed(_everywhere(found), bounds))
     return LoopMap(found, affine.exact)

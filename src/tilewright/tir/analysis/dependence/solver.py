@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar
 
+from tilewright.tir.analysis.dependence.linear import Linear
 from tilewright.tir.analysis.dependence.recent import LOCK
 from tilewright.tir.analysis.dependence.violation import NotProved
 
@@ -55,16 +56,40 @@ def boxed(points: Any, bounds: Mapping[int, tuple[int, int]]) -> Any:
 
     The parser takes most of its time for such conditions, so they are better kept out of texts.
     """
-    where = isl().dim_type.set
+    kinds, space = isl().dim_type, points.get_space()
+    if any(low > high for low, high in bounds.values()):
+        return isl().Set.empty(space)
+    if len(bounds) == points.dim(kinds.set) and not points.dim(kinds.param):
+        first = last = isl().Point.zero(space)
+        for place, (low, high) in bounds.items():
+            first = first.set_coordinate_val(kinds.set, place, _value(low))
+            last = last.set_coordinate_val(kinds.set, place, _value(high))
+        return points.intersect(isl().Set.box_from_points(first, last))
     for place, (low, high) in bounds.items():
-        points = points.lower_bound_val(where, place, _value(low))
-        points = points.upper_bound_val(where, place, _value(high))
+        points = points.lower_bound_val(kinds.set, place, _value(low))
+        points = points.upper_bound_val(kinds.set, place, _value(high))
     return points
+
+
+def linear_map(dimensions: Mapping[str, int], forms: Sequence[Linear]) -> Any:
+    """The map from points to the values of linear forms over their dimensions."""
+    kinds, space = isl().dim_type, isl().Space.alloc(context(), 0, len(dimensions), len(forms))
+    zero = isl().Aff.zero_on_domain_space(space.domain())
+    values = isl().AffList.alloc(context(), len(forms))
+    for form in forms:
+        value = zero
+        for name, coefficient in form.items():
+            if name:
+                value = value.set_coefficient_val(kinds.in_, dimensions[name], _value(coefficient))
+            else:
+                value = value.set_constant_val(_value(coefficient))
+        values = values.add(value)
+    return isl().Map.from_multi_aff(isl().MultiAff.from_aff_list(space, values))
 
 
 @functools.lru_cache(maxsize=1024)
 def _value(number: int) -> Any:
-    return isl().Val.int_from_si(context(), number)
+    return isl().Val.read_from_str(context(), str(number))
 
 
 @contextmanager
