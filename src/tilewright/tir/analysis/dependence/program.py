@@ -89,11 +89,12 @@ class Program:
     def touching(self) -> list[tuple[Statement, Statement]]:
         """The pairs of which one writes memory that the other one uses, or that decides whether
         it runs."""
+        known = [(statement, footprint(statement)) for statement in self.statements]
         return [
             (source, sink)
-            for source in self.statements
-            for sink in self.statements
-            if meet(footprint(source), footprint(sink)) or controls(source, sink)
+            for source, first in known
+            for sink, second in known
+            if meet(first, second) or controls(source, sink)
         ]
 
     def dependences(self) -> list[Dependence]:

@@ -81,9 +81,13 @@ class Statement:
         return self.stmt if isinstance(self.stmt, Block) else None
 
     def moved(self, path: tuple[Step, ...], position: int) -> Statement:
-        """The same statement in another program, where nothing but the path to it differs."""
+        """The same statement in another program, where nothing but the path to it differs.
+
+        What is known about it, such as its signature, goes with it.
+        """
         other = Statement.__new__(Statement)
-        other.__dict__.update(self.__dict__, path=path, position=position)
+        known = {**self.__dict__, "signature": self.signature}
+        other.__dict__.update(known, path=path, position=position)
         return other
 
     @functools.cached_property

@@ -85,6 +85,8 @@ class _Walker:
                     self.visit(item)
 
     def _contains_block(self, stmt: Stmt) -> bool:
+        while isinstance(stmt, For):
+            stmt = stmt.body
         if isinstance(stmt, BlockRealize):
             return True
         known = self._has_blocks.get(stmt)
