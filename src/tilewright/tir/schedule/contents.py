@@ -69,18 +69,18 @@ class Mentioned(NamedTuple):
 _MENTIONED: Final[Recent[Mentioned]] = Recent(8192)
 
 
-def mentioned(stmt: Stmt) -> Mentioned:
+def memory_in(stmt: Stmt) -> Mentioned:
     """The memory that `stmt` mentions."""
-    return _MENTIONED.get(stmt, None, lambda: _mentioned(stmt))
+    return _MENTIONED.get(stmt, None, lambda: _memory_in(stmt))
 
 
-def _mentioned(stmt: Stmt) -> Mentioned:
+def _memory_in(stmt: Stmt) -> Mentioned:
     anywhere: set[Var] = set()
     outside: set[Var] = set()
     _note(stmt, outside)
     for child in stmt.children():
         if isinstance(child, Stmt):
-            inside = mentioned(child)
+            inside = memory_in(child)
             anywhere |= inside.anywhere
             outside |= inside.outside
         elif not isinstance(child, IntImm):
@@ -104,5 +104,5 @@ def nodes_about(root: Stmt, buffer: Buffer) -> Iterator[Node]:
     """The nodes below `root`, without statements that do not mention the memory of `buffer`."""
     data = buffer.data
     return walk(
-        root, skip=lambda node: isinstance(node, Stmt) and data not in mentioned(node).anywhere
+        root, skip=lambda node: isinstance(node, Stmt) and data not in memory_in(node).anywhere
     )

@@ -20,7 +20,7 @@ from tilewright.tir.analysis.dependence.violation import Violation
 from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.contents import mentioned
+from tilewright.tir.schedule.contents import memory_in
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.likeness import runs_alike
 from tilewright.tir.schedule.scope import buffers_read, buffers_written
@@ -244,7 +244,7 @@ def _used_only_inside(tree: FunctionTree, loop: For) -> set[Buffer]:
     for above in tree.ancestors(loop):
         for child in above.children():
             if isinstance(child, Stmt) and child is not inside:
-                outside |= mentioned(child).anywhere
+                outside |= memory_in(child).anywhere
         inside = above
     return {
         buffer

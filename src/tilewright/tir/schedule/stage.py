@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.conditions import initialises_what_it_updates
-from tilewright.tir.schedule.contents import mentioned
+from tilewright.tir.schedule.contents import memory_in
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import region_of_block
 from tilewright.tir.schedule.scope import Scope, scope_of
@@ -47,7 +47,7 @@ def require_in_blocks(scope: Scope, buffer: Buffer, *, only_writes: bool) -> Non
         only_writes: whether reads are allowed.
     """
     body = scope.realize.block.body
-    if buffer.data not in mentioned(body).outside:
+    if buffer.data not in memory_in(body).outside:
         return
     for node in walk(body, skip=lambda node: isinstance(node, Block)):
         if isinstance(node, Block):
