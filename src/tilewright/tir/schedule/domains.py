@@ -78,10 +78,13 @@ def _loops_are_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
 
 def outside_of_domains(realize: BlockRealize, analyzer: Analyzer) -> list[Expr]:
     """The parts of a predicate that do more than keep the iterators in their domains."""
+    parts = conjuncts(realize.predicate)
+    if not parts:
+        return []
     bounds: Expr = TRUE
     for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         domain = iter_var.dom
         assert domain is not None
         bounds = conjunction(bounds, value >= domain.min, value < domain.min + domain.extent)
     with analyzer.constraint(bounds):
-        return [part for part in conjuncts(realize.predicate) if not analyzer.can_prove(part)]
+        return [part for part in parts if not analyzer.can_prove(part)]

@@ -11,7 +11,7 @@ from tilewright.arith.interval import IntervalSet
 from tilewright.arith.itermap import detect_iter_map
 from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.bindings import conjunction, mentioned, reads_memory
 from tilewright.tir.schedule.domains import is_run
@@ -47,14 +47,16 @@ def box_of(
             conditions do not count that only keep an access inside of it.
     """
     iterators, indices = _elements(image)
-    for var, domain in (*image.loops.items(), *iterators.items()):
-        analyzer.bind_range(var, domain.min, domain.extent)
+    conditions = conjuncts(*image.conditions)
+    domains = {**image.loops, **iterators}
+    if conditions or not all(isinstance(d.extent, IntImm) for d in domains.values()):
+        for var, domain in domains.items():
+            analyzer.bind_range(var, domain.min, domain.extent)
     named = mentioned(indices)
     iterators |= {var: domain for var, domain in image.loops.items() if var in named}
     ends = [end for domain in iterators.values() for end in domain.children()]
     if any(mentions(end, image.loops) for end in ends) or reads_memory(*indices, *ends):
         return None
-    conditions = conjuncts(*image.conditions)
     if buffer is not None:
         conditions = _beyond_bounds(conditions, indices, buffer, analyzer)
     predicate = _restriction(tree, image, conditions, iterators, analyzer)
