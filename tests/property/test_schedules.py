@@ -6,8 +6,6 @@ import pytest
 from tests.budget import SECONDS
 from tests.property.schedule_fuzz import check_pair
 
-pytestmark = pytest.mark.budget(12)
-
 
 def seeds(budget, ordinarily):
     """Seeds that are the same in every ordinary run, and new ones in a run by the clock."""
@@ -15,11 +13,13 @@ def seeds(budget, ordinarily):
         yield secrets.randbits(40) if SECONDS else number
 
 
+@pytest.mark.budget(30)
 def test_a_schedule_keeps_the_meaning(budget):
-    for seed in seeds(budget, 300):
+    for seed in seeds(budget, 400):
         check_pair(seed, compiled=False)
 
 
+@pytest.mark.budget(20)
 def test_the_native_code_of_a_schedule_agrees(budget):
-    for seed in seeds(budget, 60):
+    for seed in seeds(budget, 100):
         check_pair(1_000_000 + seed, compiled=True)

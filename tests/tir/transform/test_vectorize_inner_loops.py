@@ -5,6 +5,7 @@ import pytest
 from tests.tir.transform.programs import accesses, function, int_var, loop_nest, matmul, of_kind
 
 from tilewright.ir.convert import const
+from tilewright.script import from_source
 from tilewright.tir import (
     Allocate,
     BufferStore,
@@ -58,6 +59,23 @@ def test_unknown_extents_end_with_a_scalar_loop():
     body = inner(n, scaled)
     assert [loop.loop_var.name for loop in of_kind(body, For)] == ["i_v", "i_v", "i"]
     assert widths(body) == [16] * 5 + [1]
+
+
+@pytest.mark.parametrize("extent", [-80, -1, 0, 1, 79])
+def test_unknown_extents_may_be_negative(extent):
+    func = from_source(
+        "from tilewright.script import tir as T\n"
+        "@T.prim_func\n"
+        'def main(A: T.Buffer((79,), "float32"), B: T.Buffer((79,), "float32"), n: T.int32):\n'
+        '    T.func_attr({"tir.noalias": True})\n'
+        "    for i in range(n):\n"
+        "        B[i] = A[i] * T.float32(3)\n"
+    )
+    vectorized = vectorize_inner_loops(inline_lets(lower(func)))
+    assert widths(vectorized.body) == [16] * 5 + [1]
+    found = np.zeros(79, "float32")
+    interpret(vectorized, np.ones(79, "float32"), found, extent)
+    np.testing.assert_array_equal(found, np.where(np.arange(79) < extent, 3, 0))
 
 
 @pytest.mark.parametrize(

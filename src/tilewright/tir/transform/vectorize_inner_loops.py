@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.ir.arithmetic import logical_and, logical_not
+from tilewright.ir.arithmetic import logical_and, logical_not, maximum
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import (
     Call,
@@ -237,6 +237,8 @@ class Strips:
             start = as_expr(loop.min + groups * step)
             parts += self._constant_rest(start, left)
         else:
+            # Of a loop that does not run, no rest may be left: -1 % 16 is 15.
+            extent = maximum(extent, const(0, extent.dtype))
             parts.append(self._strip(extent // step, loop.min, self._group))
             if self._group > 1:
                 start = as_expr(loop.min + extent // step * step)
