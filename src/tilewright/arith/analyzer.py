@@ -157,6 +157,8 @@ class Analyzer:
     def can_prove(self, condition: Expr | bool) -> bool:
         """Whether `condition` is known to hold; False says nothing about the opposite."""
         expr = as_expr(condition)
+        if isinstance(expr, IntImm):
+            return expr.value != 0
         if isinstance(expr, And):
             return self.can_prove(expr.a) and self.can_prove(expr.b)
         if isinstance(expr, Or) and (self.can_prove(expr.a) or self.can_prove(expr.b)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.arith import Analyzer, detect_iter_map
 from tilewright.arith.conditions import conjuncts
+from tilewright.arith.iter_form import Size
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import walk
@@ -68,12 +69,23 @@ def _loops_are_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
         realize.block.iter_vars, found.indices, found.extents, strict=True
     ):
         assert iter_var.dom is not None
-        end = total.base + as_expr(extent, iter_var.dtype)
-        if not analyzer.can_prove(total.base <= iter_var.dom.min) or not analyzer.can_prove(
-            end >= iter_var.dom.min + iter_var.dom.extent
-        ):
+        if not _contains(total.base, extent, iter_var.dom, analyzer):
             return False
     return True
+
+
+def _contains(low: Expr, extent: Size, domain: Range, analyzer: Analyzer) -> bool:
+    """Whether `extent` values from `low` on are known to be all of a domain, or more."""
+    first, size = domain.min, domain.extent
+    if (
+        isinstance(low, IntImm)
+        and isinstance(extent, int)
+        and isinstance(first, IntImm)
+        and isinstance(size, IntImm)
+    ):
+        return low.value <= first.value and low.value + extent >= first.value + size.value
+    end = low + as_expr(extent, low.dtype)
+    return analyzer.can_prove(low <= first) and analyzer.can_prove(end >= first + size)
 
 
 def outside_of_domains(realize: BlockRealize, analyzer: Analyzer) -> list[Expr]:
