@@ -8,6 +8,7 @@ import tilewright as tvm
 from tilewright.ir.structural import assert_structural_equal_ignore_global_symbol
 from tilewright.script import tir as T
 from tilewright.tir import Schedule, ScheduleError
+from tilewright.tir.interpreter import interpret
 
 
 @T.prim_func
@@ -673,3 +674,27 @@ def test_the_condition_of_the_init_is_the_same_without_proofs():
         found.append(sch.mod)
     tvm.ir.assert_structural_equal(*found)
     assert_same_meaning(cut_triangle, sch)
+
+
+@T.prim_func
+def counted(L: T.Buffer((1,), "int32"), A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    for i in range(4):
+        for j in range(L[0]):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.reduce(4, j)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vj]
+
+
+def test_a_loop_of_which_memory_tells_the_extent_may_have_no_iteration():
+    sch = Schedule(counted, debug_mask="all")
+    sch.decompose_reduction("C", sch.get_loops("C")[1])
+    for count in (0, 3):
+        results = []
+        for mod in (counted, sch.mod["counted"]):
+            c = np.full(4, 7, "float32")
+            interpret(mod, np.array([count], "int32"), np.arange(4, dtype="float32"), c)
+            results.append(c)
+        np.testing.assert_array_equal(*results)

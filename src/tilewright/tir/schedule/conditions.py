@@ -8,11 +8,11 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import bound_values, conjunction, mentioned
-from tilewright.tir.schedule.domains import runs_whole_domain
+from tilewright.tir.schedule.domains import is_run, runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import ReductionNest, reduction_nest
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Block, BlockRealize, For
+from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -30,9 +30,8 @@ def first_predicate(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer)
                 part = analyzer.simplify(nest.at_start(part))
             if not is_const_int(part, 1):
                 parts.append(part)
-    defined = _defined_around(tree, nest.realize)
     for loop in nest.reduction:
-        if defined & set(variables_of(loop.extent)) and not analyzer.can_prove(loop.extent > 0):
+        if not is_run(tree, loop.extent, analyzer):
             extent = analyzer.simplify(nest.at_start(loop.extent))
             parts.append(extent > const(0, extent.dtype))
     return parts
@@ -74,14 +73,3 @@ def nonempty(realize: BlockRealize) -> Expr:
     """What holds if the block has an instance: its domains are not empty."""
     extents = [item.dom.extent for item in realize.block.iter_vars if item.dom is not None]
     return conjunction(*(extent > 0 for extent in extents if not is_const_int(extent)))
-
-
-def _defined_around(tree: FunctionTree, realize: BlockRealize) -> set[Var]:
-    """The loop variables and block iterators around a block."""
-    found: set[Var] = set()
-    for above in tree.ancestors(realize):
-        if isinstance(above, For):
-            found.add(above.loop_var)
-        elif isinstance(above, Block):
-            found.update(item.var for item in above.iter_vars)
-    return found
