@@ -698,3 +698,23 @@ def test_a_loop_of_which_memory_tells_the_extent_may_have_no_iteration():
             interpret(mod, np.array([count], "int32"), np.arange(4, dtype="float32"), c)
             results.append(c)
         np.testing.assert_array_equal(*results)
+
+
+@T.prim_func
+def masked_sum(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(k < 1 or k < i)
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+def test_an_init_that_mentions_the_reduction():
+    sch = Schedule(masked_sum, debug_mask="all")
+    (i_0, i_1), (k_0, k_1) = (sch.split(loop, [None, 2]) for loop in sch.get_loops("B"))
+    sch.reorder(i_0, k_0, i_1, k_1)
+    tile = sch.blockize(i_1)
+    sch.decompose_reduction(tile, i_0)
+    assert_same_meaning(masked_sum, sch)

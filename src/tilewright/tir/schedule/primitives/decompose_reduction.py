@@ -102,7 +102,10 @@ def _init_nest(
     values: dict[Var, Expr] = {}
     iter_vars, iter_values = [], []
     for item, value in zip(block.iter_vars, nest.realize.iter_values, strict=True):
-        if item.iter_type is not IterType.COMM_REDUCE:
+        if item.iter_type is IterType.COMM_REDUCE:
+            assert item.dom is not None
+            values[item.var] = item.dom.min  # the init runs where the reduction starts
+        else:
             fresh = Var(f"{item.var.name}_init", item.var.dtype)
             values[item.var] = fresh
             iter_vars.append(item.replace(var=fresh))
