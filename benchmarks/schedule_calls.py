@@ -244,8 +244,16 @@ _SAMPLINGS: Final = [
 
 CALLS: Final = [*_LOOPS, *_MEMORY, *_PLACES, *_SAMPLINGS]
 
+
+def _transposed(sch: Schedule) -> tuple[Any, ...]:
+    """Loops of two blocks of which the second one needs elements that are computed later."""
+    _, h, w = sch.get_loops("relu")
+    sch.reorder(w, h)
+    return _loop(sch, "bias", 2), h
+
+
 REFUSED: Final = [
-    Call("merge", "conv2d", lambda s: (_loop(s, "bias", 0), _loop(s, "pad", 0))),
+    Call("merge", "conv2d", _transposed),
     Call("merge", "attention", lambda s: (_loop(s, "largest", 2), _loop(s, "E", 2))),
     Call("parallel", "matmul", lambda s: (_loop(s, "C", 2),)),
     Call("parallel", "conv2d", lambda s: (_loop(s, "conv", 6),)),
