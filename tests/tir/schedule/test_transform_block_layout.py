@@ -240,3 +240,21 @@ def test_annotations_of_loops_would_be_lost():
 
 def test_a_shifted_iterator_is_refused():
     refused(double, "B", lambda i, j: (i + 2, j), "it maps 48 instances to 64 places")
+
+
+@T.prim_func
+def indices_of_two_dtypes(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (2, n))
+    B = T.match_buffer(b, (2, n))
+    for i, j in T.grid(2, n):
+        with T.block("B"):
+            vi = T.axis.spatial(2, i)
+            vj = T.axis.spatial(n, j)
+            B[vi, vj] = T.if_then_else(vi == 0, A[vi, vj], T.float32(2))
+
+
+def test_iterators_keep_their_dtypes():
+    sch = Schedule(indices_of_two_dtypes, debug_mask="all")
+    sch.transform_block_layout("B", lambda i, j: (j, i))
+    assert_same_meaning(indices_of_two_dtypes, sch, sizes={"n": 3})

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import multiply
-from tilewright.ir.convert import const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
@@ -88,7 +88,8 @@ def transform_block_layout(
     for iter_var in new:
         analyzer.bind(iter_var.var, iter_var.dom)  # type: ignore[arg-type]
     positions = back.map_indices([v.var for v in new], analyzer)
-    olds = {v.var: value for v, value in zip(iterators, positions, strict=True)}
+    pairs = zip(iterators, positions, strict=True)
+    olds = {v.var: cast(v.var.dtype, value) for v, value in pairs}
     inner = reindexed(block.block.replace(iter_vars=()), olds, analyzer).replace(iter_vars=new)
     _, result = nest(variables, BlockRealize(tuple(variables), block.predicate, inner))
     edit = tree.edit({loops[0] if loops else block: result})
