@@ -68,9 +68,12 @@ def _primitives(what: str, calls: list[Call], repeat: int, aim: float | None) ->
     figures = []
     for name, measured in by_name.items():
         slowest = max(measured, key=lambda call: median(measured[call]))
-        note = f"{slowest.program} {median(measured[slowest]):.2f}" if len(measured) > 1 else ""
         values = [value for times in measured.values() for value in times]
-        figures.append(Figure(name + what, values, "ms", aim, note and f"slowest: {note} ms"))
+        best = median(min(times) for times in measured.values())
+        note = f"best {best:.2f} ms"
+        if len(measured) > 1:
+            note += f"; slowest: {slowest.program}, {median(measured[slowest]):.2f} ms"
+        figures.append(Figure(name + what, values, "ms", aim, note))
     return sorted(figures, key=lambda figure: -figure.median)
 
 
