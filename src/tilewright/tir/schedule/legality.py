@@ -195,6 +195,8 @@ def require_still_independent(before: FunctionTree, after: FunctionTree) -> None
     That may be an edit inside of their loop, or one by which memory that each iteration had for
     itself is used outside of it.
     """
+    if not after.checked:
+        return
     for loop in after.loops():
         if loop.kind not in _AT_ONCE:
             continue
