@@ -61,14 +61,15 @@ def vectorise(sch: tir.Schedule) -> None:
     sch.vectorize(sch.get_loops("F")[-1])
 
 
-def pack(sch: tir.Schedule, rows: int = 4, vectors: int = 4, panels: int = 4) -> None:
+def pack(sch: tir.Schedule, rows: int = 8, vectors: int = 2, panels: int = 4) -> None:
     """Panels of the right matrix are packed side by side; tiles of the result stay in registers.
 
     Args:
         sch: a schedule of `program`.
         rows: rows of a register tile.
         vectors: vectors in a row of it, which is also the width of a panel.
-        panels: how many panels are packed at a time.
+        panels: how many panels are packed at a time; they should fill half of the cache that is
+            next to the core's own, here 1 MB.
     """
     width = vectors * LANES
     for block in ("C", "F"):

@@ -49,14 +49,14 @@ def tiled(
 @T.macro
 def product(X, Y, Z, rows, depth, columns):
     """Z = X @ Y: panels of Y are packed side by side, and tiles of Z stay in registers."""
-    for jo in T.serial(columns // 256):
-        panel = T.alloc_buffer((4, depth, 64))
-        for p, k in T.grid(4, depth):
+    for jo in T.serial(columns // 128):
+        panel = T.alloc_buffer((2, depth, 64))
+        for p, k in T.grid(2, depth):
             for j in T.vectorized(64):
                 with T.block("pack"):
                     vo, vp, vk, vj = T.axis.remap("SSSS", [jo, p, k, j])
-                    panel[vp, vk, vj] = Y[vk, vo * 256 + vp * 64 + vj]
-        for io, p in T.grid(rows // 4, 4):
+                    panel[vp, vk, vj] = Y[vk, vo * 128 + vp * 64 + vj]
+        for io, p in T.grid(rows // 4, 2):
             for k in T.serial(depth):
                 for i in T.unroll(4):
                     for v in T.unroll(4):
@@ -67,8 +67,8 @@ def product(X, Y, Z, rows, depth, columns):
                                 vj = T.axis.spatial(64, v * 16 + lane)
                                 vk = T.axis.reduce(depth, k)
                                 with T.init():
-                                    Z[vi, vo * 256 + vp * 64 + vj] = T.float32(0)
-                                Z[vi, vo * 256 + vp * 64 + vj] += X[vi, vk] * panel[vp, vk, vj]
+                                    Z[vi, vo * 128 + vp * 64 + vj] = T.float32(0)
+                                Z[vi, vo * 128 + vp * 64 + vj] += X[vi, vk] * panel[vp, vk, vj]
 
 
 @T.prim_func

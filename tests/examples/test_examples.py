@@ -18,9 +18,9 @@ SHOWN = {
     "chain_schedules.py": [
         "for i_0_m in range(4):",
         "sch.merge(",
-        "B_global[v0 // 64, v1, v0 % 64]",
+        "B_global[v0 // 32, v1, v0 % 32]",
     ],
-    "chain_scripts.py": ["panel = T.alloc_buffer((4, 2048, 64))"],
+    "chain_scripts.py": ["panel = T.alloc_buffer((2, 2048, 64))"],
     "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
 }
 """Text that the output contains."""
