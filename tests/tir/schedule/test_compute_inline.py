@@ -570,3 +570,22 @@ def bound_by_memory(A: T.Buffer((8,), "int32"), C: T.Buffer((8, 2), "int32")):
 
 def test_the_predicate_of_a_block_of_blocks_reads_the_buffer():
     refused(bound_by_memory, "B", "a binding of block `outer` reads `B`")
+
+
+def test_a_reader_outside_of_the_scope():
+    @T.prim_func
+    def rows(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        B = T.alloc_buffer((4, 8))
+        for i, j in T.grid(4, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(4, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    sch = Schedule(rows)
+    sch.blockize(sch.get_loops("B")[1])
+    with pytest.raises(ScheduleError, match="block `C` is outside of block `B_o`"):
+        sch.compute_inline("B")

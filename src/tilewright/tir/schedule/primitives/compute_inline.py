@@ -101,7 +101,13 @@ def _require_function_of_indices(block: BlockRealize, store: BufferStore) -> Inv
 def _readers(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> list[BlockRealize]:
     """The other blocks that mention the buffer, which all read it only."""
     readers = [user for user in users(tree, buffer) if user is not block]
+    scope = tree.scope(block)
     for reader in readers:
+        if not tree.is_above(scope, reader):
+            raise ScheduleError(
+                "{1} is outside of {2}, whose iterators what {0} computes may mention",
+                at=[block, reader, scope],
+            )
         if buffer in buffers_written(reader.block):
             raise ScheduleError(
                 f"{{0}} and {{1}} both write `{buffer.name}`: what is read is not the value of "
