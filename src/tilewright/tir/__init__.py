@@ -1,7 +1,7 @@
 """Tensor programs: buffers, blocks, loops and functions over them."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.ir import *  # noqa: F403
 from tilewright.tir.buffer import (
@@ -16,7 +16,6 @@ from tilewright.tir.expr import CommReducer, IterType, IterVar, ProducerLoad, Re
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.op import *  # noqa: F403
-from tilewright.tir.schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError, Trace
 from tilewright.tir.stmt import (
     Allocate,
     AllocateConst,
@@ -41,9 +40,20 @@ from tilewright.tir.stmt import (
 from tilewright.tir.substitute import substitute
 from tilewright.tir.tensor_intrin import TensorIntrin
 
+if TYPE_CHECKING:
+    from tilewright.tir.schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError, Trace
+
+_SCHEDULE: Final = ("BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "Trace")
+
 
 def __getattr__(name: str) -> Any:
     """Sub-packages that not every program needs are loaded when they are first used."""
-    if name in ("analysis", "transform"):
+    if name in _SCHEDULE:
+        return getattr(importlib.import_module("tilewright.tir.schedule"), name)
+    if name in ("analysis", "schedule", "transform"):
         return importlib.import_module(f"tilewright.tir.{name}")
     raise AttributeError(f"module 'tilewright.tir' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SCHEDULE, "analysis", "schedule", "transform"})

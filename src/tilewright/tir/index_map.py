@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
-import numpy as np
-
 from tilewright.arith import Analyzer, interval_of
 from tilewright.error import ArgumentError, ArgumentValueError, DTypeError
 from tilewright.ir.convert import as_expr, cast
@@ -157,6 +155,8 @@ class IndexMap(Scriptable, Node):
         Args:
             arr_src: a numpy array, or an `NDArray`, which gives an `NDArray` on the same device.
         """
+        import numpy as np
+
         from tilewright.tir.index_map_function import moved_elements
 
         if isinstance(arr_src, np.ndarray):

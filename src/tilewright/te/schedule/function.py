@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import TEScheduleError
 from tilewright.ir.attributes import attributes
@@ -13,11 +13,10 @@ from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.legality import require_all_independent
-from tilewright.tir.schedule.prepare import prepare
-from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import ForKind
+from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.transform.statements import statements
+
+_AT_ONCE: Final = (ForKind.PARALLEL, ForKind.VECTORIZED)
 
 
 def schedule_to_prim_func(
@@ -58,8 +57,16 @@ def _require_independent(name: str, func: PrimFunc) -> None:
     Threads are left to `bind`, which knows that steps of a scan and sums across threads wait for
     each other.
     """
+    if not any(isinstance(stmt, For) and stmt.kind in _AT_ONCE for stmt in statements(func.body)):
+        return
+    # The proofs take long to load, and many programs need none.
+    from tilewright.tir.schedule.errors import ScheduleError
+    from tilewright.tir.schedule.legality import require_all_independent
+    from tilewright.tir.schedule.prepare import prepare
+    from tilewright.tir.schedule.tree import FunctionTree
+
     tree = FunctionTree(name, prepare(name, func))
     try:
-        require_all_independent(tree, (ForKind.PARALLEL, ForKind.VECTORIZED))
+        require_all_independent(tree, _AT_ONCE)
     except ScheduleError as error:
         raise TEScheduleError(str(error.raised_by("te.Schedule", tree, "detail"))) from None
