@@ -14,6 +14,8 @@ test instead of one per iteration.
 
 from __future__ import annotations
 
+from functools import reduce
+
 from tilewright.arith.linear import mentions
 from tilewright.ir.expr import And, Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
@@ -48,15 +50,8 @@ class _Hoisting(Rewriter):
             return loop
         body = branch.then_case
         if inside:
-            body = branch.replace(condition=_joined(inside))
-        return IfThenElse(_joined(outside), loop.replace(body=body), span=branch.span)
-
-
-def _joined(conditions: list[Expr]) -> Expr:
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = And(result, condition)
-    return result
+            body = branch.replace(condition=reduce(And, inside))
+        return IfThenElse(reduce(And, outside), loop.replace(body=body), span=branch.span)
 
 
 def _is_simple(expr: Node) -> bool:
