@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tilewright.error import ArgumentError
-from tilewright.tir.schedule.references import BlockRV, LoopRV
 from tilewright.tir.schedule.tree import Edit
 
 Number = int
@@ -53,7 +52,6 @@ class Primitive:
         parameters: what it takes, in order.
         signature: the signature of the method.
         is_sampling: whether it takes ``random`` and a ``decision``.
-        is_postproc: whether what follows in the trace is postprocessing.
     """
 
     def __init__(self, function: Callable[..., Edit], is_sampling: bool) -> None:
@@ -66,7 +64,6 @@ class Primitive:
         parameters = list(signature.parameters.values())[skipped:]
         self.parameters = tuple(map(_parameter, parameters))
         self.signature = signature.replace(parameters=parameters)
-        self.by_name = {parameter.name: parameter for parameter in self.parameters}
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name, defaults filled in."""
@@ -135,8 +132,3 @@ def expected(parameter: Parameter) -> str:
         "loop or blocks": "a LoopRV, or a list of BlockRVs or names of blocks",
         "number": "an integer or an ExprRV",
     }[parameter.kind]
-
-
-def is_random_variable(value: object) -> bool:
-    """Whether `value` refers to a loop or a block."""
-    return isinstance(value, (BlockRV, LoopRV))
