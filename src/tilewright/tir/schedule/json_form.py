@@ -29,9 +29,7 @@ def to_json(trace: Trace, remove_postproc: bool) -> list[Any]:
     names: dict[Any, str] = {}
     instructions: list[Any] = []
     decisions: list[Any] = []
-    for position, inst in enumerate(trace):
-        if remove_postproc and inst.kind.is_postproc:
-            break
+    for position, inst in enumerate(trace.kept(remove_postproc)):
         inputs = [_encoded(value, names) for value in inst.inputs]
         attrs = [_encoded(value, names) for value in inst.attrs]
         for output in inst.outputs:

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 def as_python(trace: Trace, remove_postproc: bool) -> list[str]:
     """One line per instruction; variables are numbered in the order of their definition."""
     names: dict[Any, str] = {}
-    lines = []
-    for inst in trace:
-        if remove_postproc and inst.kind.is_postproc:
-            break
-        lines.append(_line(inst, names, trace.get_decision(inst)))
-    return lines
+    return [_line(inst, names, trace.get_decision(inst)) for inst in trace.kept(remove_postproc)]
 
 
 def _line(inst: Instruction, names: dict[Any, str], decision: Any) -> str:

@@ -89,7 +89,7 @@ class Trace:
         """
         if all(own is not inst for own in self._insts):
             raise ArgumentValueError(f"with_decision: {inst!r} is not in the trace")
-        copy = Trace(list(self._kept(remove_postproc)), self._decisions)
+        copy = Trace(list(self.kept(remove_postproc)), self._decisions)
         copy._decisions[inst] = decision
         return copy
 
@@ -101,7 +101,7 @@ class Trace:
         """
         used: set[Any] = set()
         needed: list[Instruction] = []
-        for inst in reversed(list(self._kept(remove_postproc))):
+        for inst in reversed(list(self.kept(remove_postproc))):
             if inst.kind.is_pure and not any(output in used for output in inst.outputs):
                 continue
             used.update(inst.uses())
@@ -109,7 +109,8 @@ class Trace:
         decisions = {inst: self._decisions[inst] for inst in needed if inst in self._decisions}
         return Trace(needed[::-1], decisions)
 
-    def _kept(self, remove_postproc: bool) -> Iterator[Instruction]:
+    def kept(self, remove_postproc: bool) -> Iterator[Instruction]:
+        """The instructions; with `remove_postproc` those before `enter_postproc`."""
         for inst in self._insts:
             if remove_postproc and inst.kind.is_postproc:
                 return
@@ -134,7 +135,7 @@ class Trace:
                 and its decision; returns the decision to take.
         """
         values: dict[Any, Any] = {}
-        for inst in self._kept(remove_postproc):
+        for inst in self.kept(remove_postproc):
             arguments = inst.map_arguments(values)
             decision = self._decisions.get(inst)
             if decision_provider is not None and decision is not None:
