@@ -33,9 +33,12 @@ class SymbolTable:
         copy._shared = self._shared = True
         return copy
 
-    def _set(self, rand_var: Any, value: Any) -> Any:
+    def _own(self) -> None:
         if self._shared:
             self._values, self._shared = dict(self._values), False
+
+    def _set(self, rand_var: Any, value: Any) -> Any:
+        self._own()
         self._values[rand_var] = value
         return rand_var
 
@@ -63,7 +66,7 @@ class SymbolTable:
         """Forget a random variable."""
         if rand_var not in self._values:
             raise ArgumentValueError(f"remove_rv: {rand_var!r} is unknown or was removed")
-        self._set(rand_var, None)
+        self._own()
         del self._values[rand_var]
 
     def statement(self, rand_var: Any, state: ScheduleState) -> tuple[str, Any]:
