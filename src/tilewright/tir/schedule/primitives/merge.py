@@ -60,6 +60,8 @@ def merge(tree: FunctionTree, *loops: For, place: str | None = None) -> Edit:
         m_2, _, _ = sch.get_loops("F")
         sch.merge(sch.merge(m, m_1), m_2)
     """
+    if place not in (None, "first", "last"):
+        raise ScheduleError(f'`place` is "first" or "last", got {place!r}', at=loops)
     if len(loops) < 2:
         raise ScheduleError("merge needs at least two loops", at=loops)
     _require_apart(tree, loops)
@@ -68,30 +70,21 @@ def merge(tree: FunctionTree, *loops: For, place: str | None = None) -> Edit:
     chains = _in_text_order(tree, chains)
     merged, innermost = _merged(tree, chains)
     tops = [chain[0] for chain in chains]
-    candidates = {
-        "last": tree.edit({**dict.fromkeys(tops), tops[-1]: merged}, innermost),
-        "first": tree.edit({**dict.fromkeys(tops), tops[0]: merged}, innermost),
-    }
-    if place is not None:
-        if place not in candidates:
-            raise ScheduleError(f'`place` is "first" or "last", got {place!r}', at=loops)
-        require_same_meaning(tree, candidates[place], at=loops)
-        return candidates[place]
-    try:
-        require_same_meaning(tree, candidates["last"], at=loops)
-    except ScheduleError:
-        if not _is_right(tree, candidates["first"], loops):
-            raise
-        return candidates["first"]._replace(recorded={"place": "first"})
-    return candidates["last"]
 
-
-def _is_right(tree: FunctionTree, edit: Edit, loops: Sequence[For]) -> bool:
-    try:
+    def placed(top: For) -> Edit:
+        edit = tree.edit({**dict.fromkeys(tops), top: merged}, innermost)
         require_same_meaning(tree, edit, at=loops)
-    except ScheduleError:
-        return False
-    return True
+        return edit
+
+    if place is not None:
+        return placed(tops[0] if place == "first" else tops[-1])
+    try:
+        return placed(tops[-1])
+    except ScheduleError as refusal:
+        try:
+            return placed(tops[0])._replace(recorded={"place": "first"})
+        except ScheduleError:
+            raise refusal from None
 
 
 def _require_apart(tree: FunctionTree, loops: Sequence[For]) -> None:
