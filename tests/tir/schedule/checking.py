@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 import tilewright as tvm
 from tilewright.arith import Analyzer
-from tilewright.error import InterpreterError
+from tilewright.error import InterpreterError, TVMError
 from tilewright.ir.module import IRModule
 from tilewright.script import from_source
-from tilewright.tir import PrimFunc, Schedule
+from tilewright.tir import BlockRV, LoopRV, PrimFunc, Schedule, ScheduleError
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.interpreter import Interpreter
 from tilewright.tir.substitute import symbolic_sizes
@@ -85,3 +86,58 @@ def assert_would_be_wrong(before: PrimFunc, steps: Callable[[Schedule], object])
         return  # it reads what is not written yet
     expected = results_of(before)
     assert any((one != other).any() for one, other in zip(expected, found, strict=True))
+
+
+def assert_refused(
+    func: PrimFunc,
+    prepare: Callable[[Schedule], Callable[[], object]],
+    message: str,
+    *,
+    differs: bool = False,
+    fails: bool = False,
+) -> str:
+    """Check that a step is refused and leaves the program as it was; returns the refusal.
+
+    Args:
+        func: the program.
+        prepare: does to a schedule what goes before the step, and returns the step.
+        message: a pattern that the refusal matches.
+        differs: whether the step, done without proofs, computes something else.
+        fails: whether the program cannot run after it.
+    """
+
+    def program(sch: Schedule) -> PrimFunc:
+        (name,) = sch.mod.get_global_vars()
+        return sch.mod[name]
+
+    sch = Schedule(func, debug_mask="all")
+    step = prepare(sch)
+    before = program(sch)
+    with pytest.raises(ScheduleError, match=message) as caught:
+        step()
+    assert program(sch) is before
+    if differs or fails:
+        unchecked = Schedule(func, enable_check=False)
+        prepare(unchecked)()
+        if fails:
+            with pytest.raises(TVMError):
+                results_of(program(unchecked))
+        else:
+            pairs = zip(results_of(func), results_of(program(unchecked)), strict=True)
+            assert any(not np.array_equal(one, other) for one, other in pairs)
+    return str(caught.value)
+
+
+def at(
+    block: str, other: str, depth: int, *factors: int
+) -> Callable[[Schedule], tuple[BlockRV, LoopRV]]:
+    """Where to compute `block`: a loop of another block, at a depth after tiling by factors."""
+
+    def prepare(sch: Schedule) -> tuple[BlockRV, LoopRV]:
+        loops = sch.get_loops(other)
+        pairs = [sch.split(x, [None, f]) for x, f in zip(loops, factors, strict=False)]
+        if pairs:
+            sch.reorder(*[a for a, _ in pairs], *[b for _, b in pairs])
+        return sch.get_block(block), sch.get_loops(other)[depth]
+
+    return prepare

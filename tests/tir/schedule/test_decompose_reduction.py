@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.tir.schedule.checking import assert_same_meaning, results_of
+from tests.tir.schedule.checking import assert_refused, assert_same_meaning
 
 import tilewright as tvm
 from tilewright.ir.structural import assert_structural_equal_ignore_global_symbol
@@ -323,18 +323,14 @@ def test_kinds_and_annotations_of_copied_loops_stay():
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def refused(func, match, depth=0, block="C", wrong=True, reason=None):
+def refused(func, match, depth=0, block="C", wrong=True, reason=""):
     """The refusal names the reason; without proof, the result is another one (if `wrong`)."""
-    sch = schedule(func)
-    with pytest.raises(ScheduleError, match=match) as caught:
-        sch.decompose_reduction(block, sch.get_loops(block)[depth])
-    if reason is not None:
-        assert reason in str(caught.value)
-    if wrong:
-        sch = Schedule(func, enable_check=False)
-        sch.decompose_reduction(block, sch.get_loops(block)[depth])
-        pairs = zip(results_of(func), results_of(only_function(sch)), strict=True)
-        assert not all(np.array_equal(one, other) for one, other in pairs)
+
+    def step(sch):
+        loop = sch.get_loops(block)[depth]
+        return lambda: sch.decompose_reduction(block, loop)
+
+    assert reason in assert_refused(func, step, match, differs=wrong)
 
 
 def test_a_block_without_init():

@@ -1,8 +1,7 @@
 """reverse_compute_at: a consumer moved under a loop of its producer."""
 
-import numpy as np
 import pytest
-from tests.tir.schedule.checking import assert_same_meaning, results_of
+from tests.tir.schedule.checking import assert_refused, assert_same_meaning, at
 from tests.tir.schedule.loop_programs import rows
 
 import tilewright as tvm
@@ -20,34 +19,12 @@ def scheduled(func, prepare, sizes=None, **options):
 
 def refused(func, prepare, message, differs=False, fails=False, **options):
     """The refusal; with `differs` or `fails`, what would have happened without."""
-    sch = Schedule(func)
-    block, loop = prepare(sch)
-    with pytest.raises(ScheduleError, match=message):
-        sch.reverse_compute_at(block, loop, **options)
-    if differs or fails:
-        unchecked = Schedule(func, enable_check=False)
-        unchecked.reverse_compute_at(*prepare(unchecked), **options)
-        after = unchecked.mod[func.attrs["global_symbol"]]
-        if fails:
-            with pytest.raises(tvm.error.TVMError):
-                results_of(after)
-        else:
-            pairs = zip(results_of(func), results_of(after), strict=True)
-            assert any(not np.array_equal(a, b) for a, b in pairs)
 
+    def step(sch):
+        block, loop = prepare(sch)
+        return lambda: sch.reverse_compute_at(block, loop, **options)
 
-def at(block, producer, depth, *factors):
-    """Split the loops of the producer by the factors, tiles outside; take the loop at `depth`."""
-
-    def prepare(sch):
-        loops = sch.get_loops(producer)
-        pairs = [sch.split(x, [None, f]) for x, f in zip(loops, factors, strict=False)]
-        if pairs:
-            rest = loops[len(pairs) :]
-            sch.reorder(*[a for a, _ in pairs], *[b for _, b in pairs], *rest)
-        return sch.get_block(block), sch.get_loops(producer)[depth]
-
-    return prepare
+    assert_refused(func, step, message, differs=differs, fails=fails)
 
 
 @T.prim_func

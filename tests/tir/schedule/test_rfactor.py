@@ -1,8 +1,7 @@
 """rfactor: partial results that are independent, and their reduction."""
 
-import numpy as np
 import pytest
-from tests.tir.schedule.checking import assert_same_meaning, results_of
+from tests.tir.schedule.checking import assert_refused, assert_same_meaning
 
 from tilewright.ir.structural import assert_structural_equal_ignore_global_symbol
 from tilewright.script import tir as T
@@ -491,14 +490,12 @@ def test_twice():
 
 def refused(func, match, loop=-1, axis=0, block="B", wrong=False):
     """The refusal names the reason; without proof, the result is another one (if `wrong`)."""
-    sch = schedule(func)
-    with pytest.raises(ScheduleError, match=match):
-        sch.rfactor(sch.get_loops(block)[loop], axis)
-    if wrong:
-        sch = Schedule(func, enable_check=False)
-        sch.rfactor(sch.get_loops(block)[loop], axis)
-        pairs = zip(results_of(func), results_of(only_function(sch)), strict=True)
-        assert not all(np.array_equal(one, other) for one, other in pairs)
+
+    def step(sch):
+        chosen = sch.get_loops(block)[loop]
+        return lambda: sch.rfactor(chosen, axis)
+
+    assert_refused(func, step, match, differs=wrong)
 
 
 def test_a_spatial_loop():
