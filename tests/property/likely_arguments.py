@@ -160,7 +160,7 @@ def storage_align(steps: Steps) -> dict[str, Any]:
     block = _writes_intermediate(steps)
     dimensions = len(steps.realize(block).block.writes[0].region)
     return {
-        "block": block, "buffer_index": 0, "axis": steps.rng.randrange(dimensions),
+        "block": block, "buffer_index": 0, "axis": steps.rng.choice(range(dimensions)),
         "factor": steps.rng.choice((4, 8)), "offset": steps.rng.choice((0, 1, 3)),
     }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 from tests.property.likely_arguments import LIKELY
 from tests.property.recipes import RECIPES
 from tests.property.step_arguments import LEFT_OUT, RefusedError, argument
+from tests.property.time_limit import LAST_WORDS
 
 from tilewright.error import TVMError
 from tilewright.tir import Schedule, ScheduleError
@@ -72,6 +73,7 @@ class Steps:
             RefusedError: if it is refused.
         """
         self.last = f"{name}{positional} {arguments}"
+        LAST_WORDS.add(self.last)
         before = self.sch.mod["main"]
         try:
             results = getattr(self.sch, name)(*positional, **arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.property import nest_stages, plain_stages, reduction_stages
 from tests.property.block_programs import HEADER, BlockPrograms
 from tests.property.harness import assert_same, count_program
 from tests.property.random_schedules import Steps
+from tests.property.time_limit import LAST_WORDS, TakesTooLongError, time_limit
 
 import tilewright as tvm
 from tilewright import tir
@@ -31,6 +33,13 @@ LARGEST = 10
 
 TRACES = 0.15
 """The share of the pairs whose traces are replayed."""
+
+PAIRS, COMPILED, REPLAYED = (
+    "program and schedule pairs",
+    "program and schedule pairs compiled",
+    "traces replayed",
+)
+"""What is counted."""
 
 
 class Case(NamedTuple):
@@ -58,35 +67,47 @@ def check_pair(seed: int, *, compiled: bool) -> None:
     Args:
         seed: chooses both.
         compiled: whether to check the native code of the result, too.
+
+    Raises:
+        AssertionError: if it does not, or takes too long; with the seed, the program and its steps.
     """
     rng = random.Random(seed)
     case, others = random_case(rng)
+    LAST_WORDS.begin(f"seed {seed}\n{case.source}")
     sch = Schedule(case.mod, seed=seed + 1, debug_mask="all")
     sch.work_on("main")
     steps = Steps(rng, sch)
-    copied: tuple[Schedule, PrimFunc, int] | None = None
     try:
-        for _ in range(rng.randint(1, LARGEST)):
-            steps.step()
-            if copied is None and rng.random() < 0.05:
-                copy = sch.copy()
-                copied = copy, copy.mod["main"], len(copy.trace)
-    except Exception as error:
+        with time_limit():
+            copied = _take_steps(rng, steps)
+    except (Exception, TakesTooLongError) as error:
         case = case._replace(trace=sch.trace)
         message = f"seed {seed}: {type(error).__name__}: {error}\nin {steps.last}\n{case}"
         raise AssertionError(message) from error
     case = case._replace(trace=sch.trace)
     _check_case(case, sch.mod, seed, compiled=compiled)
     if rng.random() < TRACES:
+        LAST_WORDS.add("replaying the trace")
         check_trace(case, sch, seed)
-        count_program("traces replayed")
+        count_program(REPLAYED)
     if copied is not None:
         copy, func, length = copied
         assert copy.mod["main"] is func, f"seed {seed}: a copy changed with its original"
         assert len(copy.trace) == length, f"seed {seed}: the trace of a copy changed"
     for name in others:
         assert sch.mod[name] is case.mod[name], f"seed {seed}: another function changed"
-    _count(steps, compiled)
+    _count(steps)
+
+
+def _take_steps(rng: random.Random, steps: Steps) -> tuple[Schedule, PrimFunc, int] | None:
+    """Take random steps; sometimes copy the schedule in between, with what it is then."""
+    copied: tuple[Schedule, PrimFunc, int] | None = None
+    for _ in range(rng.randint(1, LARGEST)):
+        steps.step()
+        if copied is None and rng.random() < 0.05:
+            copy = steps.sch.copy()
+            copied = copy, copy.mod["main"], len(copy.trace)
+    return copied
 
 
 def random_case(rng: random.Random) -> tuple[Case, list[str]]:
@@ -100,14 +121,27 @@ def random_case(rng: random.Random) -> tuple[Case, list[str]]:
     return Case(source, IRModule(functions), Trace(), size), [n for n in functions if n != "main"]
 
 
-def _count(steps: Steps, compiled: bool) -> None:
-    count_program("program and schedule pairs")
+def _count(steps: Steps) -> None:
+    count_program(PAIRS)
     for name in steps.applied:
         count_program(f"step {name}: accepted")
     for name in steps.refused:
         count_program(f"step {name}: refused")
-    if compiled:
-        count_program("program and schedule pairs compiled")
+
+
+def summary(counts: Mapping[str, int]) -> list[str]:
+    """A line that tells what was checked; none if nothing was."""
+    if PAIRS not in counts:
+        return []
+    accepted, refused = (
+        sum(n for what, n in counts.items() if what.startswith("step ") and what.endswith(end))
+        for end in (": accepted", ": refused")
+    )
+    return [
+        f"{counts[PAIRS]} pairs of a random program and a random schedule: {accepted} steps "
+        f"accepted, {refused} refused; {counts.get(COMPILED, 0)} of the results compiled, "
+        f"{counts.get(REPLAYED, 0)} traces replayed"
+    ]
 
 
 # --- running --------------------------------------------------------------------------------
@@ -115,7 +149,11 @@ def _count(steps: Steps, compiled: bool) -> None:
 
 def _check_case(case: Case, mod: IRModule, seed: int, *, compiled: bool) -> None:
     try:
-        check_result(case, mod, seed, compiled=compiled)
+        with time_limit():
+            check_result(case, mod, seed, compiled=compiled)
+    except TakesTooLongError as error:
+        message = f"seed {seed}: it takes too long to run\n{case}\n{mod['main'].script()}"
+        raise AssertionError(message) from error
     except Exception as error:
         smallest = shrunk(case, seed, compiled=compiled)
         raise AssertionError(f"seed {seed}: {error}\n{smallest}") from error
@@ -159,10 +197,12 @@ def check_result(case: Case, mod: IRModule, seed: int, *, compiled: bool) -> Non
     for one, other in zip(actual, expected, strict=True):
         assert_same(one, other, "interpreted")
     if compiled and not uses_threads(after) and not unrolls_sizes(mod["main"]):
+        LAST_WORDS.add("compiled")
         arrays = [tvm.nd.array(array) for array in arguments_of(before, seed)]
         tvm.build(mod["main"], target="llvm")["main"](*arrays)
         for array, other in zip(arrays, expected, strict=True):
             assert_same(array.numpy(), other, "compiled")
+        count_program(COMPILED)
 
 
 def has_same_parameters(before: PrimFunc, after: PrimFunc) -> bool:
@@ -193,28 +233,33 @@ def unrolls_sizes(func: PrimFunc) -> bool:
 
 def check_trace(case: Case, sch: Schedule, seed: int) -> None:
     """Replay the trace in all its forms, and print and parse the program."""
-    func = sch.mod["main"]
     try:
-        replayed = Schedule(case.mod)
-        replayed.work_on("main")
-        sch.trace.apply_to_schedule(replayed)
-        assert_structural_equal(replayed.mod["main"], func)
-        unchecked = Schedule(case.mod, enable_check=False)
-        sch.trace.apply_to_schedule(unchecked)
-        assert_structural_equal(unchecked.mod["main"], func)
-        from_json = Schedule(case.mod)
-        Trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), from_json)
-        assert_structural_equal(from_json.mod["main"], func)
-        from_text = Schedule(case.mod)
-        names: dict[str, Any] = {"tir": tir}
-        exec(str(sch.trace), names)
-        names["apply_trace"](from_text)
-        assert_structural_equal(from_text.mod["main"], func)
-        assert str(from_text.trace) == str(sch.trace)
-        assert_structural_equal(from_source(func.script()), func)
-    except Exception as error:
+        with time_limit():
+            _replay(case, sch)
+    except (Exception, TakesTooLongError) as error:
         message = f"seed {seed}: replaying: {type(error).__name__}: {error}\n{case}"
         raise AssertionError(message) from error
+
+
+def _replay(case: Case, sch: Schedule) -> None:
+    func = sch.mod["main"]
+    replayed = Schedule(case.mod)
+    replayed.work_on("main")
+    sch.trace.apply_to_schedule(replayed)
+    assert_structural_equal(replayed.mod["main"], func)
+    unchecked = Schedule(case.mod, enable_check=False)
+    sch.trace.apply_to_schedule(unchecked)
+    assert_structural_equal(unchecked.mod["main"], func)
+    from_json = Schedule(case.mod)
+    Trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), from_json)
+    assert_structural_equal(from_json.mod["main"], func)
+    from_text = Schedule(case.mod)
+    names: dict[str, Any] = {"tir": tir}
+    exec(str(sch.trace), names)
+    names["apply_trace"](from_text)
+    assert_structural_equal(from_text.mod["main"], func)
+    assert str(from_text.trace) == str(sch.trace)
+    assert_structural_equal(from_source(func.script()), func)
 
 
 # --- shrinking ------------------------------------------------------------------------------
@@ -235,11 +280,15 @@ def shrunk(case: Case, seed: int, *, compiled: bool) -> Case:
 def _fails(case: Case, trace: Trace, seed: int, *, compiled: bool) -> bool:
     sch: Any = Schedule(case.mod)
     try:
-        trace.apply_to_schedule(sch)
-    except Exception:
+        with time_limit():
+            trace.apply_to_schedule(sch)
+    except (Exception, TakesTooLongError):
         return False  # the other steps do not apply any more
     try:
-        check_result(case, sch.mod, seed, compiled=compiled)
+        with time_limit():
+            check_result(case, sch.mod, seed, compiled=compiled)
+    except TakesTooLongError:
+        return False
     except Exception:
         return True
     return False

@@ -110,6 +110,23 @@ def test_a_block_that_contains_blocks():
         sch.cache_index("row", "global")
 
 
+@T.prim_func
+def init_with_a_block(A: T.Buffer((8, 4), "float32"), B: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 4):
+        with T.block("B"):
+            v, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[v * 2, vk])
+            T.writes(B[v])
+            with T.init(), T.block("start"):
+                B[v] = T.float32(0)
+            B[v] = B[v] + A[v * 2, vk]
+
+
+def test_a_block_in_the_init():
+    with pytest.raises(ScheduleError, match="block `B` contains other blocks"):
+        scheduled(init_with_a_block).cache_index("B", "global")
+
+
 def test_refusals():
     sch = scheduled(resize)
     with pytest.raises(ScheduleError, match="the threshold must not be negative, got -1"):

@@ -258,6 +258,34 @@ def nested(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
                 B[v] = A[v]
 
 
+@T.prim_func
+def nested_in_the_init(A: T.Buffer((6, 4), "float32"), B: T.Buffer((6,), "float32")):
+    for i, k in T.grid(3, 4):
+        with T.block("B"):
+            v = T.axis.spatial(3, i)
+            vk = T.axis.reduce(4, k)
+            T.reads(A[v * 2 : v * 2 + 2, vk])
+            T.writes(B[v * 2 : v * 2 + 2])
+            with T.init():
+                for j in range(2):
+                    with T.block("inner"):
+                        vj = T.axis.spatial(2, j)
+                        B[v * 2 + vj] = T.float32(0)
+            for j in range(2):
+                B[v * 2 + j] = B[v * 2 + j] + A[v * 2 + j, vk]
+
+
+@T.prim_func
+def by_view(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.block("B"):
+            v = T.axis.spatial(6, i)
+            T.reads(A[v])
+            T.writes(B[v])
+            part = T.match_buffer(A[v], (1,), offset_factor=1)
+            B[v] = A[v] + part[0]
+
+
 @pytest.mark.parametrize(
     ("func", "message"),
     [
@@ -267,11 +295,17 @@ def nested(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
         (by_pointer, "`B` uses the pointer of `A`"),
         (declared_only, "`B` accesses `A` in another way than by its indices"),
         (nested, "block `B` contains other blocks"),
+        (by_view, "block `B` has the view `part` of `A`"),
     ],
 )
 def test_more_than_one_element(func, message):
     with pytest.raises(ScheduleError, match=message):
         scheduled(func).reindex("B", "A")
+
+
+def test_blocks_in_the_init():
+    with pytest.raises(ScheduleError, match="block `B` contains other blocks"):
+        scheduled(nested_in_the_init).reindex("B", ("write", 0))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,14 @@ from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range, decl_buffer
+from tilewright.tir.buffer import (
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    MatchBufferRegion,
+    Range,
+    decl_buffer,
+)
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.bindings import conjunction
@@ -24,6 +31,7 @@ from tilewright.tir.schedule.regions import Access, Box, clipped_range, relaxed
 from tilewright.tir.schedule.scope import scope_of
 from tilewright.tir.schedule.stage import (
     require_in_blocks,
+    require_no_blocks_inside,
     require_no_view,
     require_own_values,
     with_stage,
@@ -64,7 +72,7 @@ def reindexed_read(
         name: the name of the cache and of the new block.
         storage_scope: where the cache lives.
     """
-    layout = _layout(tree, block, buffer, index_map, name, storage_scope)
+    layout = _layout(block, buffer, index_map, name, storage_scope)
     scope = scope_of(tree, block)
     require_no_view(tree, scope, buffer)
     require_in_blocks(scope, buffer, only_writes=True)
@@ -90,7 +98,7 @@ def reindexed_write(
     storage_scope: str,
 ) -> Edit:  # fmt: skip
     """A block writes into a cache which a new block behind it copies; see `reindexed_read`."""
-    layout = _layout(tree, block, buffer, index_map, name, storage_scope)
+    layout = _layout(block, buffer, index_map, name, storage_scope)
     scope = scope_of(tree, block)
     require_no_view(tree, scope, buffer)
     require_in_blocks(scope, buffer, only_writes=False)
@@ -122,10 +130,10 @@ def reindexed_write(
 
 
 def _layout(
-    tree: FunctionTree, block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
+    block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
     storage_scope: str,
 ) -> Layout:  # fmt: skip
-    indices = _only_indices(tree, block, buffer)
+    indices = _only_indices(block, buffer)
     iterators = block.block.iter_vars
     mentioned = {var for index in indices for var in variables_of(index)}
     if index_map is None:
@@ -140,12 +148,15 @@ def _layout(
     return Layout(used, indices, cache, tuple(cache_indices))
 
 
-def _only_indices(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> tuple[Expr, ...]:
+def _only_indices(block: BlockRealize, buffer: Buffer) -> tuple[Expr, ...]:
     """The indices of all accesses of a buffer in a block without blocks inside."""
-    if tree.blocks_below(block):
-        raise ScheduleError("{0} contains other blocks", at=[block, *tree.blocks_below(block)])
+    require_no_blocks_inside(block)
     found: list[tuple[Expr, ...]] = []
     for node in walk(block.block):
+        if isinstance(node, MatchBufferRegion) and node.source.buffer is buffer:
+            raise ScheduleError(
+                f"{{0}} has the view `{node.buffer.name}` of `{buffer.name}`", at=[block]
+            )
         if isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer:
             found.append(node.indices)
         elif node is buffer.data:

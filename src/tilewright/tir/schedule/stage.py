@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.conditions import initialises_what_it_updates
-from tilewright.tir.schedule.contents import memory_in
+from tilewright.tir.schedule.contents import contents, memory_in
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import region_of_block
 from tilewright.tir.schedule.scope import Scope, scope_of
@@ -85,6 +85,13 @@ def require_not_root(tree: FunctionTree, block: BlockRealize) -> None:
     """Refuse the root block, which is in no scope."""
     if block is tree.root:
         raise ScheduleError("{0} is the root block, which is in no scope", at=[block])
+
+
+def require_no_blocks_inside(block: BlockRealize) -> None:
+    """Refuse a block that contains other blocks, be it in its init."""
+    if contents(block.block).has_blocks:
+        inner = next(node for node in walk(block.block) if isinstance(node, BlockRealize))
+        raise ScheduleError("{0} contains other blocks", at=[block, inner])
 
 
 def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> None:

@@ -28,7 +28,7 @@ from tilewright.tir.schedule.insertion import place_after
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.scope import scope_of
-from tilewright.tir.schedule.stage import require_not_root, with_stage
+from tilewright.tir.schedule.stage import require_no_blocks_inside, require_not_root, with_stage
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt
@@ -83,8 +83,7 @@ def cache_index(
     """
     storage_scope = known_storage_scope(storage_scope)
     require_not_root(tree, block)
-    if tree.blocks_below(block):
-        raise ScheduleError("{0} contains other blocks", at=[block, *tree.blocks_below(block)])
+    require_no_blocks_inside(block)
     if cse_thresh < 0:
         raise ScheduleError(f"the threshold must not be negative, got {cse_thresh}", at=[block])
     chosen = _chosen(tree, block, cse_thresh)
