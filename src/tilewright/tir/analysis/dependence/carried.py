@@ -18,6 +18,7 @@ from tilewright.tir.analysis.dependence.solver import (
     MAX_OPERATIONS,
     UndecidedError,
     answers,
+    bounded,
     isl,
     limited,
 )
@@ -93,7 +94,7 @@ def _check_pair(
         return None
     return Violation(
         "carried",
-        lambda: conflict_example(first, second, found, left, right),
+        bounded(lambda: conflict_example(first, second, found, left, right)),
         lambda example: _carried_text(example, loop),
     )
 

@@ -11,6 +11,7 @@ from tilewright.tir.analysis.dependence.solver import (
     MAX_OPERATIONS,
     UndecidedError,
     answers,
+    bounded,
     limited,
 )
 from tilewright.tir.analysis.dependence.violation import Example, NotProved, Violation
@@ -36,6 +37,7 @@ def check_written(before: Program, after: Program, buffer: Buffer) -> Violation 
         if missing.is_empty():
             return None
 
+    @bounded
     def find() -> Example:
         found = sample_point(missing)
         place = found.first[len(found.first) - len(buffer.shape) :]

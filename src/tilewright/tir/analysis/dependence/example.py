@@ -11,7 +11,7 @@ from tilewright.tir.analysis.dependence.relations import (
     conflict_parts,
     loop_map,
 )
-from tilewright.tir.analysis.dependence.solver import MAX_OPERATIONS, isl, limited
+from tilewright.tir.analysis.dependence.solver import MAX_OPERATIONS, isl, limited_part
 from tilewright.tir.analysis.dependence.statements import Statement
 from tilewright.tir.analysis.dependence.violation import Example, Instance
 
@@ -53,7 +53,7 @@ def _sample(points: Any, sizes: int) -> list[int]:
     kinds = isl().dim_type
     points = points.move_dims(kinds.set, 0, kinds.param, 0, sizes)
     try:
-        with limited(MAX_OPERATIONS):
+        with limited_part(MAX_OPERATIONS // 10):
             chosen = points.lexmin().sample_point()
             return _coordinates(chosen, points.dim(kinds.set))
     except isl().Error:  # no smallest point, or hard to find

@@ -17,7 +17,7 @@ from tilewright.tir.analysis.dependence.example import (
     shown_sizes,
 )
 from tilewright.tir.analysis.dependence.relations import loop_map
-from tilewright.tir.analysis.dependence.solver import UndecidedError, isl
+from tilewright.tir.analysis.dependence.solver import UndecidedError, bounded, isl
 from tilewright.tir.analysis.dependence.statements import Level, Statement
 from tilewright.tir.analysis.dependence.violation import Example, Violation, numbers
 from tilewright.tir.analysis.identical import identical
@@ -158,6 +158,7 @@ def _one(statement: Statement, points: Any, kind: str, what: str) -> Violation |
     if points.is_empty():
         return None
 
+    @bounded
     def find() -> Example:
         found = sample_point(points)
         values = instance(statement, found.first, [])
@@ -167,6 +168,7 @@ def _one(statement: Statement, points: Any, kind: str, what: str) -> Violation |
 
 
 def _twice(statement: Statement, in_loops: Any) -> Violation:
+    @bounded
     def find() -> Example:
         kind = isl().dim_type
         same = in_loops.apply_range(in_loops.reverse())

@@ -16,6 +16,7 @@ from tilewright.tir.analysis.dependence.solver import (
     MAX_OPERATIONS,
     UndecidedError,
     answers,
+    bounded,
     limited,
 )
 from tilewright.tir.analysis.dependence.statements import Statement, shared_way
@@ -179,7 +180,7 @@ def _check_pair(
                 left, right = footprint(source), footprint(sink)
                 return Violation(
                     "order",
-                    functools.partial(conflict_example, first, second, wrong, left, right),
+                    bounded(functools.partial(conflict_example, first, second, wrong, left, right)),
                     _order_text,
                 )
     return None

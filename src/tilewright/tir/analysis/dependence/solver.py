@@ -17,6 +17,9 @@ MAX_OPERATIONS: Final = 20_000_000
 MAX_READING: Final = 200_000
 """Elementary steps of isl for reading one set or map: these are larger ones."""
 
+LESS: Final = 0.95
+"""What each part with a limit of its own leaves of the limit of a question."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -94,24 +97,32 @@ def _value(number: int) -> Any:
 
 @contextmanager
 def _limited_reading() -> Iterator[Any]:
-    """Within the scope, one text is read; what is left for a question does not count for it.
+    """Within the scope, one text is read: one with many alternatives can take hours."""
+    with limited_part(MAX_READING) as ctx:
+        yield ctx
 
-    A text with many alternatives can take hours.
+
+@contextmanager
+def limited_part(operations: int) -> Iterator[Any]:
+    """Within the scope, isl raises its error after so many operations, be it in a larger question.
+
+    isl does not tell what the question has taken before, so that it starts to count anew
+    afterwards; each part leaves it less, and a question with many parts comes to an end, too.
     """
     with LOCK:
         ctx = context()
-        operations = ctx.get_max_operations()
+        before = ctx.get_max_operations()
         ctx.reset_operations()
-        ctx.set_max_operations(MAX_READING)
+        ctx.set_max_operations(operations)
         try:
             yield ctx
         finally:
             ctx.reset_operations()
-            ctx.set_max_operations(operations)
+            ctx.set_max_operations(max(int(before * LESS), min(before, MAX_READING)))
 
 
 @contextmanager
-def limited(operations: int) -> Iterator[None]:
+def limited(operations: int = MAX_OPERATIONS) -> Iterator[None]:
     """Within the scope, isl raises its error after so many operations.
 
     One thread at a time: the count belongs to the context. A scope inside of another one only
@@ -144,7 +155,22 @@ def answers(question: Callable[P, R]) -> Callable[P, R | NotProved]:
             # Only isl's own error is expected; isl is loaded if it was raised.
             if type(error).__module__.partition(".")[0] != "islpy":
                 raise
-            why = "it takes too long" if "maximal number of op" in str(error) else str(error)
+            why = (
+                "it could not be decided in the time allowed"
+                if "maximal number of op" in str(error)
+                else str(error)
+            )
             return NotProved(f"the dependences are too complicated for isl: {why}")
+
+    return ask
+
+
+def bounded(find: Callable[[], R]) -> Callable[[], R | NotProved]:
+    """A question of its own that is asked later: see `answers` and `limited`."""
+
+    @answers
+    def ask() -> R:
+        with limited():
+            return find()
 
     return ask

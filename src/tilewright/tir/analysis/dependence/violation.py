@@ -69,18 +69,23 @@ class Violation:
     """
 
     def __init__(
-        self, kind: str, find: Callable[[], Example], text: Callable[[Example], str]
+        self,
+        kind: str,
+        find: Callable[[], Example | NotProved],
+        text: Callable[[Example], str],
     ) -> None:
         self.kind = kind
         self._find, self._text = find, text
 
     @functools.cached_property
-    def example(self) -> Example:
-        """The instances and the element."""
+    def example(self) -> Example | NotProved:
+        """The instances and the element; `NotProved` if it takes too long to find some."""
         return self._find()
 
     def __str__(self) -> str:
         example = self.example
+        if isinstance(example, NotProved):
+            return f"there is one, but no numbers for it: {example.reason}"
         sizes = f", if {', '.join(f'{n} = {v}' for n, v in example.sizes.items())}"
         return self._text(example) + (sizes if example.sizes else "")
 
