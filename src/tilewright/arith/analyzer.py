@@ -10,15 +10,47 @@ from typing import Any, NamedTuple, Protocol
 
 from tilewright.arith.bounds import DATA, IMPURE, PARTIAL, bounds_of, effects_of
 from tilewright.arith.facts import SymbolicRange
+from tilewright.arith.linear import Terms, collect
 from tilewright.arith.modular import modular_of
 from tilewright.arith.simplify import Simplifier
-from tilewright.arith.simplify.compare import decide, difference, known_at_least
+from tilewright.arith.simplify.add_sub import sum_of
+from tilewright.arith.simplify.compare import (
+    decide,
+    difference,
+    known_at_least,
+    known_by_bounds,
+)
 from tilewright.arith.simplify.scope import assuming
 from tilewright.arith.simplify.symbolic import exact_quotient
 from tilewright.error import DTypeError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.dtype import INT32, INT64
-from tilewright.ir.expr import And, Call, CompareExpr, Expr, IntImm, Let, Or, Var
+from tilewright.ir.dtype import INT32, INT64, DType
+from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Call,
+    CompareExpr,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Or,
+    SizeVar,
+    Sub,
+    Var,
+)
 from tilewright.ir.node import Node
 
 
@@ -94,8 +126,9 @@ class Analyzer:
         """
         simplifier = self._simplifier
         facts = simplifier.facts
-        low = simplifier(as_expr(minimum, var.dtype))
-        size = simplifier(as_expr(extent, var.dtype))
+        low, size = as_expr(minimum, var.dtype), as_expr(extent, var.dtype)
+        if low.__class__ is not IntImm or size.__class__ is not IntImm:
+            low, size = simplifier(low), simplifier(size)
         if low.__class__ is IntImm and size.__class__ is IntImm:
             self._bind_constants(var, low, size)
             return
@@ -116,18 +149,25 @@ class Analyzer:
 
     def _bind_constants(self, var: Var, low: Any, size: Any) -> None:
         """`bind_range` with numbers as ends, by far the most common case."""
-        facts = self._simplifier.facts
+        simplifier = self._simplifier
+        facts = simplifier.facts
         least = low.value
-        interval = (least, max(least, min(least + size.value - 1, var.dtype.max_int)))
-        if var in facts.ranges or var in facts.values or var in facts.unknown:
-            if facts.ranges.get(var) == interval and var not in facts.symbolic:
+        last = least + size.value - 1
+        if last < least:
+            last = least
+        elif last > var.dtype.max_int:
+            last = max(least, var.dtype.max_int)
+        interval = (least, last)
+        ranges = facts.ranges
+        if var in ranges or var in facts.values or var in facts.unknown:
+            if ranges.get(var) == interval and var not in facts.symbolic:
                 return
             facts.symbolic.pop(var, None)
             facts.values.pop(var, None)
             facts.forget()
-        facts.ranges[var] = interval
+        ranges[var] = interval
         if size.value == 1:
-            facts.values[var] = low
+            facts.values[var] = simplifier(low)
             facts.forget()
 
     @contextmanager
@@ -154,11 +194,34 @@ class Analyzer:
             answered = self._answers[source] = (found, answer)
         return answered[1]
 
+    def simplified_sum(self, terms: Terms, constant: int, dtype: DType) -> Expr:
+        """``sum(factor * term) + constant`` of scalar integers, simplified.
+
+        Args:
+            terms: the factor of each term.
+            constant: the constant.
+            dtype: of the terms.
+        """
+        simplifier = self._simplifier
+        simple: Terms = {}
+        offset = constant
+        for term, factor in terms.items():
+            offset += collect(simplifier(term), factor, simple)
+        found = sum_of(simplifier, simple, offset, dtype)
+        if found is not None:
+            return found
+        result: Expr = IntImm(dtype, 0)
+        for term, factor in terms.items():
+            result = result + term * factor
+        return self.simplify(result + constant)
+
     def can_prove(self, condition: Expr | bool) -> bool:
         """Whether `condition` is known to hold; False says nothing about the opposite."""
         expr = as_expr(condition)
         if isinstance(expr, IntImm):
             return expr.value != 0
+        if isinstance(expr, CompareExpr) and known_by_bounds(self._simplifier, expr):
+            return True
         if isinstance(expr, And):
             return self.can_prove(expr.a) and self.can_prove(expr.b)
         if isinstance(expr, Or) and (self.can_prove(expr.a) or self.can_prove(expr.b)):
@@ -221,15 +284,23 @@ def _same_range(a: SymbolicRange | None, b: SymbolicRange | None) -> bool:
     return a.minimum is b.minimum and a.maximum is b.maximum
 
 
+_BY_IDENTITY = frozenset({Var, SizeVar, Let})
+_BINARY = frozenset(
+    {Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, And, Or, EQ, NE, LT, LE, GT, GE}
+)
+
+
 def _same(a: Any, b: Any) -> bool:
     """Whether two expressions are the same tree; variables and what is opaque by identity."""
     if a is b:
         return True
     kind = a.__class__
-    if kind is not b.__class__ or isinstance(a, (Var, Let)):
+    if kind is not b.__class__ or kind in _BY_IDENTITY:
         return False
     if kind is IntImm:
         return a.value == b.value and a.dtype is b.dtype
+    if kind in _BINARY:
+        return _same(a.a, b.a) and _same(a.b, b.b)
     children, others = a.children(), b.children()
     if not children or len(children) != len(others) or a.dtype is not b.dtype:
         return False

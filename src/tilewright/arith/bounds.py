@@ -162,8 +162,10 @@ def _unknown_variable(facts: Facts, var: Expr) -> Interval:
 def linear_bounds(facts: Facts, terms: Terms, constant: int) -> Interval:
     """Bounds of ``sum(factor * term) + constant``, computed without wrapping around."""
     low = high = constant
+    ranges = facts.ranges
     for term, factor in terms.items():
-        least, most = bounds_of(facts, term)
+        known = ranges.get(term) if term.__class__ is Var else None
+        least, most = bounds_of(facts, term) if known is None else known
         if factor >= 0:
             low += factor * least
             high += factor * most

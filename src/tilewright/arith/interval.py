@@ -146,13 +146,13 @@ class IntervalEvaluator:
             return None
         terms: Terms = {}
         low = high = collect(expr, 1, terms)
-        rest: Expr = IntImm(dtype, 0)
+        rest: Terms = {}
         for term, factor in terms.items():
             domain = self._domains.get(term)
             if domain is None:
-                if mentions(term, self._domains):
+                if term.__class__ is not Var and mentions(term, self._domains):
                     return None
-                rest = rest + term * factor
+                rest[term] = factor
                 continue
             first, last = domain
             if not isinstance(first, IntImm) or not isinstance(last, IntImm):
@@ -162,9 +162,10 @@ class IntervalEvaluator:
             low, high = low + first.value * factor, high + last.value * factor
         if low < dtype.min_int or high > dtype.max_int:
             return None
-        if isinstance(rest, IntImm):
+        if not rest:
             return IntervalSet(IntImm(dtype, low), IntImm(dtype, high))
-        return IntervalSet(self._simplify(rest + low), self._simplify(rest + high))
+        total = self._analyzer.simplified_sum
+        return IntervalSet(total(rest, low, dtype), total(rest, high, dtype))
 
     def _by_constants(self, expr: Expr) -> IntervalSet:
         """Whatever constant bounds say about an expression without a rule."""

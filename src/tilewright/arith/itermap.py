@@ -30,6 +30,7 @@ from tilewright.arith.iter_form import (
     times,
 )
 from tilewright.arith.linear import Terms, collect, mentions
+from tilewright.arith.plain_iterators import plain_sums
 from tilewright.arith.simplify.cast import keeps_integers
 from tilewright.ir.arithmetic import minimum
 from tilewright.ir.convert import as_expr, cast
@@ -94,6 +95,9 @@ def detect_iter_map(
         The normal form, or the reasons why there is none.
     """
     bindings, condition = tuple(indices), as_expr(predicate)
+    plain = plain_sums(bindings, input_iters, require_bijective)
+    if plain is not None and condition.__class__ is IntImm:
+        return IterMapResult(plain.sums, (), plain.extents)
     detector = _Detector(input_iters, analyzer)
     found = _detect(detector, bindings, condition, require_bijective)
     if found.errors and detector.simplified:

@@ -7,6 +7,7 @@ and analyses that are memoised by identity stay valid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from tilewright.ir.node import NODE_TYPES, Node
@@ -25,23 +26,17 @@ class Rewriter:
     named after an abstract class is not called for its subclasses.
     """
 
-    _hook_names: ClassVar[tuple[str, ...]] = ()
+    _hooks: ClassVar[Mapping[type[Node], Callable[[Any, Any], Any]]] = MappingProxyType({})
+    """The methods of the class, by the class of node that they are for."""
 
     def __init_subclass__(cls) -> None:
         names = {name for base in cls.__mro__ for name in vars(base) if name in NODE_TYPES}
-        cls._hook_names = tuple(sorted(names))
-
-    def __new__(cls, *_args: object, **_kwargs: object) -> Any:
-        self = object.__new__(cls)
-        self._hooks = {NODE_TYPES[name]: getattr(self, name) for name in cls._hook_names}
-        return self
-
-    _hooks: dict[type[Node], Hook]
+        cls._hooks = {NODE_TYPES[name]: getattr(cls, name) for name in names}
 
     def __call__(self, node: Any) -> Any:
         """`node`, rewritten."""
         hook = self._hooks.get(node.__class__)
-        return node.map_children(self) if hook is None else hook(node)
+        return node.map_children(self) if hook is None else hook(self, node)
 
 
 def rewrite(root: Any, hooks: Mapping[type[Node], Hook]) -> Any:

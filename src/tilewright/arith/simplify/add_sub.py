@@ -15,7 +15,18 @@ from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import simplify_vector
 from tilewright.ir.convert import wrap_int
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Add, Expr, FloatImm, FloorDiv, FloorMod, IntImm, Mul, Sub
+from tilewright.ir.expr import (
+    Add,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Mul,
+    SizeVar,
+    Sub,
+    Var,
+)
 from tilewright.ir.folding import fold_constants
 
 RECOMBINE = [
@@ -78,12 +89,19 @@ def sum_of(s: Simplifier, terms: Terms, constant: int, dtype: DType) -> Expr | N
     fail, or if a coefficient leaves the dtype.
     """
     divisions = products = False
+    plain = True
     for term in terms:
         kind = term.__class__
+        if kind is Var or kind is SizeVar:
+            continue
+        plain = False
         if kind is FloorDiv or kind is FloorMod:
             divisions = True
         elif kind is Mul:
             products = True
+    if plain and dtype.is_int and dtype.bits >= 32:
+        # By far the most common sums; nothing below applies to them.
+        return s.sum(terms, constant, dtype) if _representable(terms, constant, dtype) else None
     if not s.pure(terms):
         return None
     if len(terms) > 1:
@@ -123,7 +141,10 @@ def _representable(terms: Terms, constant: int, dtype: DType) -> bool:
     least, most = dtype.min_int, dtype.max_int
     if not least <= constant <= most:
         return False
-    return all(least <= factor <= most for factor in terms.values())
+    for factor in terms.values():  # noqa: SIM110 (twice as fast as a generator)
+        if not least <= factor <= most:
+            return False
+    return True
 
 
 def _recombine(s: Simplifier, terms: Terms) -> int:

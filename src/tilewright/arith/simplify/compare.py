@@ -21,7 +21,9 @@ from tilewright.ir.expr import (
     LE,
     LT,
     NE,
+    Add,
     Broadcast,
+    CompareExpr,
     Expr,
     FloorDiv,
     IntImm,
@@ -29,18 +31,27 @@ from tilewright.ir.expr import (
     Min,
     Mul,
     Ramp,
+    Sub,
 )
 from tilewright.ir.folding import fold_constants
+
+_SUMS = frozenset({Add, Sub, Mul})
 
 
 def difference(s: Simplifier, a: Expr, b: Expr) -> tuple[Terms, int] | None:
     """``a - b`` as a linear form; None if either side may wrap around."""
-    if not s.exact(a) or not s.exact(b):
-        return None
     terms: Terms = {}
     constant = collect(a, 1, terms)
+    if a.__class__ in _SUMS and not s.exact_form(terms, constant, a.dtype):
+        return None
+    if b.__class__ is IntImm:
+        return terms, constant - b.value  # type: ignore[attr-defined]
+    if not s.exact(b):
+        return None
     constant += collect(b, -1, terms)
-    return {term: factor for term, factor in terms.items() if factor}, constant
+    if 0 in terms.values():
+        terms = {term: factor for term, factor in terms.items() if factor}
+    return terms, constant
 
 
 def difference_bounds(s: Simplifier, a: Expr, b: Expr) -> Interval:
@@ -67,6 +78,22 @@ def known_at_least(s: Simplifier, a: Expr, b: Expr) -> bool:
     if linear_bounds(s.facts, terms, constant)[0] >= 0:
         return True
     return _symbolic(s, terms) and at_least_zero(s, expand_form(s, terms, constant))
+
+
+def known_by_bounds(s: Simplifier, condition: CompareExpr) -> bool:
+    """Whether constant bounds alone tell that a comparison holds, which is the usual case."""
+    kind, dtype = condition.__class__, condition.a.dtype
+    if kind is NE or not dtype.is_int or dtype.lanes != 1:
+        return False
+    form = difference(s, s(condition.a), s(condition.b))
+    if form is None:
+        return False
+    low, high = linear_bounds(s.facts, *form)
+    if kind is LT or kind is LE:
+        return high < 0 if kind is LT else high <= 0
+    if kind is GT or kind is GE:
+        return low > 0 if kind is GT else low >= 0
+    return low == high == 0
 
 
 def compare(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr:

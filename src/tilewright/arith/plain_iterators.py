@@ -1,0 +1,79 @@
+"""Iterator maps in the usual case, which needs no algebra: sums of multiples of whole iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from tilewright.arith.iter_form import IterMark, IterSplit, IterSum, as_size, is_one, is_zero
+from tilewright.arith.linear import Terms, collect
+from tilewright.ir.expr import Expr, IntImm, Var
+
+
+class PlainSums(NamedTuple):
+    """The normal form of each index, and how many values its digits span."""
+
+    sums: tuple[IterSum, ...]
+    extents: tuple[int, ...]
+
+
+def plain_sums(
+    indices: Iterable[Expr], input_iters: Mapping[Var, Any], bijective: bool
+) -> PlainSums | None:
+    """The normal form where each index is a sum of multiples of iterators from 0.
+
+    None where an iterator is taken apart, used twice, or has a symbolic extent or another first
+    value than 0, and where there is no normal form: then `detect_iter_map` looks closer.
+
+    Args:
+        indices: integer expressions.
+        input_iters: the iterators with their ranges.
+        bijective: see `detect_iter_map`.
+    """
+    used: set[Expr] = set()
+    sums: list[IterSum] = []
+    extents: list[int] = []
+    for index in indices:
+        terms: Terms = {}
+        constant = collect(index, 1, terms)
+        splits: list[IterSplit] = []
+        for term, factor in terms.items():
+            domain = input_iters.get(term)  # type: ignore[call-overload]
+            if domain is None or not factor or not is_zero(domain.min):
+                return None
+            extent = as_size(domain.extent)
+            if not isinstance(extent, int) or term in used:
+                return None
+            if extent != 1:
+                used.add(term)
+                splits.append(IterSplit(IterMark(term, extent), 1, extent, factor))  # type: ignore[arg-type]
+        if len(splits) > 1:
+            splits.sort(key=_significance)
+        reach = _span(splits, bijective)
+        if reach is None:
+            return None
+        sums.append(IterSum(tuple(splits), IntImm(index.dtype, constant)))
+        extents.append(reach)
+    if bijective:
+        for var, domain in input_iters.items():
+            if var not in used and not is_one(as_size(domain.extent)):
+                return None
+    return PlainSums(tuple(sums), tuple(extents))
+
+
+def _significance(split: Any) -> int:
+    """Digits sorted by it have the most significant first."""
+    return -abs(split.scale)
+
+
+def _span(splits: list[Any], compact: bool) -> int | None:
+    """How many values digits span, None if they overlap, or have gaps and must be compact."""
+    reach = 1
+    for split in reversed(splits):
+        scale = split.scale
+        if scale != reach:
+            if compact or abs(scale) < reach:
+                return None
+            reach = abs(scale)
+        reach *= split.extent
+    return reach
