@@ -1,5 +1,6 @@
 """Loop-invariant elements live in registers, where nothing else can touch them."""
 
+import numpy as np
 import pytest
 from tests.tir.transform.programs import (
     accesses,
@@ -23,6 +24,7 @@ from tilewright.tir import (
     decl_buffer,
     seq,
 )
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform import inline_lets, lower, promote_registers, unroll, vectorize
 
 VECTOR = ForKind.VECTORIZED
@@ -146,3 +148,51 @@ def test_small_memory_that_loops_index_goes_to_registers_while_it_is_updated():
     (updates,) = loops_of(result, "k")
     assert not accesses(updates, "S")
     assert of_kind(updates, BufferStore)
+
+
+def guarded_sum(condition, first=None):
+    """`if condition(n): S[0] = first` and `for i: if condition(n): S[0] += A[i]`, for n in 0..3."""
+    A, S = decl_buffer((8,), name="A"), decl_buffer((4,), name="S")
+    n, i = int_var("n"), int_var("i")
+    stores = [BufferStore(S, S[n] + A[i], (n,))]
+    loop = loop_nest([(i, 8)], IfThenElse(condition(n, i, S), stores[0]))
+    if first is not None:
+        start = BufferStore(S, const(2.0), (n,))
+        loop = seq(start if first is True else IfThenElse(first(n, i, S), start), loop)
+    return lower(function((A, S), loop_nest([(n, 4)], loop)))
+
+
+def below_three(n, i, S):
+    return n < 3
+
+
+@pytest.mark.parametrize(
+    ("func", "promotes"),
+    [
+        (guarded_sum(below_three), True),
+        (guarded_sum(below_three, first=below_three), True),
+        (guarded_sum(below_three, first=True), True),
+        (guarded_sum(lambda n, i, S: i < 3), False),  # not the same all along
+        (guarded_sum(lambda n, i, S: S[0] < 100), False),  # it may change S[0]
+    ],
+)
+def test_an_element_under_a_fixed_condition_is_promoted(func, promotes):
+    after = promote_registers(func)
+    (loop,) = loops_of(after.body, "i")
+    assert bool(accesses(loop, "S")) is not promotes
+    got, want = (
+        (np.arange(1, 9, dtype="float32"), np.arange(10, 14, dtype="float32")) for _ in range(2)
+    )
+    interpret(func, *want)
+    interpret(after, *got)
+    np.testing.assert_array_equal(got[1], want[1])
+
+
+def test_a_first_value_under_the_same_condition_replaces_the_load():
+    after = promote_registers(guarded_sum(below_three, first=below_three))
+    assert not any(isinstance(access, BufferLoad) for access in accesses(after.body, "S"))
+
+
+def test_a_first_value_under_another_condition_is_stored():
+    after = promote_registers(guarded_sum(below_three, first=True))
+    assert any(isinstance(access, BufferLoad) for access in accesses(after.body, "S"))

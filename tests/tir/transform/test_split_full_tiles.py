@@ -61,3 +61,51 @@ def test_a_condition_that_reads_memory_stays():
     loop = loop_nest([(i, 8)], IfThenElse(F[0] < 5, store))
     func = inline_lets(lower(function((A, F), loop)))
     assert split_full_tiles(func) is func
+
+
+def nested_branches(branch):
+    """The cases of a branch, in order, each as the conditions left in it."""
+    return [len(of_kind(case, IfThenElse)) for case in (branch.then_case, branch.else_case)]
+
+
+TILE = ["m0", "n0", "k0", "k1", "m1", "n1"]
+LANES = {"m1": ForKind.UNROLLED, "n1": ForKind.VECTORIZED}
+
+
+def test_tiles_that_are_full_in_one_dimension_are_copies_of_their_own():
+    body = split(matmul(20, 60, 64, (6, 16, 8), TILE, LANES))
+    rows = body.body
+    assert isinstance(rows, IfThenElse)
+    # Rows are asked first: what is left of the columns become masks, which are cheaper.
+    assert rows.condition.a.a is body.loop_var
+    columns, other = rows.then_case.body, rows.else_case.body
+    assert isinstance(columns, IfThenElse)
+    assert nested_branches(columns) == [0, 2]
+    assert nested_branches(other) == [2, 2]
+
+
+def test_a_guard_is_asked_for_the_smallest_tile_outside_of_the_reduction():
+    """The columns of a block of panels are asked for panel by panel."""
+    A, C = decl_buffer((8, 300), name="A"), decl_buffer((300,), name="C")
+    block, panel, row, lane = map(int_var, ("block", "panel", "row", "lane"))
+    column = block * 128 + panel * 32 + lane
+    store = BufferStore(C, C[column] + A[row, column], (column,))
+    loops = [(block, 3), (panel, 4), (row, 80), (lane, 32)]
+    nest = loop_nest(loops, IfThenElse(column < 300, store), {"lane": ForKind.VECTORIZED})
+    body = split(function((A, C), nest))
+    branch = body.body.body
+    assert isinstance(branch, IfThenElse)
+    assert branch.then_case.loop_var is row
+    assert nested_branches(branch) == [0, 1]
+
+
+def test_a_small_tile_is_not_worth_a_test_of_its_own():
+    C = decl_buffer((300,), name="C")
+    block, panel, lane = map(int_var, ("block", "panel", "lane"))
+    column = block * 128 + panel * 32 + lane
+    store = BufferStore(C, column.astype("float32"), (column,))
+    loops = [(block, 3), (panel, 4), (lane, 32)]
+    nest = loop_nest(loops, IfThenElse(column < 300, store), {"lane": ForKind.VECTORIZED})
+    body = split(function((C,), nest))
+    assert isinstance(body.body, IfThenElse)
+    assert nested_branches(body.body) == [0, 1]

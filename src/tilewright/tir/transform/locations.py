@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tilewright.ir.expr import Call, Ramp, Var, is_const_int
+from tilewright.ir.expr import Call, Expr, Ramp, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.tir.buffer import BufferLoad
@@ -92,11 +92,16 @@ def _parts(node: BufferLoad | BufferStore) -> Iterator[Node]:
         stack.extend(part.children())
 
 
+When = tuple[Expr, ...] | None
+"""The conditions of the branches around something, the outer first; None if it runs for other
+reasons too, such as how often an inner loop runs."""
+
+
 class LoopSummary(NamedTuple):
     """The memory accesses of a loop body."""
 
-    touches: list[tuple[Touch, bool]]
-    """Each with whether every iteration makes it."""
+    touches: list[tuple[Touch, When]]
+    """Each with when an iteration makes it."""
     bound: set[Var]
     """Variables that the body binds."""
     allocated: set[Var]
@@ -110,41 +115,48 @@ def summarize(body: Stmt, touches: Touches) -> LoopSummary:
     summary = LoopSummary([], set(), set(), False)
     opaque = False
 
-    def visit(node: Node, always: bool) -> None:
+    def visit(node: Node, when: When) -> None:
         nonlocal opaque
         kind = node.__class__
-        inner = always
+        inner = when
         if kind is BufferLoad or kind is BufferStore:
             found = touches(node)  # type: ignore[arg-type]
-            summary.touches.append((found, always))
+            summary.touches.append((found, when))
             if not found.loads:  # the index and the predicate have nothing to tell
                 if kind is BufferStore:
-                    visit(node.value, always)  # type: ignore[attr-defined]
+                    visit(node.value, when)  # type: ignore[attr-defined]
                 return
+        elif kind is IfThenElse:
+            visit_branch(node, when)  # type: ignore[arg-type]
+            return
         elif kind is For:
             summary.bound.add(node.loop_var)  # type: ignore[attr-defined]
             extent = node.extent  # type: ignore[attr-defined]
-            inner = always and is_const_int(extent) and extent.value > 0
+            inner = when if is_const_int(extent) and extent.value > 0 else None
         elif kind is LetStmt:
             summary.bound.add(node.var)  # type: ignore[attr-defined]
         elif kind is Allocate:
             summary.allocated.add(node.buffer_var)  # type: ignore[attr-defined]
-        elif kind is IfThenElse:
-            visit(node.condition, always)  # type: ignore[attr-defined]
-            inner = False
         elif kind is While:
-            inner = False
+            inner = None
         elif kind is Call:
-            opaque = opaque or _is_opaque(node)  # type: ignore[arg-type]
-            inner = always and not _is_choice(node)  # type: ignore[arg-type]
+            opaque = opaque or is_opaque(node)  # type: ignore[arg-type]
+            inner = None if _is_choice(node) else when  # type: ignore[arg-type]
         for child in node.children():
             visit(child, inner)
 
-    visit(body, True)
+    def visit_branch(branch: IfThenElse, when: When) -> None:
+        visit(branch.condition, when)
+        visit(branch.then_case, None if when is None else (*when, branch.condition))
+        if branch.else_case is not None:
+            visit(branch.else_case, None)
+
+    visit(body, ())
     return summary._replace(opaque=opaque)
 
 
-def _is_opaque(call: Call) -> bool:
+def is_opaque(call: Call) -> bool:
+    """Whether a call may read or write memory."""
     return not isinstance(call.op, Op) or call.op.effect >= CallEffectKind.READ_STATE
 
 

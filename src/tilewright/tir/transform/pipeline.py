@@ -12,6 +12,7 @@ from tilewright.tir.transform.common_subexpression import common_subexpression_e
 from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
+from tilewright.tir.transform.group_branches import group_branches
 from tilewright.tir.transform.hoist_conditions import hoist_conditions
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets
@@ -143,6 +144,7 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
         named("unroll_and_jam", jammed),  # before promote_registers: chains that overlap
         named("promote_registers", promoted),  # tiles are straight vector code now
+        group_branches,  # of tiles that stick out, whose stores are independent registers now
         named("lower_math", math_lowered),  # after the vectors, which count calls
     )
     # After vectorize_inner_loops, which looks for sums.

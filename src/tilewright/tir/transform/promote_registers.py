@@ -18,10 +18,10 @@ function, or the function promises `tir.noalias`); and where the loop certainly 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import IntImm, Var, is_const_int
+from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
@@ -34,12 +34,15 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, keys_of
 from tilewright.tir.transform.locations import (
     Location,
     LoopSummary,
     Touch,
     Touches,
+    When,
     all_disjoint,
     summarize,
 )
@@ -102,10 +105,10 @@ class _Promotion(Rewriter):
         if not candidates:
             return loop.map_children(self)
         stored = [c for c in candidates if c.stored]
-        first = self._first_values(before, stored)
+        first, replaced = self._first_values(before, stored)
         certain = isinstance(loop.extent, IntImm)
         if not certain and len(first) < len(stored):
-            first = {}
+            first, replaced = {}, []
         registers = RegisterFile(candidates)
         for pointer in registers.memory:
             self._aliases.add_allocated(pointer)
@@ -114,30 +117,52 @@ class _Promotion(Rewriter):
         promoted = loop.replace(body=RegisterAccesses(registers, self._touches)(loop.body))
         result = registers.around(promoted.map_children(self), first)
         self._free += needed
-        for store in first.values():
-            _remove(before, store)
+        for stmt in replaced:
+            _remove(before, stmt)
         if certain or (stored and len(first) == len(stored)):
             return result
         return IfThenElse(as_expr(loop.extent > 0), result)
 
     def _first_values(
         self, before: Sequence[Stmt], stored: Sequence[Candidate]
-    ) -> dict[Location, BufferStore]:
-        """The stores at the end of `before` that set what is promoted."""
-        wanted = {candidate.location for candidate in stored}
+    ) -> tuple[dict[Location, Expr], list[Stmt]]:
+        """The values that statements at the end of `before` give what is promoted, and those
+        statements, which do nothing else."""
+        wanted = {candidate.location: candidate for candidate in stored}
         memories = {location.data for location in wanted}
-        found: dict[Location, BufferStore] = {}
+        values: dict[Location, Expr] = {}
+        replaced: list[Stmt] = []
         for stmt in reversed(before):
-            if not isinstance(stmt, BufferStore) or stmt.buffer.data not in memories:
+            stores = guarded_stores(stmt)
+            if not stores or any(store.buffer.data not in memories for _, store in stores):
                 break
             if self._overlap(loaded_memory(stmt), memories):
                 break
-            location = self._touches(stmt).location
-            if location is not None and location in wanted and location not in found:
-                found[location] = stmt
-            elif location is None or any(_clash(location, other) for other in wanted):
+            found = [self._first_value(*store, wanted) for store in stores]
+            if all(location is not None and location not in values for location in found):
+                values |= {
+                    location: store.value
+                    for location, (_, store) in zip(found, stores, strict=True)
+                    if location is not None
+                }
+                replaced.append(stmt)
+            elif any(self._may_touch(store, wanted) for _, store in stores):
                 break
-        return found
+        return values, replaced
+
+    def _first_value(
+        self, when: Conditions, store: BufferStore, wanted: Mapping[Location, Candidate]
+    ) -> Location | None:
+        """The promoted element that `store` sets exactly where it exists, if there is one."""
+        location = self._touches(store).location
+        candidate = None if location is None else wanted.get(location)
+        if candidate is None or keys_of(when) != keys_of(candidate.conditions):
+            return None
+        return location
+
+    def _may_touch(self, store: BufferStore, wanted: Iterable[Location]) -> bool:
+        location = self._touches(store).location
+        return location is None or any(_clash(location, other) for other in wanted)
 
     def _overlap(self, some: set[Var], others: set[Var]) -> bool:
         return any(self._aliases.may_overlap(a, b) for a in some for b in others)
@@ -153,7 +178,7 @@ class _Promotion(Rewriter):
         if summary.opaque:
             return []
         summary.bound.add(loop.loop_var)
-        by_memory: dict[Var, list[tuple[Touch, bool]]] = {}
+        by_memory: dict[Var, list[tuple[Touch, When]]] = {}
         for item in summary.touches:
             by_memory.setdefault(item[0].node.buffer.data, []).append(item)
         written = {data for data, items in by_memory.items() if any(t.is_store for t, _ in items)}
@@ -166,7 +191,7 @@ class _Promotion(Rewriter):
             found.extend(_invariant(items, summary, data in written))
         return self._within_budget(found)
 
-    def _is_register(self, data: Var, items: Sequence[tuple[Touch, bool]]) -> bool:
+    def _is_register(self, data: Var, items: Sequence[tuple[Touch, When]]) -> bool:
         """Whether it is memory of scope ``local`` at constant indices: registers already."""
         return items[0][0].node.buffer.scope() == "local" and data not in self._indexed
 
@@ -201,29 +226,50 @@ def _is_constant(touch: Touch) -> bool:
 
 
 def _invariant(
-    items: Sequence[tuple[Touch, bool]], summary: LoopSummary, written: bool
+    items: Sequence[tuple[Touch, When]], summary: LoopSummary, written: bool
 ) -> list[Candidate]:
     """The elements of one memory that can be promoted."""
-    by_location: dict[Location, list[tuple[Touch, bool]]] = {}
-    for touch, always in items:
+    by_location: dict[Location, list[tuple[Touch, When]]] = {}
+    for touch, when in items:
         fixed = touch.location is not None and not touch.variables & summary.bound
         if not fixed:
             if written:
                 return []
             continue
         assert touch.location is not None
-        by_location.setdefault(touch.location, []).append((touch, always))
+        by_location.setdefault(touch.location, []).append((touch, when))
     if written and not all_disjoint(by_location):
         return []
     if len({touch.node.buffer.dtype for touch, _ in items}) > 1:
         return []  # views of different types count elements differently
     if not written and any(location.predicate is not None for location in by_location):
         return []
-    return [
-        Candidate(location, found[0][0].node, written and any(t.is_store for t, _ in found))
-        for location, found in by_location.items()
-        if any(always for _, always in found)
-    ]
+    candidates: list[Candidate] = []
+    for location, found in by_location.items():
+        stored = written and any(touch.is_store for touch, _ in found)
+        conditions = _conditions([when for _, when in found], summary.bound)
+        if conditions is not None and (stored or not conditions):
+            candidates.append(Candidate(location, found[0][0].node, stored, conditions))
+    return candidates
+
+
+def _conditions(accesses: Sequence[When], bound: set[Var]) -> When:
+    """The conditions under which every iteration makes some of `accesses`, and none is made
+    otherwise; None if there are none like that which the loop does not change."""
+    if any(when == () for when in accesses):
+        return ()
+    first = accesses[0]
+    if first is None or any(when is None for when in accesses):
+        return None
+    keys = keys_of(first)
+    if any(when is not None and keys_of(when) != keys for when in accesses[1:]):
+        return None
+    for condition in first:
+        if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
+            return None
+        if not bound.isdisjoint(variables_of(condition)):
+            return None
+    return first
 
 
 def _clash(location: Location, other: Location) -> bool:
@@ -237,8 +283,8 @@ def loaded_memory(stmt: Stmt) -> set[Var]:
     return {node.buffer.data for node in walk(stmt) if isinstance(node, BufferLoad)}
 
 
-def _remove(statements: list[Stmt], store: BufferStore) -> None:
+def _remove(statements: list[Stmt], removed: Stmt) -> None:
     for position, stmt in enumerate(statements):
-        if stmt is store:
+        if stmt is removed:
             del statements[position]
             return

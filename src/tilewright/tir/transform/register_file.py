@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32
-from tilewright.ir.expr import Expr, Ramp, Var
-from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.expr import Call, Div, Expr, FloorDiv, FloorMod, Mod, Ramp, Var
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
-from tilewright.tir.stmt import Allocate, BufferStore, LetStmt, Stmt, seq
+from tilewright.tir.stmt import Allocate, BufferStore, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.transform.locations import Location, Touches
+
+_HAS_EFFECT: Final = (BufferLoad, Call, Div, Mod, FloorDiv, FloorMod)
 
 
 class Candidate(NamedTuple):
@@ -22,6 +24,14 @@ class Candidate(NamedTuple):
     access: BufferLoad | BufferStore
     """One of its accesses: how to load and store it."""
     stored: bool
+    conditions: tuple[Expr, ...] = ()
+    """The element may not exist where one of them fails; the loop does not change them."""
+
+    def guarded(self, stmt: Stmt) -> Stmt:
+        """`stmt` where the element exists."""
+        for condition in reversed(self.conditions):
+            stmt = IfThenElse(condition, stmt)
+        return stmt
 
 
 class RegisterFile:
@@ -67,20 +77,28 @@ class RegisterFile:
         slot = self._slots.get(location)
         return None if slot is None else BufferStore(slot[0], value, (slot[1],))
 
-    def around(self, loop: Stmt, first: Mapping[Location, BufferStore]) -> Stmt:
-        """Loads, the loop, stores, inside of the registers' declarations."""
-        before: list[Stmt | None] = []
+    def around(self, loop: Stmt, first: Mapping[Location, Expr]) -> Stmt:
+        """Loads, the loop, stores, inside of the registers' declarations.
+
+        Args:
+            loop: the loop, which uses the registers.
+            first: the values that registers begin with; the others load the elements.
+        """
+        before: list[Stmt] = []
         after: list[Stmt] = []
         for candidate in self._candidates:
             if not candidate.stored:
                 continue
             location, access = candidate.location, candidate.access
-            start = first.get(location)
-            value = BufferLoad(access.buffer, access.indices, access.predicate)
-            before.append(self.write(location, value if start is None else start.value))
-            current = self.read(location)
+            value = first.get(location)
+            if value is None:
+                value = BufferLoad(access.buffer, access.indices, access.predicate)
+            start, current = self.write(location, value), self.read(location)
+            assert start is not None
             assert current is not None
-            after.append(BufferStore(access.buffer, current, access.indices, access.predicate))
+            before.append(start if is_pure(value) else candidate.guarded(start))
+            stored = BufferStore(access.buffer, current, access.indices, access.predicate)
+            after.append(candidate.guarded(stored))
         body = seq(*before, loop, *after)
         for candidate in reversed(self._candidates):
             if not candidate.stored:
@@ -90,6 +108,11 @@ class RegisterFile:
         for pointer, buffer in reversed(self.memory.items()):
             body = Allocate(pointer, buffer.dtype, buffer.shape, const(True, BOOL), body)
         return body
+
+
+def is_pure(value: Expr) -> bool:
+    """Whether `value` is only arithmetic, which may run where it need not."""
+    return not any(isinstance(node, _HAS_EFFECT) for node in walk(value))
 
 
 class RegisterAccesses(Rewriter):

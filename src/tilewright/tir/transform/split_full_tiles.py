@@ -1,14 +1,17 @@
 """Tiles that lie wholly inside of their bounds run without conditions.
 
 Where a tile does not divide its dimension, each element is guarded: `m0 * 6 + m1 < M`. Most tiles
-are full, and for those the guard holds for all `m1`. So a nest of loops is doubled where that can
-be asked once, outside of it::
+are full, and for those the guard holds for all `m1`. So the tile is doubled where that can be asked
+once, outside of it::
 
     for m0:                                  for m0:
         for k, m1:                               if m0 * 6 + 5 < M:
             if m0 * 6 + m1 < M: S       ->           for k, m1: S
                                                  else:
                                                      for k, m1: if m0 * 6 + m1 < M: S
+
+It is asked as far inside as is cheap, so that as few tiles as possible keep their guards. Tiles
+that are full in one of two dimensions are doubled for the other as well.
 
 A guard of a reduction loop (`k0 * 4 + k1 < K`) would have to be asked in each of its iterations;
 there the loop is cut in two instead: the iterations in which the guard always holds, and the rest.
@@ -17,43 +20,21 @@ there the loop is cut in two instead: the iterations in which the guard always h
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import (
-    GE,
-    GT,
-    LE,
-    LT,
-    Call,
-    CompareExpr,
-    Expr,
-    IntImm,
-    Let,
-    Var,
-    is_const_int,
-)
+from tilewright.ir.expr import LE, LT, Expr, IntImm, is_const_int
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import (
-    BufferStore,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    seq,
-)
-from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.affine import Affine, Term, affine, difference, split, to_expr
+from tilewright.tir.stmt import For, ForKind, IfThenElse, SeqStmt, Stmt, seq
+from tilewright.tir.transform.affine import difference, split
 from tilewright.tir.transform.iteration import Iteration
-from tilewright.tir.transform.ranges import Ranges, conjuncts, without_likely
+from tilewright.tir.transform.ranges import Ranges, conjuncts
 from tilewright.tir.transform.statements import statement_count, statements
+from tilewright.tir.transform.tile_guards import Guard, guards_in, is_reduction
 
 MAX_STATEMENTS = 64
 """Nests with more statements than this are not doubled."""
@@ -67,47 +48,60 @@ def split_full_tiles(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class Guard(NamedTuple):
-    """A part of a condition inside a nest, and when it holds for all iterations of the nest."""
-
-    part: Expr
-    always: Expr
-    fixed: bool
-    """Whether it is the same in all iterations of the nest."""
-
-
 class _Splitting(Rewriter):
     def __init__(self) -> None:
         self._ranges = Ranges()
+        self._left: dict[int, Expr] = {}
+        """The parts of conditions that stay, where the rewriter is in tiles that are not full."""
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
-        return seq(*merged([self(part) for part in stmt.seq]))
+        doubled = self._doubled(stmt)
+        return seq(*merged([self(part) for part in stmt.seq])) if doubled is None else doubled
 
     def For(self, loop: For) -> Stmt:
         self._ranges.bind(loop.loop_var, loop.min, loop.extent)
-        guards = self._guards(loop)
-        if not guards:
-            return self._inside(loop)
-        condition = conjunction(guard.always for guard in guards)
-        unguarded = without_guards(loop, guards)
-        fast = self(unguarded) if isinstance(unguarded, For) else unguarded
-        if all(guard.fixed for guard in guards) and _guards_everything(loop, guards):
-            return IfThenElse(condition, fast)
-        return IfThenElse(condition, fast, Iteration({})(loop))
+        doubled = self._doubled(loop)
+        return self._inside(loop) if doubled is None else doubled
 
-    def _guards(self, nest: For) -> list[Guard]:
-        """The guards in `nest` that are worth asking in front of it."""
+    def _doubled(self, nest: Stmt) -> Stmt | None:
+        """`nest` with and without the guards that are best asked here; None if there are none."""
+        guards = self._asked_here(nest)
+        if not guards:
+            return None
+        condition = guards[0].always
+        fast = self(without_guards(nest, guards))
+        if _guards_everything(nest, guards):
+            return IfThenElse(condition, fast)
+        other = Iteration({})(nest)
+        if not self._left:  # else it is rare by now
+            self._left = {
+                id(guard.part): guard.part
+                for guard in guards_in(other)
+                if structural_equal(guard.always, condition)
+            }
+            other = self(other)
+            self._left = {}
+        return IfThenElse(condition, fast, other)
+
+    def _asked_here(self, nest: Stmt) -> list[Guard]:
+        """Guards in `nest` to be asked in front of it, by the same condition."""
         if statement_count(nest) > MAX_STATEMENTS:
             return []
-        found: dict[int, Guard] = {}
-        inner, lets = _bindings(nest)
-        for node in statements(nest):
-            if isinstance(node, IfThenElse) and node.else_case is None:
-                for part in conjuncts(node.condition):
-                    guard = None if _is_local(part, lets) else always_holds(part, inner)
-                    if guard is not None and self._ranges.decide(guard.always) is None:
-                        found[id(part)] = guard
-        return list(found.values())
+        groups: list[list[Guard]] = []
+        for guard in guards_in(nest):
+            if id(guard.part) in self._left:
+                continue
+            group = _same(guard.always, groups)
+            if group is not None:
+                group.append(guard)
+            elif self._ranges.decide(guard.always) is None:
+                groups.append([guard])
+        # Branches first: what is asked last is left in the fewest tiles, and masks are cheap.
+        groups.sort(key=lambda group: any(guard.becomes_mask() for guard in group))
+        for group in groups:
+            if not any(guard.belongs_deeper() for guard in group):
+                return group
+        return []
 
     def _inside(self, loop: For) -> Stmt:
         """`loop` with its body split, or cut in two if it is a reduction with a guard."""
@@ -128,50 +122,24 @@ class _Splitting(Rewriter):
         """How many iterations of a serial reduction loop have no need of which guards."""
         if loop.kind is not ForKind.SERIAL or not isinstance(loop.extent, IntImm):
             return None
-        if not is_const_int(loop.min) or _stores_along(loop):
+        if not is_const_int(loop.min) or not is_reduction(loop):
             return None
         if statement_count(loop) > MAX_STATEMENTS:
             return None
-        inner, lets = _bindings(loop.body)
         count, guards = loop.extent.value, []
-        for node in statements(loop.body):
-            if isinstance(node, IfThenElse) and node.else_case is None:
-                for part in conjuncts(node.condition):
-                    guard = None if _is_local(part, lets) else always_holds(part, inner)
-                    holds = None if guard is None else _iterations(guard.always, loop)
-                    if guard is not None and holds is not None:
-                        count = min(count, holds)
-                        guards.append(guard)
+        for guard in guards_in(loop.body):
+            holds = _iterations(guard.always, loop)
+            if holds is not None:
+                count = min(count, holds)
+                guards.append(guard)
         return (count, guards) if guards and 0 < count < loop.extent.value else None
 
 
-def _bindings(stmt: Stmt) -> tuple[dict[Var, For], set[Var]]:
-    """The loops in `stmt` by their variables, and the variables of its lets."""
-    nodes = list(statements(stmt))
-    loops = {node.loop_var: node for node in nodes if isinstance(node, For)}
-    return loops, {node.var for node in nodes if isinstance(node, LetStmt)}
-
-
-def _is_local(part: Expr, lets: set[Var]) -> bool:
-    """Whether `part` cannot be asked outside: it reads memory, or a variable bound inside."""
-    return any(
-        isinstance(node, (BufferLoad, Let))
-        or (isinstance(node, Call) and node is not part)
-        or (isinstance(node, Var) and node in lets)
-        for node in walk(part)
-    )
-
-
-def conjunction(conditions: Iterable[Expr]) -> Expr:
-    """That all of `conditions` hold, each asked once."""
-    kept: list[Expr] = []
-    for condition in conditions:
-        if not any(structural_equal(condition, other) for other in kept):
-            kept.append(condition)
-    result: Expr = const(True, BOOL)
-    for condition in kept:
-        result = logical_and(result, condition)
-    return result
+def _same(condition: Expr, groups: Iterable[list[Guard]]) -> list[Guard] | None:
+    for group in groups:
+        if structural_equal(condition, group[0].always):
+            return group
+    return None
 
 
 def merged(statements: Iterable[Stmt]) -> list[Stmt]:
@@ -196,60 +164,6 @@ def merged(statements: Iterable[Stmt]) -> list[Stmt]:
     return result
 
 
-def always_holds(part: Expr, inner: dict[Var, For]) -> Guard | None:
-    """When the comparison `part` holds for all values of the inner loop variables.
-
-    None if that cannot be said: it is no linear comparison of integers, or an inner loop has a
-    variable extent.
-    """
-    condition = without_likely(part)
-    if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_int:
-        return None
-    form = difference(condition.a, condition.b)
-    largest = isinstance(condition, (LT, LE))
-    fixed = True
-    for var, loop in inner.items():
-        parts = split(form, var)
-        if parts is None or not parts[0].is_constant():
-            return None
-        coefficient = parts[0].constant
-        if not coefficient:
-            continue
-        fixed = False
-        if not isinstance(loop.extent, IntImm) or loop.extent.value < 1:
-            return None
-        end: Expr = loop.min
-        if (coefficient > 0) is largest:
-            end = as_expr(loop.min + (loop.extent.value - 1))
-        if any(v in inner for v in variables_of(end)):
-            return None
-        form = _plus(parts[1], affine(as_expr(end * coefficient)))
-    return Guard(part, _comparison(condition, form), fixed)
-
-
-def _plus(a: Affine, b: Affine) -> Affine:
-    terms = dict(a.terms)
-    for key, term in b.terms.items():
-        known = terms.get(key)
-        total = term.coefficient + (known.coefficient if known else 0)
-        terms[key] = Term(total, term.factors)
-    return Affine({k: t for k, t in terms.items() if t.coefficient}, a.constant + b.constant)
-
-
-def _comparison(like: CompareExpr, form: Affine) -> Expr:
-    """`form ? 0`, with what is subtracted on the other side."""
-    dtype = like.a.dtype
-    left = {k: t for k, t in form.terms.items() if t.coefficient > 0}
-    right = {
-        k: t._replace(coefficient=-t.coefficient)
-        for k, t in form.terms.items()
-        if t.coefficient < 0
-    }
-    up, down = max(form.constant, 0), max(-form.constant, 0)
-    a, b = to_expr(Affine(left, up), dtype), to_expr(Affine(right, down), dtype)
-    return like.replace(a=a, b=b)
-
-
 def _iterations(condition: Expr, loop: For) -> int | None:
     """For how many first iterations of `loop` the condition, on its variable alone, holds."""
     if not isinstance(condition, (LT, LE)):
@@ -266,23 +180,14 @@ def _iterations(condition: Expr, loop: For) -> int | None:
     return max(room // step + 1 - loop.min.value, 0)
 
 
-def _stores_along(loop: For) -> bool:
-    """Whether iterations of `loop` store to different places."""
-    return any(
-        var is loop.loop_var
-        for node in statements(loop.body)
-        if isinstance(node, BufferStore)
-        for var in variables_of(node.indices[0])
-    )
-
-
-def _guards_everything(nest: For, guards: Sequence[Guard]) -> bool:
-    """Whether nothing in `nest` runs if the guards do not hold."""
+def _guards_everything(nest: Stmt, guards: Sequence[Guard]) -> bool:
+    """Whether nothing in `nest` runs if the guards do not hold, all of its iterations being one."""
+    if any(guard.varying for guard in guards):
+        return False
     parts = {id(guard.part) for guard in guards}
-    stmt: Stmt = nest
-    while isinstance(stmt, For):
-        stmt = stmt.body
-    return isinstance(stmt, IfThenElse) and parts <= {id(p) for p in conjuncts(stmt.condition)}
+    while isinstance(nest, For):
+        nest = nest.body
+    return isinstance(nest, IfThenElse) and parts <= {id(p) for p in conjuncts(nest.condition)}
 
 
 def without_guards(stmt: Stmt, guards: Sequence[Guard]) -> Stmt:
