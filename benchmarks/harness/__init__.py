@@ -1,0 +1,1 @@
+"""How the works of `benchmarks.suite` are measured, and what is made of the measurements."""

@@ -1,0 +1,163 @@
+"""Measures one work beside one peer, in a process of its own: `python -m benchmarks.harness.child`.
+
+It takes a request in JSON on the command line and appends a record in JSON to a file for each
+schedule, so that what was measured before a crash is there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.harness import ours
+from benchmarks.harness.record import Record
+from benchmarks.harness.registry import Entry, entries
+from benchmarks.harness.timing import interleave
+from benchmarks.suite.work import Call, Work
+
+ONE_THREAD: Final = "ours on 1 thread"
+"""The peer that a work on several threads is compared with beside the other packages."""
+PEER_ERROR: Final = 1e-3
+"""A peer that differs from the reference by more computes something else."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the child is to measure.
+
+    Attributes:
+        work: the name of a work.
+        peer: one of its peers, or `ONE_THREAD`.
+        threads: on how many.
+        schedules: of `ours.schedules`.
+        rounds: how often everything is timed.
+        batch_seconds: how long short calls are repeated for.
+        limit: seconds after which no further round begins.
+        output: the file to append to.
+    """
+
+    work: str
+    peer: str
+    threads: int
+    schedules: tuple[str, ...]
+    rounds: int
+    batch_seconds: float
+    limit: float
+    output: str
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Request:
+        fields = json.loads(text)
+        return Request(**{**fields, "schedules": tuple(fields["schedules"])})
+
+
+def main() -> None:
+    request = Request.from_json(sys.argv[1])
+    entry = next(e for e in entries() if e.work.name == request.work)
+    inputs = [ours.aligned(x) for x in entry.work.inputs(np.random.default_rng(0))]
+    reference = np.asarray(entry.work.reference(*(x.astype("float64") for x in inputs)))
+    for schedule in request.schedules:
+        record = empty_record(entry, request, schedule)
+        record.dtype = str(inputs[0].dtype)
+        measure(entry.work, request, record, inputs, reference)
+        with open(request.output, "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record.as_dictionary()) + "\n")
+
+
+def empty_record(entry: Entry, request: Request, schedule: str) -> Record:
+    """A record of nothing yet."""
+    return Record(
+        entry.family, entry.work.name, schedule, request.peer, request.threads,
+        flop=entry.work.flop, bytes=entry.work.bytes, aim=aim_of(entry.work, request, schedule),
+    )  # fmt: skip
+
+
+def aim_of(work: Work, request: Request, schedule: str) -> float | None:
+    """What is aimed at beside this peer."""
+    if request.threads > 1:
+        scales = request.peer == ONE_THREAD and schedule == ours.HAND
+        return work.scaling or None if scales else None
+    if request.peer not in work.against:
+        return None
+    return work.aim if schedule == ours.HAND else work.default_aim
+
+
+def measure(
+    work: Work, request: Request, record: Record, inputs: list[np.ndarray], reference: np.ndarray
+) -> None:
+    """Check the result of ours, then of the peer, then time both."""
+    try:
+        compiled = ours.compile_work(work, record.schedule, inputs, request.threads)
+        compiled.call()
+    except Exception as error:
+        record.problem = f"ours failed: {summary(error)}"
+        return
+    record.error = relative_error(compiled.result.numpy(), reference)
+    if not record.error <= work.relative_error:
+        record.problem = (
+            f"WRONG RESULT: off by {record.error:.1e}, at most {work.relative_error:.0e} is right"
+        )
+        return
+    calls = [compiled.call]
+    try:
+        calls.append(peer_call(work, request, record.schedule, inputs, reference))
+    except ModuleNotFoundError as error:
+        record.problem = f"{error.name} is not installed"
+    except Exception as error:
+        record.problem = f"{request.peer} failed: {summary(error)}"
+    samples = interleave(
+        calls, request.rounds, request.threads, request.batch_seconds, request.limit
+    )
+    record.ours = samples[0]
+    record.theirs = samples[1] if len(samples) > 1 else []
+
+
+def peer_call(
+    work: Work, request: Request, schedule: str, inputs: list[np.ndarray], reference: np.ndarray
+) -> Call:
+    """The peer, after a look at whether it computes the same.
+
+    Raises:
+        ValueError: if it does not.
+    """
+    if request.peer == ONE_THREAD:
+        return ours.compile_work(work, schedule, inputs, threads=1).call
+    call = work.peers[request.peer](*inputs)
+    result: Any = call()
+    if result is not None:
+        error = relative_error(np.asarray(result), reference)
+        if not error <= max(PEER_ERROR, work.relative_error):
+            raise ValueError(f"its result is off by {error:.1e}")
+    return call
+
+
+def relative_error(result: np.ndarray, reference: np.ndarray) -> float:
+    """The largest difference, relative to the largest absolute value of the reference.
+
+    It is NaN where the result is NaN and the reference is not.
+
+    Raises:
+        ValueError: if the shapes differ.
+    """
+    if result.shape != reference.shape:
+        raise ValueError(f"the result has shape {result.shape}, the reference {reference.shape}")
+    same = np.isnan(result) & np.isnan(reference)
+    difference = np.abs(np.where(same, 0, result.astype("float64") - reference))
+    return float(difference.max() / max(np.nanmax(np.abs(reference)), np.finfo("float64").tiny))
+
+
+def summary(error: Exception) -> str:
+    """An exception in one line."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Measure works beside other packages, and write tables of it.
+
+Every work is measured beside each of its peers in a process of its own, in turns, on one thread and
+on two; every result is compared with a reference in float64 first.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.harness import ours
+from benchmarks.harness.child import Request
+from benchmarks.harness.pairs import measure_pair, pairs
+from benchmarks.harness.record import Record
+from benchmarks.harness.registry import entries, select
+from benchmarks.harness.table import as_table
+
+ROUNDS, ROUNDS_QUICK = 31, 7
+BATCH, BATCH_QUICK = 0.01, 0.003
+LIMIT, LIMIT_QUICK = 15.0, 2.0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    result = argparse.ArgumentParser(prog="python -m benchmarks suite", description=__doc__)
+    result.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="PATTERN",
+        help="families, or parts of names of works (with * as in file names)",
+    )
+    result.add_argument(
+        "--threads",
+        type=thread_counts,
+        default=[1, 2],
+        metavar="1,2",
+        help="on how many threads to measure (default: 1,2)",
+    )
+    result.add_argument(
+        "--peers",
+        nargs="+",
+        metavar="PEER",
+        help="only beside these: numpy, torch, torch.compile, onnxruntime, ...",
+    )
+    result.add_argument(
+        "--schedules",
+        nargs="+",
+        choices=(ours.HAND, ours.DEFAULT),
+        default=[ours.HAND, ours.DEFAULT],
+        help="only these schedules of ours",
+    )
+    result.add_argument(
+        "--rounds",
+        type=int,
+        metavar="N",
+        help=f"how often each pair is timed in turns (default: {ROUNDS})",
+    )
+    result.add_argument(
+        "--quick",
+        action="store_true",
+        help="fewer and shorter rounds: a first look, no figures to rely on",
+    )
+    result.add_argument("--list", action="store_true", help="list the works and leave")
+    return result  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parser().parse_args(arguments)
+    try:
+        chosen = select(entries(), options.only)
+    except ValueError as error:
+        parser().error(str(error))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=180)
+    if options.list:
+        for entry in chosen:
+            console.print(f"{entry.family:12} {entry.work.name}", highlight=False)
+        return
+    todo = list(pairs(chosen, options.threads, options.peers))
+    records: list[Record] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeElapsedColumn())  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(todo))
+        for entry, peer, threads in todo:
+            progress.update(task, description=f"{entry.work.name}, {peer}, {threads} thr")
+            names = [s for s in ours.schedules(entry.work) if s in options.schedules]
+            request = Request(
+                entry.work.name, peer, threads, tuple(names),
+                options.rounds or (ROUNDS_QUICK if options.quick else ROUNDS),
+                BATCH_QUICK if options.quick else BATCH,
+                LIMIT_QUICK if options.quick else LIMIT, "",
+            )  # fmt: skip
+            records += measure_pair(entry, request)
+            progress.advance(task)
+    console.print(as_table(records, "ours beside others"))
+
+
+def thread_counts(text: str) -> list[int]:
+    """``1,2``"""
+    counts = [int(part) for part in text.split(",")]
+    if min(counts) < 1:
+        raise ValueError("at least one thread")
+    return counts

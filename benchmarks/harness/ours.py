@@ -1,0 +1,58 @@
+"""The program of a work, compiled and ready to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+import tilewright as tvm
+from benchmarks.suite.work import Call, Work
+from tilewright.target import Target
+
+HAND, DEFAULT = "hand", "default"
+"""The names of the two schedules of a work."""
+
+
+class Ours(NamedTuple):
+    """A compiled program with its arguments."""
+
+    call: Call
+    result: tvm.nd.NDArray
+    """Where a call writes the first output."""
+
+
+def schedules(work: Work) -> list[str]:
+    """Which schedules the work has."""
+    return [HAND, DEFAULT] if work.schedule is not None else [DEFAULT]
+
+
+def compile_work(work: Work, schedule: str, inputs: Sequence[np.ndarray], threads: int) -> Ours:
+    """Build the program under one of its schedules, with memory for its results."""
+    target = Target(f"llvm -num-cores={threads}")
+    function = work.program()
+    outputs = [
+        tvm.nd.array(np.full([int(n) for n in buffer.shape], 0, str(buffer.dtype)))
+        for buffer in list(function.buffer_map.values())[len(inputs) :]
+    ]
+    if schedule == HAND:
+        assert work.schedule is not None, f"{work.name} has no hand-written schedule"
+        sch = tvm.tir.Schedule(function)
+        work.schedule(sch, target)
+        module = tvm.build(sch.mod, target=target)
+    else:
+        module = tvm.build(function, target=target)
+    arrays = [tvm.nd.from_dlpack(array) for array in inputs]
+    name = str(function.attrs["global_symbol"])
+    return Ours(partial(module[name], *arrays, *outputs), outputs[0])
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A copy in memory that is aligned as that of new arrays: ours and the peers share it."""
+    padded = np.empty(array.nbytes + tvm.runtime.ndarray.ALIGNMENT, "uint8")
+    start = -padded.ctypes.data % tvm.runtime.ndarray.ALIGNMENT
+    copy = padded[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy

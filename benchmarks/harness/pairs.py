@@ -1,0 +1,90 @@
+"""Runs the child process of each pair of a work and a peer, and collects the records."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from benchmarks.harness import threads
+from benchmarks.harness.child import Request, empty_record
+from benchmarks.harness.record import Record
+from benchmarks.harness.registry import Entry
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+TIME_LIMIT: Final = 300.0
+"""Seconds of one pair, the start of the packages and their compilers included."""
+
+
+def measure_pair(entry: Entry, request: Request, time_limit: float = TIME_LIMIT) -> list[Record]:
+    """The records of one pair, one for each schedule; a failure is a record that says so."""
+    with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
+        output = Path(folder, "records.jsonl")
+        output.touch()
+        request = Request(**{**vars(request), "output": str(output)})
+        problem = _run(request, time_limit)
+        records = [
+            Record.from_dictionary(json.loads(line)) for line in output.read_text().splitlines()
+        ]
+    return records + [
+        _failed(entry, request, schedule, problem) for schedule in request.schedules[len(records) :]
+    ]
+
+
+def _run(request: Request, time_limit: float) -> str:
+    """What went wrong, if anything did."""
+    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ,
+        **threads.environment(request.threads),
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+    }
+    command = [sys.executable, "-m", "benchmarks.harness.child", request.to_json()]
+    # A session of its own: a time-out ends the compilers that it started, too.
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", start_new_session=True,
+    )  # fmt: skip
+    try:
+        text, _ = process.communicate(timeout=time_limit)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return f"no result after {time_limit:.0f} s"
+    except BaseException:
+        _end(process)
+        raise
+    if process.returncode < 0:
+        return f"crashed with {signal.Signals(-process.returncode).name}"
+    lines = text.strip().splitlines()
+    return f"failed: {lines[-1]}" if process.returncode and lines else "failed"
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _failed(entry: Entry, request: Request, schedule: str, problem: str) -> Record:
+    record = empty_record(entry, request, schedule)
+    record.problem = problem
+    return record
+
+
+def pairs(
+    entries: list[Entry], thread_counts: list[int], peers: list[str] | None
+) -> Iterator[tuple[Entry, str, int]]:
+    """What there is to measure: a work, a peer of it, and a number of threads."""
+    from benchmarks.harness.child import ONE_THREAD
+
+    for entry in entries:
+        for number in thread_counts:
+            names = [*entry.work.peers, *([ONE_THREAD] if number > 1 else [])]
+            for name in names:
+                if peers is None or name in peers:
+                    yield entry, name, number

@@ -1,0 +1,82 @@
+"""The records as a table for people."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from benchmarks.harness.record import Record, quartiles
+
+
+def as_table(records: Sequence[Record], title: str) -> Table:
+    """One row a record, the rows of a work together."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("work", overflow="fold")
+    table.add_column("schedule")
+    table.add_column("thr", justify="right")
+    table.add_column("peer")
+    for name in ("ours", "peer's", "ratio", "middle half", "by clock", "rounds", "speed"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("aim", no_wrap=True)
+    table.add_column("note", overflow="fold")
+    previous: Record | None = None
+    for record in records:
+        same_work = previous is not None and previous.work == record.work
+        if previous is not None and not same_work:
+            table.add_section()
+        table.add_row(
+            "" if same_work else record.work, record.schedule, str(record.threads), record.peer,
+            *measured(record), verdict(record), note(record),
+        )  # fmt: skip
+        previous = record
+    return table
+
+
+def measured(record: Record) -> list[str]:
+    """The cells of times, ratio and speed."""
+    ratio = record.ratio
+    if ratio is None:
+        spread = clock = shown = ""
+    else:
+        low, high = quartiles(record.ratios)
+        shown, spread = f"{ratio:.3g}", f"{low:.3g} - {high:.3g}"
+        clock = f"{statistics.median(record.wall_ratios):.3g}"
+    rounds = str(len(record.ours)) if record.ours else ""
+    return [
+        duration(record.seconds), duration(record.their_seconds), shown, spread, clock, rounds,
+        speed(record),
+    ]  # fmt: skip
+
+
+def verdict(record: Record) -> str:
+    """The aim, and whether it is met."""
+    if record.aim is None:
+        return ""
+    words = {True: "[green]met[/]", False: "[red]missed[/]", None: "unknown"}
+    return f">= {record.aim:g} {words[record.reached]}"
+
+
+def note(record: Record) -> str:
+    """Why something is missing."""
+    return record.problem.replace("[", r"\[")
+
+
+def speed(record: Record) -> str:
+    """Operations or bytes per second."""
+    if record.seconds is None:
+        return ""
+    if record.flop:
+        return f"{record.flop / record.seconds * 1e-9:.3g} GFLOP/s"
+    return f"{record.bytes / record.seconds * 1e-9:.3g} GB/s" if record.bytes else ""
+
+
+def duration(seconds: float | None) -> str:
+    """With a unit that fits."""
+    if seconds is None:
+        return ""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

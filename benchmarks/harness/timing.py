@@ -1,0 +1,124 @@
+"""Timing calls in turns, so that all of them see the same machine."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple, TypeAlias
+
+from benchmarks.suite.work import Call
+
+Clock: TypeAlias = Callable[[], int]
+"""Nanoseconds."""
+
+MAX_CALLS: Final = 1_000_000
+VERY_LONG: Final = 0.2
+"""Seconds of a call that is not warmed up."""
+SLICE: Final = 0.002
+"""Seconds of sleep between two looks at whether other threads still run."""
+
+
+class Sample(NamedTuple):
+    """Seconds per call, on the average of one batch of calls."""
+
+    wall: float
+    cpu: float
+
+
+def cpu_clock(threads: int) -> Clock:
+    """Time of the processor: of this thread where it is alone, otherwise of the process."""
+    return time.thread_time_ns if threads == 1 else time.process_time_ns
+
+
+def batch(call: Call, number: int, clock: Clock) -> Sample:
+    """`number` calls."""
+    repeats = itertools.repeat(None, number)
+    cpu = clock()
+    wall = time.perf_counter_ns()
+    for _ in repeats:
+        call()
+    wall = time.perf_counter_ns() - wall
+    cpu = clock() - cpu
+    return Sample(wall / number * 1e-9, cpu / number * 1e-9)
+
+
+class Pace(NamedTuple):
+    """How a call is timed."""
+
+    number: int
+    """Calls of a batch."""
+    seconds: float
+    """One call takes about this long."""
+
+
+def find_pace(call: Call, batch_seconds: float) -> Pace:
+    """So many calls that they take at least `batch_seconds`."""
+    number = 1
+    while True:
+        seconds = batch(call, number, time.thread_time_ns).wall
+        if seconds * number >= batch_seconds or number >= MAX_CALLS:
+            return Pace(number, seconds)
+        growth = 1.2 * batch_seconds / max(seconds * number, 1e-7)
+        number = min(MAX_CALLS, max(number + 1, int(number * min(growth, 10.0))))
+
+
+def interleave(
+    calls: Sequence[Call],
+    rounds: int,
+    threads: int = 1,
+    batch_seconds: float = 0.01,
+    limit: float = float("inf"),
+    least: int = 3,
+) -> list[list[Sample]]:
+    """Samples of each call, one a round; every other round goes through the calls backwards.
+
+    Args:
+        rounds: how many; fewer if they would take longer than `limit` seconds, but not fewer than
+            `least`.
+        threads: if more than one, threads of one call may still wait actively for work when the
+            next begins; it begins only when they sleep, and with a run that is not timed.
+        batch_seconds: what a batch of calls takes at least; short ones are repeated.
+    """
+    clock = cpu_clock(threads)
+    paces = [find_pace(call, batch_seconds) for call in calls]
+    samples: list[list[Sample]] = [[] for _ in calls]
+    start = time.perf_counter()
+    with no_collection():
+        for completed in range(rounds):
+            elapsed = time.perf_counter() - start
+            if completed >= least and elapsed / completed * (completed + 1) > limit:
+                break
+            order = range(len(calls)) if completed % 2 == 0 else reversed(range(len(calls)))
+            for side in order:
+                if threads > 1:
+                    wait_for_other_threads()
+                call, pace = calls[side], paces[side]
+                # What the other left in the caches does not matter for one long call, and neither
+                # does the time of waking threads for a very long one.
+                if pace.number > 1 or (threads > 1 and pace.seconds < VERY_LONG):
+                    call()
+                samples[side].append(batch(call, pace.number, clock))
+    return samples
+
+
+def wait_for_other_threads(limit: float = 0.05) -> None:
+    """Sleep until no other thread of this process runs, for at most `limit` seconds."""
+    for _ in range(round(limit / SLICE)):
+        before = time.process_time()
+        time.sleep(SLICE)
+        if time.process_time() - before < SLICE / 10:
+            return
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """No garbage is collected in the scope."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
