@@ -17,6 +17,7 @@ LAYERS = {
     "runtime": {"target"},
     "nd": {"runtime"},
     "te": {"tir", "target"},
+    "tensor_intrin": {"script"},
     "topi": {"te", "script"},
     "driver": {"runtime", "te", "script", "topi"},
     "testing": {"driver", "nd"},

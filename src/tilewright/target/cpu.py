@@ -43,16 +43,36 @@ AVX2: Final = re.compile(
 AVX: Final = re.compile(r"sandybridge|ivybridge|bdver[123]|btver2|corei7-avx|core-avx-i")
 
 
+AVX512_VNNI: Final = re.compile(
+    r"cascadelake|cooperlake|icelake.*|tigerlake|rocketlake|sapphirerapids|emeraldrapids|"
+    r"graniterapids.*|diamondrapids|znver[4-9]"
+)
+AVX_VNNI: Final = re.compile(
+    r"alderlake|raptorlake|meteorlake|arrowlake.*|lunarlake|pantherlake|sierraforest|grandridge|"
+    r"gracemont|sapphirerapids|emeraldrapids|graniterapids.*|diamondrapids|znver[5-9]"
+)
+AVX_VNNI_INT8: Final = re.compile(
+    r"arrowlake-s|lunarlake|pantherlake|sierraforest|grandridge|diamondrapids"
+)
+
+
 def x86_features(cpu: str) -> frozenset[str]:
     """Vector extensions of an x86 CPU by its LLVM name."""
-    sse, avx = {"sse2"}, {"sse2", "avx", "sse4.1"}
+    found = {"sse2"}
     if AVX512.fullmatch(cpu):
-        return frozenset(
-            avx | {"avx2", "fma", "f16c", "avx512f", "avx512dq", "avx512vl", "avx512bw"}
-        )
-    if AVX2.fullmatch(cpu):
-        return frozenset(avx | {"avx2", "fma", "f16c"})
-    return frozenset(avx if AVX.fullmatch(cpu) else sse)
+        found |= {"avx", "sse4.1", "avx2", "fma", "f16c"}
+        found |= {"avx512f", "avx512dq", "avx512vl", "avx512bw"}
+    elif AVX2.fullmatch(cpu):
+        found |= {"avx", "sse4.1", "avx2", "fma", "f16c"}
+    elif AVX.fullmatch(cpu):
+        found |= {"avx", "sse4.1"}
+    if AVX512_VNNI.fullmatch(cpu):
+        found.add("avx512vnni")
+    if AVX_VNNI.fullmatch(cpu):
+        found.add("avxvnni")
+    if AVX_VNNI_INT8.fullmatch(cpu):
+        found.add("avxvnniint8")
+    return frozenset(found)
 
 
 @functools.cache

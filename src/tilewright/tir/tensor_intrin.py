@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import ClassVar
 
 from tilewright.arith import Analyzer
@@ -81,7 +82,7 @@ class TensorIntrin:
 
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
-        """The intrinsic of that name.
+        """The intrinsic of that name: a registered one, or one that comes with Tilewright.
 
         Args:
             name: the name.
@@ -91,6 +92,11 @@ class TensorIntrin:
             UnknownNameError: if there is none.
         """
         found = TensorIntrin._registered.get(name)
+        if found is None:
+            # They are written as scripts, which are above this package.
+            found = importlib.import_module("tilewright.tensor_intrin").find(name)
+            if found is not None:
+                TensorIntrin._registered[name] = found
         if found is None and not allow_missing:
             known = ", ".join(sorted(TensorIntrin._registered)) or "none"
             raise UnknownNameError(

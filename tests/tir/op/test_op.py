@@ -72,6 +72,10 @@ def test_control():
         (lambda: tir.shuffle([vector("int32x4")], [4]), ArgumentError),
         (lambda: tir.vectorlow("int32x3", vector("int32x4")), DTypeError),
         (lambda: tir.dp4a(N, N), DTypeError),
+        (lambda: tir.dp4a(vector("int8x6"), vector("int8x6")), DTypeError),
+        (lambda: tir.dp4a(vector("int8x4"), vector("int8x8")), DTypeError),
+        (lambda: tir.dp4a(vector("int8x8"), vector("int8x8"), vector("int32x4")), DTypeError),
+        (lambda: tir.dp4a(vector("int8x4"), vector("int8x4"), X), DTypeError),
         (lambda: tir.fma(N, N, N), DTypeError),
         (lambda: tir.ceildiv(X, 2), DTypeError),
         (lambda: tir.q_multiply_shift(X, 1, 2, 3), DTypeError),
@@ -129,6 +133,8 @@ def test_vectors():
     )
     call_of(tir.get_active_lane_mask("boolx8", N, 5), "get_active_lane_mask", "boolx8")
     call_of(tir.dp4a(vector("int8x4"), vector("uint8x4")), "dp4a", "int32")
+    call_of(tir.dp4a(vector("int8x64"), vector("uint8x64")), "dp4a", "int32x16")
+    call_of(tir.dp4a(vector("uint8x8"), vector("uint8x8"), vector("uint32x2")), "dp4a", "uint32x2")
 
 
 def test_numbers():

@@ -67,6 +67,18 @@ def test_dot_products(a, b, total):
     check(function([x, y, c], loop(4, body)), *arrays, np.arange(16).astype(total))
 
 
+@pytest.mark.parametrize("lanes", [1, 3, 4])
+def test_dot_products_of_vectors(lanes):
+    x, y, c = buffers(X="uint8", Y="int8", C="int32")
+    index = tir.Ramp(const(0), const(1), 4 * lanes)
+    target = const(0) if lanes == 1 else tir.Ramp(const(0), const(1), lanes)
+    value = op.dp4a(x.vload((index,)), y.vload((index,)), c.vload((target,)))
+    rng = np.random.default_rng(0)
+    arrays = rng.integers(0, 256, 16).astype("uint8"), rng.integers(-128, 128, 16).astype("int8")
+    total = np.full(16, 2**31 - 1, "int32")  # the sums wrap around
+    check(function([x, y, c], tir.BufferStore(c, value, (target,))), *arrays, total)
+
+
 def test_halves_of_vectors():
     x, c = buffers(X="float32", C="float32")
     whole, half = tir.Ramp(const(0), const(1), 8), tir.Ramp(const(0), const(1), 4)

@@ -158,6 +158,9 @@ def reinterpret(value: Any, source: DType, target: DType) -> Any:
     return from_bytes(to_bytes(value, source), target)
 
 
-def dot_product(a: list[int], b: list[int], total: int, dtype: DType) -> int:
-    """`total` plus the sum of the products of the lanes."""
-    return wrapping(dtype)(total + sum(x * y for x, y in zip(a, b, strict=True)))
+def dot_product(a: list[int], b: list[int], total: Any, dtype: DType) -> Any:
+    """`total` plus the sums of the products of groups of four lanes."""
+    wrap, totals = wrapping(dtype.element), total if dtype.lanes > 1 else [total]
+    products = [x * y for x, y in zip(a, b, strict=True)]
+    sums = [wrap(start + sum(products[4 * n : 4 * n + 4])) for n, start in enumerate(totals)]
+    return sums if dtype.lanes > 1 else sums[0]

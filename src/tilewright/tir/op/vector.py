@@ -6,7 +6,7 @@ from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.arithmetic import match_operands
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL, INT32, DType
-from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle
+from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle, is_const_int
 from tilewright.ir.op import Op, register_op
 
 __all__ = [
@@ -104,17 +104,29 @@ def vectorcombine(dtype: str, vec1: object, vec2: object) -> Expr:
 
 
 def dp4a(vec1: object, vec2: object, acc: object = 0) -> Expr:
-    """`acc` plus the dot product of two vectors of four 8-bit integers, in the dtype of `acc`.
+    """`acc` plus the dot products of groups of four 8-bit integers, in the dtype of `acc`.
 
-    The vectors are int8x4 or uint8x4 (the products are exact); `acc` is int32, or uint32 if both
-    vectors are unsigned. The sum wraps around.
+    Lane ``i`` of the result is ``acc[i] + vec1[4*i] * vec2[4*i] + ... + vec1[4*i + 3] * vec2[4*i +
+    3]``. The vectors are of int8 or uint8, each of four times the lanes of `acc` (which may be 0
+    for all lanes); `acc` is of int32, or uint32 if both vectors are unsigned. The products are
+    exact, the sum wraps around. Processors with dot-product instructions compute it by them.
     """
     a, b, total = as_expr(vec1), as_expr(vec2), as_expr(acc)
+    lanes = a.dtype.lanes // 4
     for operand in (a, b):
-        if operand.dtype not in ("int8x4", "uint8x4"):
-            raise DTypeError(f"`dp4a` needs int8x4 or uint8x4, got {operand.dtype!s}")
-    if total.dtype not in ("int32", "uint32"):
-        raise DTypeError(f"`dp4a` adds to an int32 or uint32, got {total.dtype!s}")
+        known = operand.dtype.element in ("int8", "uint8")
+        if not known or operand.dtype.lanes % 4 or operand.dtype.lanes != a.dtype.lanes:
+            raise DTypeError(
+                "`dp4a` needs two vectors of int8 or uint8 with the same lanes, a multiple of 4, "
+                f"got {a.dtype!s} and {b.dtype!s}"
+            )
+    if lanes > 1 and is_const_int(total, 0):
+        total = Broadcast(total, lanes)
+    if total.dtype.element not in ("int32", "uint32") or total.dtype.lanes != lanes:
+        raise DTypeError(
+            f"`dp4a` of {a.dtype!s} and {b.dtype!s} adds to an int32 or uint32 of {lanes} lanes, "
+            f"got {total.dtype!s}"
+        )
     return Call(total.dtype, Op.get("tir.dp4a"), (a, b, total))
 
 

@@ -253,7 +253,7 @@ class IntrinsicMatch:
             raise MismatchError(f"{buffer.name} is accessed in another way than the description's")
         simplify = self._analyzer.simplify
         base = (
-            *found.indices[:ahead],
+            *map(simplify, found.indices[:ahead]),
             *(
                 simplify(mine - self._mapped(other))
                 for mine, other in zip(found.indices[ahead:], desc.indices, strict=True)

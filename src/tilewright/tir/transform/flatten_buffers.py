@@ -6,7 +6,7 @@ bool become buffers of int8, one byte per element.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT8, INT32, INT64, DType
@@ -121,7 +121,8 @@ class _Flattening(FoldingRewriter):
         for index in indices:
             lanes = max(lanes, index.dtype.lanes)
         if lanes > 1:
-            return (_vector_position(indices, strides, position, lanes),)
+            simplify = self._ranges.simplify_index
+            return (_vector_position(indices, strides, position, lanes, simplify),)
         for index, stride in zip(indices, strides, strict=True):
             position = as_expr(position + cast(dtype, index) * cast(dtype, stride))
         return (self._ranges.simplify_index(position),)
@@ -175,7 +176,11 @@ def _index_dtype(buffer: Buffer, parts: Iterable[Expr]) -> DType:
 
 
 def _vector_position(
-    indices: tuple[Expr, ...], strides: tuple[Expr, ...], start: Expr, lanes: int
+    indices: tuple[Expr, ...],
+    strides: tuple[Expr, ...],
+    start: Expr,
+    lanes: int,
+    simplify: Callable[[Expr], Expr],
 ) -> Expr:
     """The positions of the lanes of an access with vectors among its indices."""
     dtype = start.dtype
@@ -193,7 +198,7 @@ def _vector_position(
         else:
             term = as_expr(cast(dtype.with_lanes(lanes), index) * scale)
             other = term if other is None else as_expr(other + term)
-    base = expand(base)
+    base = simplify(base)
     if is_const_int(step, 0):
         uniform: Expr = Broadcast(base, lanes)
     else:

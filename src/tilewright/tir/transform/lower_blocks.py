@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tilewright.error import LoweringError
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.convert import cast
+from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.tir.buffer import Buffer, BufferLoad, MatchBufferRegion
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -281,8 +282,15 @@ class _Substitution(FoldingRewriter):
 def _shift(offsets: Sequence[Expr], indices: Sequence[Expr]) -> tuple[Expr, ...]:
     """Indices into the source of a view that starts at `offsets`."""
     lead = len(offsets) - len(indices)
-    moved = (o + i for o, i in zip(offsets[lead:], indices, strict=True))
-    return (*offsets[:lead], *(expand(index) for index in moved))
+    moved = (_moved(i, o) for i, o in zip(indices, offsets[lead:], strict=True))
+    return (*offsets[:lead], *moved)
+
+
+def _moved(index: Expr, offset: Expr) -> Expr:
+    if isinstance(index, Ramp):  # stays one, so that neighbours are seen to be neighbours
+        base = expand(offset + index.base)
+        return Ramp(base, cast(base.dtype, index.stride), index.lanes)
+    return expand(offset + index)
 
 
 def branch(condition: Expr, body: Stmt) -> Stmt:

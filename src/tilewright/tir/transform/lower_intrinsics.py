@@ -60,14 +60,12 @@ def _q_multiply_shift_per_axis(call: Call) -> Expr:
     return _fixed_point(call, left, fraction + right)
 
 
-def _lane(vector: Expr, number: int) -> Expr:
-    return Shuffle((vector,), (const(number, "int32"),))
-
-
 def _dp4a(call: Call) -> Expr:
     a, b, total = call.args
-    for lane in range(4):
-        total = total + cast(call.dtype, _lane(a, lane)) * cast(call.dtype, _lane(b, lane))
+    for part in range(4):
+        picks = tuple(const(4 * lane + part, "int32") for lane in range(call.dtype.lanes))
+        x, y = (cast(call.dtype, Shuffle((vector,), picks)) for vector in (a, b))
+        total = total + x * y
     return total
 
 

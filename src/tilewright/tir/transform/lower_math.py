@@ -1,7 +1,7 @@
 """Mathematical functions become arithmetic, so that no vector loop ever calls a library.
 
 The expansions are in `tilewright.tir.numerics`. What every backend computes itself (`sqrt`, `fabs`,
-rounding, `fma`, ...) stays.
+rounding, `fma`, dot products, ...) stays.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _MathExpansion(Rewriter):
 
     def Call(self, call: Call) -> Expr:
         call = call.map_children(self)
-        if call.op in EXPANSIONS:
+        if call.op in EXPANSIONS and call.op is not _DOT_PRODUCT:
             return expand_intrinsic(call)
         return expand_call(call, scale_natively=self._scale_natively)
 
@@ -62,3 +62,5 @@ def lower_math(func: PrimFunc, *, scale_natively: bool = False) -> PrimFunc:
 
 
 _SQRT: Final = Op.get("tir.sqrt")
+_DOT_PRODUCT: Final = Op.get("tir.dp4a")
+"""Machines that have vectors have instructions for it."""

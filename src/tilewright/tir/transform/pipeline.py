@@ -16,6 +16,7 @@ from tilewright.tir.transform.group_branches import group_branches
 from tilewright.tir.transform.hoist_conditions import hoist_conditions
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.interleave_stores import interleave_stores
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
 from tilewright.tir.transform.lower_math import lower_math
@@ -123,6 +124,9 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
     def vectorized(func: PrimFunc) -> PrimFunc:
         return vectorize(func, vector_bits=bits)
 
+    def interleaved(func: PrimFunc) -> PrimFunc:
+        return interleave_stores(func, vector_bits=bits)
+
     def inner_loops_vectorized(func: PrimFunc) -> PrimFunc:
         return vectorize_inner_loops(func, vector_bits=bits)
 
@@ -141,6 +145,7 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         hoist_conditions,  # what split_full_tiles has left of them
         named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
+        named("interleave_stores", interleaved),  # after unroll: the parts are side by side
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
         named("unroll_and_jam", jammed),  # before promote_registers: chains that overlap
         named("promote_registers", promoted),  # tiles are straight vector code now

@@ -10,7 +10,7 @@ from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.function import GlobalVar
-from tilewright.target.codegen.llvm.structures import Structures
+from tilewright.target.codegen.llvm.dot_products import DotProducts
 from tilewright.target.codegen.llvm.types import HALVES, mangled, splat, value_type
 from tilewright.tir.buffer import BufferLoad
 
@@ -32,7 +32,7 @@ LIBRARY: Final = ("nextafter",)
 MESSAGE_SIZE = 512
 
 
-class Calls(Structures):
+class Calls(DotProducts):
     """Adds calls to the expressions."""
 
     result_type = "i32"

@@ -306,6 +306,8 @@ class Expressions(Integers, Halves, Builder):
             pattern = ", ".join(f"i32 {i}" for i in indices)
             mask = f"<{len(indices)} x i32> <{pattern}>"
             return self.pure(f"shufflevector {ty} {values[0]}, {ty} poison, {mask}", values[0])
+        if len(values) > 1 and len(indices) > 1 and min(lanes) == max(lanes) > 1:
+            return self._shuffle_vectors(values, indices, element.with_lanes(lanes[0]))
         sources = [(v, n, lane) for v, n in zip(values, lanes, strict=True) for lane in range(n)]
         chosen = [self._extract(*sources[i], element) for i in indices]
         if len(chosen) == 1:
@@ -316,6 +318,28 @@ class Expressions(Integers, Halves, Builder):
             code = f"insertelement {whole} {result}, {scalar} {value}, i64 {lane}"
             result = self.pure(code, result, value)
         return result
+
+    def _shuffle_vectors(self, values: list[str], indices: list[int], dtype: DType) -> str:
+        """The lanes `indices` of several vectors of one dtype; -1 is any value.
+
+        LLVM shuffles two at a time: of more, each half gives its lanes, in their final places.
+        """
+        ty, count = value_type(dtype), len(indices)
+        if len(values) > 2:
+            half = (len(values) + 1) // 2
+            limit = half * dtype.lanes
+            low = [i if i < limit else -1 for i in indices]
+            high = [i - limit if i >= limit else -1 for i in indices]
+            chosen = [count + n if i >= limit else n for n, i in enumerate(indices)]
+            values = [
+                self._shuffle_vectors(values[:half], low, dtype),
+                self._shuffle_vectors(values[half:], high, dtype),
+            ]
+            return self._shuffle_vectors(values, chosen, dtype.with_lanes(count))
+        a, b = values[0], values[-1] if len(values) > 1 else "poison"
+        numbers = ", ".join(f"i32 {i}" if i >= 0 else "i32 poison" for i in indices)
+        mask = f"<{count} x i32> <{numbers}>"
+        return self.pure(f"shufflevector {ty} {a}, {ty} {b}, {mask}", a, b)
 
     def _extract(self, value: str, lanes: int, lane: int, element: DType) -> str:
         if lanes == 1:

@@ -1,0 +1,122 @@
+"""Stores that together fill a stretch of memory become stores of neighbours.
+
+Where iterations that are the lanes of a vector lie some elements apart in memory, and other
+statements store what is in between, one store takes the place of all::
+
+    C[T.Ramp(i * 8, 2, 4)] = x      ->      C[T.Ramp(i * 8, 1, 8)] = T.Shuffle([x, y], [0, 4, ...])
+    C[T.Ramp(i * 8 + 1, 2, 4)] = y
+
+A machine stores neighbours at once, but scattered elements one by one. This is how the layouts that
+keep a few steps of one loop next to each other are written: pairs, pixels of three colours, the
+panels of a matrix for instructions that add four products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.expr import Expr, IntImm, Ramp, Shuffle, Var
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
+from tilewright.tir.transform.affine import difference
+from tilewright.tir.transform.alias import Aliases
+
+MOST_STEPS = 16
+"""Vectors that are further apart take more instructions to interleave than to scatter."""
+
+
+def interleave_stores(func: PrimFunc, *, vector_bits: int = 512) -> PrimFunc:
+    """`func` with strided stores that fill a stretch of memory as stores of neighbours.
+
+    Args:
+        func: a function over flat buffers, whose vectors are explicit.
+        vector_bits: width of the target's vector registers.
+    """
+    body = _Interleave(Aliases(func), vector_bits)(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Interleave(Rewriter):
+    def __init__(self, aliases: Aliases, vector_bits: int) -> None:
+        self._aliases = aliases
+        self._vector_bits = vector_bits
+
+    def SeqStmt(self, stmt: SeqStmt) -> Stmt:
+        parts = [self(part) for part in stmt.seq]
+        done: list[Stmt] = []
+        start = 0
+        while start < len(parts):
+            group = self._group(parts, start)
+            if group is None:
+                done.append(parts[start])
+                start += 1
+            else:
+                done.append(self._interleaved(group))
+                start += len(group)
+        same = len(done) == len(stmt.seq)
+        if same and all(new is old for new, old in zip(done, stmt.seq, strict=True)):
+            return stmt
+        return seq(*done)
+
+    def _group(self, parts: Sequence[Stmt], start: int) -> list[BufferStore] | None:
+        """The stores from `start` on that fill a stretch, in the order of their elements."""
+        first = parts[start]
+        step = _step(first)
+        if not 1 < step <= MOST_STEPS or start + step > len(parts):
+            return None
+        assert isinstance(first, BufferStore)
+        places: dict[int, BufferStore] = {}
+        for part in parts[start : start + step]:
+            if _step(part) != step or not isinstance(part, BufferStore):
+                return None
+            if part.buffer is not first.buffer or part.value.dtype is not first.value.dtype:
+                return None
+            apart = difference(_base(part), _base(first))
+            if not apart.is_constant() or self._reads(part.value, first):
+                return None
+            places[apart.constant] = part
+        ordered = [places[place] for place in sorted(places)]
+        return ordered if len(places) == step == max(places) - min(places) + 1 else None
+
+    def _reads(self, value: Expr, store: BufferStore) -> bool:
+        """Whether `value` may be something that another of the stores has written."""
+        data = store.buffer.data
+        loads = (node.buffer.data for node in walk(value) if isinstance(node, BufferLoad))
+        return any(other is data or self._aliases.may_overlap(other, data) for other in loads)
+
+    def _interleaved(self, group: list[BufferStore]) -> Stmt:
+        first, steps = group[0], len(group)
+        lanes = first.value.dtype.lanes
+        variables = tuple(Var(f"{store.buffer.name}_part", store.value.dtype) for store in group)
+        width = min(steps * lanes, max(self._vector_bits // first.buffer.dtype.bits, 1))
+        stores: list[Stmt] = []
+        for start in range(0, steps * lanes, width):
+            count = min(width, steps * lanes - start)
+            picks = ((n % steps) * lanes + n // steps for n in range(start, start + count))
+            value = Shuffle(variables, tuple(const(pick, "int32") for pick in picks))
+            base = as_expr(_base(first) + start)
+            index = Ramp(base, const(1, base.dtype), count)
+            stores.append(BufferStore(first.buffer, value, (index,)))
+        body = seq(*stores)
+        for variable, store in zip(reversed(variables), reversed(group), strict=True):
+            body = LetStmt(variable, store.value, body)
+        return body
+
+
+def _step(stmt: Stmt) -> int:
+    """The constant distance of the elements that a store of a vector goes to, else 0."""
+    if not isinstance(stmt, BufferStore) or stmt.predicate is not None:
+        return 0
+    index = stmt.indices[0]
+    if not isinstance(index, Ramp) or not isinstance(index.stride, IntImm):
+        return 0
+    return index.stride.value if stmt.buffer.dtype.lanes == 1 else 0
+
+
+def _base(store: BufferStore) -> Expr:
+    index = store.indices[0]
+    assert isinstance(index, Ramp)
+    return index.base

@@ -1,0 +1,119 @@
+"""Strided stores that fill a stretch become stores of neighbours."""
+
+import numpy as np
+import pytest
+from tests.target.llvm.programs import function, native
+from tests.tir.transform.programs import int_var, of_kind
+
+from tilewright.ir import Ramp, Shuffle, const
+from tilewright.tir import BufferStore, For, ForKind, LetStmt, decl_buffer, seq
+from tilewright.tir.interpreter import interpret
+from tilewright.tir.transform.interleave_stores import interleave_stores
+
+NOALIAS = {"tir.noalias": const(True)}
+
+
+def lane_ramp(base, stride, lanes):
+    return Ramp(base if not isinstance(base, int) else const(base), const(stride), lanes)
+
+
+def strided(target, value, base, stride):
+    return BufferStore(target, value, (lane_ramp(base, stride, value.dtype.lanes),))
+
+
+def transpose(rows, lanes, dtype="float32", order=None):
+    """C[j * rows + i] = A[i * lanes + j], a statement for each row."""
+    A, C = (decl_buffer((rows * lanes,), dtype, name) for name in "AC")
+    stores = [
+        strided(C, A.vload((lane_ramp(i * lanes, 1, lanes),)), i, rows)
+        for i in (order or range(rows))
+    ]
+    return function([A, C], seq(*stores), **NOALIAS)
+
+
+def same_result(func, changed, *sources):
+    """Both leave the same in the last argument; native code as well."""
+    results = []
+    for run in (lambda *x: interpret(func, *x), lambda *x: interpret(changed, *x), native(changed)):
+        arrays = [source.copy() for source in sources]
+        run(*arrays)
+        results.append(arrays[-1])
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+
+
+def strides_of(func):
+    return [int(store.indices[0].stride) for store in of_kind(func.body, BufferStore)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "float64"])
+@pytest.mark.parametrize(("rows", "lanes"), [(2, 4), (3, 8), (4, 16), (8, 8), (5, 4)])
+def test_rows_become_neighbours(rows, lanes, dtype):
+    func = transpose(rows, lanes, dtype)
+    changed = interleave_stores(func)
+    assert set(strides_of(changed)) == {1}
+    source = np.arange(rows * lanes).astype(dtype)
+    same_result(func, changed, source, np.zeros_like(source))
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_a_store_fills_a_register(bits):
+    changed = interleave_stores(transpose(4, 16), vector_bits=bits)
+    lanes = [store.value.dtype.lanes for store in of_kind(changed.body, BufferStore)]
+    assert lanes == [bits // 32] * (64 * 32 // bits)
+    assert len(of_kind(changed.body, LetStmt)) == 4  # each value is computed once
+    source = np.arange(64, dtype="float32")
+    same_result(transpose(4, 16), changed, source, np.zeros_like(source))
+
+
+def test_in_any_order():
+    func = transpose(4, 4, order=[2, 0, 3, 1])
+    changed = interleave_stores(func)
+    assert strides_of(changed) == [1]
+    source = np.arange(16, dtype="float32")
+    same_result(func, changed, source, np.zeros_like(source))
+
+
+def test_inside_of_loops_and_among_other_statements():
+    A, C = (decl_buffer((64,), "float32", name) for name in "AC")
+    n = int_var("n")
+    first = [strided(C, A.vload((lane_ramp(n * 8 + i * 4, 1, 4),)), n * 8 + i, 2) for i in range(2)]
+    other = BufferStore(C, const(3.0, "float32"), (n * 8,))
+    body = For(n, const(0), const(8), ForKind.SERIAL, seq(other, *first, other))
+    func = function([A, C], body, **NOALIAS)
+    changed = interleave_stores(func)
+    assert len(of_kind(changed.body, Shuffle)) == 1
+    source = np.arange(64, dtype="float32")
+    same_result(func, changed, source, np.zeros_like(source))
+
+
+def unchanged_cases():
+    A, C, D = (decl_buffer((64,), "float32", name) for name in "ACD")
+    x = A.vload((lane_ramp(0, 1, 4),))
+    wide = A.vload((lane_ramp(0, 1, 8),))
+    mask = const(True, "bool")
+    own = C.vload((lane_ramp(0, 1, 4),))
+    return {
+        "there is a gap": (True, [strided(C, x, 0, 3), strided(C, x, 1, 3)]),
+        "both go to one place": (True, [strided(C, x, 1, 2), strided(C, x, 1, 2)]),
+        "elements in between": (True, [strided(C, x, 0, 2), strided(C, x, 3, 2)]),
+        "other steps": (True, [strided(C, x, 0, 2), strided(C, x, 1, 3)]),
+        "other lanes": (True, [strided(C, x, 0, 2), strided(C, wide, 1, 2)]),
+        "other memory": (True, [strided(C, x, 0, 2), strided(D, x, 1, 2)]),
+        "the second is masked": (True, [strided(C, x, 0, 2),
+                                        strided(C, x, 1, 2).replace(predicate=mask)]),
+        "the second reads what the first stores": (True, [strided(C, x, 0, 2),
+                                                          strided(C, own, 1, 2)]),
+        "the second may read what the first stores": (False, [strided(C, x, 0, 2),
+                                                              strided(C, x, 1, 2)]),
+        "too far apart": (True, [strided(C, A.vload((lane_ramp(0, 1, 2),)), i, 17)
+                                 for i in range(17)]),
+    }, (A, C, D)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", unchanged_cases()[0])
+def test_what_stays(name):
+    cases, buffers = unchanged_cases()
+    noalias, stores = cases[name]
+    func = function(buffers, seq(*stores), **(NOALIAS if noalias else {}))
+    assert interleave_stores(func) is func
