@@ -52,6 +52,7 @@ class Access(NamedTuple):
         relation: ``[iterators] -> [element] : ...`` in the notation of isl, without braces.
         parameters: the sizes in it.
         exact: whether all these elements are touched for certain.
+        indices: the indices of a load or store of `buffer` itself.
     """
 
     memory: Memory
@@ -60,6 +61,7 @@ class Access(NamedTuple):
     relation: str
     parameters: tuple[str, ...]
     exact: bool
+    indices: tuple[Expr, ...] | None = None
 
 
 def accesses_of(stmt: Stmt, around: Surroundings) -> tuple[Access, ...]:
@@ -69,7 +71,10 @@ def accesses_of(stmt: Stmt, around: Surroundings) -> tuple[Access, ...]:
         collector.block(stmt)
     else:
         collector.visit(stmt)
-    return tuple(dict.fromkeys(collector.accesses))
+    found: dict[object, Access] = {}
+    for access in collector.accesses:
+        found.setdefault(access[:-1], access)
+    return tuple(found.values())
 
 
 class _Collector:
@@ -223,7 +228,7 @@ class _Collector:
     def _element(self, buffer: Buffer, indices: Sequence[Expr], is_write: bool) -> None:
         affine = self._affine()
         forms = [affine.text(index) for index in indices]
-        self._add(buffer, affine, forms, is_write)
+        self._add(buffer, affine, forms, is_write, tuple(indices))
 
     def _region(self, region: BufferRegion, is_write: bool) -> None:
         affine = self._affine()
@@ -239,8 +244,17 @@ class _Collector:
     def _affine(self) -> Affine:
         return Affine(self.scope)
 
-    def _add(self, buffer: Buffer, affine: Affine, indices: list[str], is_write: bool) -> None:
+    def _add(
+        self,
+        buffer: Buffer,
+        affine: Affine,
+        indices: list[str],
+        is_write: bool,
+        exprs: tuple[Expr, ...] | None = None,
+    ) -> None:
         view = self.views.get(buffer)
+        if view is not None:
+            exprs = None
         while view is not None:
             offsets = [affine.text(offset) for offset in view.offsets]
             lead = len(offsets) - len(indices)
@@ -267,6 +281,7 @@ class _Collector:
                 affine.relation(self.dimensions, indices, conditions),
                 tuple(affine.parameters),
                 affine.exact,
+                exprs,
             )
         )
 

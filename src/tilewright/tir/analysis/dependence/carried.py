@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from tilewright.tir.analysis.dependence.example import conflict_example
+from tilewright.tir.analysis.dependence.iterations import loops_in_step
 from tilewright.tir.analysis.dependence.program import Program, analyze
 from tilewright.tir.analysis.dependence.relations import (
     conflict,
@@ -80,11 +81,15 @@ def _check_pair(
     for statement in (first, second):
         if statement.problem is not None:
             raise UndecidedError(f"the order of {statement.name}: {statement.problem}")
-    pairs = conflict(left, right, frozenset(buffer.data for buffer in ignore))
-    if pairs is None:
-        return None
     depth = next(n for n, other in enumerate(first.loops) if other is loop)
     assert depth < shared_way(first, second).loops
+    private = frozenset(buffer.data for buffer in ignore)
+    both = first, second
+    if loops_in_step(both, both, depth + 1, equal=depth, ignore=private) > depth:
+        return None
+    pairs = conflict(left, right, private)
+    if pairs is None:
+        return None
     if first is second and allow_reductions and left.commutes:
         pairs = left.with_first(pairs)
         if pairs is None:

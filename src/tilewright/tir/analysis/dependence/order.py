@@ -10,6 +10,7 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.dependence.example import conflict_example
 from tilewright.tir.analysis.dependence.instances import check_instances, digits_of
+from tilewright.tir.analysis.dependence.iterations import Pair, loops_in_step
 from tilewright.tir.analysis.dependence.program import Program, analyze, earlier
 from tilewright.tir.analysis.dependence.relations import controls, footprint, loop_map
 from tilewright.tir.analysis.dependence.solver import (
@@ -170,20 +171,32 @@ def _check_pair(
         raise UndecidedError(
             f"{source.name} and {sink.name}: one of them decides whether the other one runs"
         )
-    pairs = before.ordered_conflicts(source, sink)
+    doubtful = [
+        (first, second)
+        for first in copies[source]
+        for second in copies[sink]
+        if not _is_kept((first, second), (source, sink))
+    ]
+    pairs = before.ordered_conflicts(source, sink) if doubtful else None
     if pairs is None:
         return None
-    for first in copies[source]:
-        for second in copies[sink]:
-            wrong = _reversed(first, second, pairs)
-            if wrong is not None:
-                left, right = footprint(source), footprint(sink)
-                return Violation(
-                    "order",
-                    bounded(functools.partial(conflict_example, first, second, wrong, left, right)),
-                    _order_text,
-                )
+    for first, second in doubtful:
+        wrong = _reversed(first, second, pairs)
+        if wrong is not None:
+            left, right = footprint(source), footprint(sink)
+            return Violation(
+                "order",
+                bounded(functools.partial(conflict_example, first, second, wrong, left, right)),
+                _order_text,
+            )
     return None
+
+
+def _is_kept(copies: Pair, originals: Pair) -> bool:
+    """Whether it is plain without isl that no instance of the second statement runs before one of
+    the first that touches the same element."""
+    way = shared_way(*copies)
+    return way.order < 0 and loops_in_step(copies, originals, way.loops) == way.loops
 
 
 def _initialises_first(statement: Statement) -> bool:

@@ -210,8 +210,8 @@ class Shared(NamedTuple):
 def shared_way(first: Statement, second: Statement) -> Shared:
     """How far two statements of one function share their way from the root."""
     loops = 0
-    for a, b in zip(first.path, second.path, strict=False):
-        if a.branch != b.branch:
-            return Shared(loops, -1 if a.branch < b.branch else 1)
-        loops += isinstance(a.node, For)
-    return Shared(loops, 0)
+    for a, b in zip(first.loops, second.loops, strict=False):
+        if a is not b:
+            break
+        loops += 1
+    return Shared(loops, (first.position > second.position) - (first.position < second.position))

@@ -142,17 +142,20 @@ class _Walker:
     # --- statements with blocks inside ------------------------------------------------------
 
     def loop(self, loop: For) -> None:
-        count, before = len(self.control), self.scope
-        self._depend(loop.min)
-        self._depend(loop.extent)
-        self.scope = {**before, loop.loop_var: f"l{len(self.loops)}"}
-        self.loops.append(loop)
-        self.path.append(Step(loop, 0))
-        self.visit(loop.body)
-        self.path.pop()
-        self.loops.pop()
+        count, depth, above = len(self.control), len(self.loops), len(self.path)
+        before = self.scope
+        stmt: Any = loop
+        scope = self.scope = dict(before)
+        while stmt.__class__ is For:
+            self._depend(stmt.min)
+            self._depend(stmt.extent)
+            scope[stmt.loop_var] = f"l{len(self.loops)}"
+            self.loops.append(stmt)
+            self.path.append(Step(stmt, 0))
+            stmt = stmt.body
+        self.visit(stmt)
+        del self.path[above:], self.loops[depth:], self.control[count:]
         self.scope = before
-        del self.control[count:]
 
     def sequence(self, stmt: SeqStmt) -> None:
         is_outermost = self._is_outermost()

@@ -1,0 +1,190 @@
+"""In which loops instances that touch one element run in the same iteration, decided without isl.
+
+Tiles usually do not overlap: if both sides access ``A[i_0 * 16 + ...]``, the rest between 0 and 15,
+then an element tells in which iteration of `i_0` it is accessed. Nothing more is needed to know
+that the order is kept if it is kept within `i_0`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from tilewright.arith.linear import Terms, collect
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.tir.analysis.dependence.affine import is_integer
+from tilewright.tir.analysis.dependence.relations import footprint
+from tilewright.tir.analysis.dependence.statements import Statement
+from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
+from tilewright.tir.stmt import For
+
+Pair = tuple[Statement, Statement]
+
+Bounds = Mapping[Expr, "tuple[int, int] | None"]
+"""The first and the last value of variables of loops, None where these are no numbers."""
+
+
+def loops_in_step(
+    runs: Pair,
+    touches: Pair,
+    shared: int,
+    *,
+    equal: int = 0,
+    ignore: Collection[Memory] = (),
+) -> int:
+    """In how many of the loops around both instances in conflict run in the same iteration.
+
+    The instances are any two that touch the same element, one of them writing it. They certainly
+    agree in the loops that are counted, from the outermost on; in the next one they may differ.
+
+    Args:
+        runs: two statements of one program, or one twice.
+        touches: the statements that tell which elements the instances touch: the same ones, or
+            those of another program whose instances they run.
+        shared: how many loops are around both.
+        equal: in how many of these loops only instances in the same iteration are of interest.
+        ignore: memory that does not count.
+    """
+    outer: Bounds = {loop.loop_var: _bounds(loop) for loop in runs[0].loops[:shared]}
+    same = {var for n, (var, ends) in enumerate(outer.items()) if n < equal or _is_one(ends)}
+    first, second = map(_Indices, runs, touches)
+    found = shared
+    for a in footprint(touches[0]).accesses:
+        for b in footprint(touches[1]).accesses:
+            meet = a.memory is b.memory or a.memory is ANYTHING or b.memory is ANYTHING
+            if not meet or not (a.is_write or b.is_write) or a.memory in ignore:
+                continue
+            known: set[Expr] = set(same)
+            if a.buffer is b.buffer and a.indices is not None and b.indices is not None:
+                for left, right in zip(a.indices, b.indices, strict=True):
+                    _note_told(first.sum(left), second.sum(right), outer, known)
+            count = 0
+            for var in outer:
+                if var not in known:
+                    break
+                count += 1
+            found = min(found, count)
+            if found <= equal:
+                return found
+    return found
+
+
+def _bounds(loop: For) -> tuple[int, int] | None:
+    low, extent = loop.min, loop.extent
+    if not isinstance(low, IntImm) or not isinstance(extent, IntImm):
+        return None
+    return low.value, low.value + extent.value - 1
+
+
+def _is_one(ends: tuple[int, int] | None) -> bool:
+    return ends is not None and ends[0] == ends[1]
+
+
+def _note_told(left: _Sum | None, right: _Sum | None, outer: Bounds, known: set[Expr]) -> None:
+    """Add the loops to `known` whose iteration follows from an index, if it is equal for both.
+
+    The multiples of the loops around both differ by no more than the rests do. So iterations of a
+    loop do not differ if its stride is larger than all that is below it.
+    """
+    if left is None or right is None:
+        return
+    rest, other = left.rest(outer), right.rest(outer)
+    if rest is None or other is None:
+        return
+    strides: list[tuple[int, Expr]] = []
+    for var in outer:
+        factor = left.terms.get(var, 0)
+        if factor != right.terms.get(var, 0):
+            return
+        if factor and var not in known:
+            strides.append((abs(factor), var))
+    below: float = max(abs(other[1] - rest[0]), abs(rest[1] - other[0]))
+    told: list[Expr] = []
+    for stride, var in sorted(strides, key=lambda item: item[0]):
+        if stride > below:
+            told.append(var)
+        else:
+            told.clear()
+        ends = outer[var]
+        below += math.inf if ends is None else stride * (ends[1] - ends[0])
+    known.update(told)
+
+
+class _Sum(NamedTuple):
+    """Multiples of variables of loops plus a constant.
+
+    Attributes:
+        terms: the factors of the variables.
+        constant: the constant.
+        bounds: of the variables.
+    """
+
+    terms: Terms
+    constant: int
+    bounds: Bounds
+
+    def rest(self, outer: Collection[Expr]) -> tuple[int, int] | None:
+        """Between which numbers all but the multiples of `outer` lies."""
+        low = high = self.constant
+        for var, factor in self.terms.items():
+            if var in outer:
+                continue
+            ends = self.bounds[var]
+            if ends is None:
+                return None
+            low += factor * ends[factor < 0]
+            high += factor * ends[factor > 0]
+        return low, high
+
+
+class _Indices:
+    """Indices of accesses as sums over the loops around a statement.
+
+    Args:
+        runs: the statement.
+        touches: the one whose iterators the indices mention.
+    """
+
+    def __init__(self, runs: Statement, touches: Statement) -> None:
+        self._bounds, values = _values_of_iterators(runs)
+        self._values = dict(zip(touches.iterators, values, strict=True))
+        self._known: dict[Expr, _Sum | None] = {}
+
+    def sum(self, index: Expr) -> _Sum | None:
+        """An index as a sum, None if it is none."""
+        if index not in self._known:
+            self._known[index] = _sum(index, self._values, self._bounds)
+        return self._known[index]
+
+
+def _values_of_iterators(statement: Statement) -> tuple[Bounds, list[_Sum | None]]:
+    """The bounds of the loops around a statement, and each iterator as a sum over them."""
+    found = statement.facts.get("values of iterators")
+    if found is None:
+        bounds: Bounds = {loop.loop_var: _bounds(loop) for loop in statement.loops}
+        values: dict[Var, _Sum | None] = {}
+        for var, value in zip(statement.iterators, statement.bindings, strict=True):
+            values[var] = _sum(value, values, bounds)
+        found = statement.facts["values of iterators"] = bounds, list(values.values())
+    return found
+
+
+def _sum(expr: Expr, values: Mapping[Var, _Sum | None], bounds: Bounds) -> _Sum | None:
+    """An expression over iterators and loops as a sum over loops, None if it is none."""
+    if not is_integer(expr):
+        return None
+    terms: Terms = {}
+    constant = collect(expr, 1, terms)
+    total: Terms = {}
+    for term, factor in terms.items():
+        if term in bounds:
+            total[term] = total.get(term, 0) + factor
+            continue
+        inner = values.get(term)  # type: ignore[call-overload]
+        if inner is None:
+            return None
+        constant += factor * inner.constant
+        for var, scale in inner.terms.items():
+            total[var] = total.get(var, 0) + factor * scale
+    return _Sum(total, constant, bounds)
