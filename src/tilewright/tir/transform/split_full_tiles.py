@@ -24,13 +24,13 @@ from collections.abc import Iterable, Sequence
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import LE, LT, Expr, IntImm, is_const_int
+from tilewright.ir.expr import LE, LT, Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, ForKind, IfThenElse, SeqStmt, Stmt, seq
-from tilewright.tir.transform.affine import difference, split
+from tilewright.tir.transform.affine import difference, occurs, split
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.ranges import Ranges, conjuncts
 from tilewright.tir.transform.statements import statement_count, statements
@@ -53,6 +53,8 @@ class _Splitting(Rewriter):
         self._ranges = Ranges()
         self._left: dict[int, Expr] = {}
         """The parts of conditions that stay, where the rewriter is in tiles that are not full."""
+        self._reduction: Var | None = None
+        """The variable of the innermost reduction around."""
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         doubled = self._doubled(stmt)
@@ -89,7 +91,7 @@ class _Splitting(Rewriter):
             return []
         groups: list[list[Guard]] = []
         for guard in guards_in(nest):
-            if id(guard.part) in self._left:
+            if id(guard.part) in self._left or not self._changes(guard.part):
                 continue
             group = _same(guard.always, groups)
             if group is not None:
@@ -103,8 +105,20 @@ class _Splitting(Rewriter):
                 return group
         return []
 
+    def _changes(self, part: Expr) -> bool:
+        """Whether it has another answer in each step of the reduction around, if there is one."""
+        return self._reduction is None or occurs(self._reduction, part)
+
     def _inside(self, loop: For) -> Stmt:
         """`loop` with its body split, or cut in two if it is a reduction with a guard."""
+        outer = self._reduction
+        if is_reduction(loop):
+            self._reduction = loop.loop_var
+        result = self._in_reduction(loop)
+        self._reduction = outer
+        return result
+
+    def _in_reduction(self, loop: For) -> Stmt:
         cut = self._cut(loop)
         if cut is None:
             body = self(loop.body)
