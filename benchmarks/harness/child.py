@@ -21,6 +21,7 @@ from benchmarks.suite.work import Call, Work
 
 ONE_THREAD: Final = "ours on 1 thread"
 """The peer that a work on several threads is compared with beside the other packages."""
+WRONG: Final = "WRONG RESULT"
 PEER_ERROR: Final = 1e-3
 """A peer that differs from the reference by more computes something else."""
 
@@ -102,7 +103,7 @@ def measure(
     record.error = relative_error(compiled.result.numpy(), reference)
     if not record.error <= work.relative_error:
         record.problem = (
-            f"WRONG RESULT: off by {record.error:.1e}, at most {work.relative_error:.0e} is right"
+            f"{WRONG}: off by {record.error:.1e}, at most {work.relative_error:.0e} is right"
         )
         return
     calls = [compiled.call]

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.harness import ours
-from benchmarks.harness.child import Request
-from benchmarks.harness.pairs import measure_pair, pairs
-from benchmarks.harness.record import Record
-from benchmarks.harness.registry import entries, select
+from benchmarks.harness.child import WRONG, Request
+from benchmarks.harness.pairs import ROOT, measure_pair, pairs
+from benchmarks.harness.registry import Entry, entries, select
+from benchmarks.harness.results import JSON, Results, describe_machine, measure_peaks
 from benchmarks.harness.table import as_table
 
+RESULTS = ROOT / "benchmarks" / "results"
 ROUNDS, ROUNDS_QUICK = 31, 7
 BATCH, BATCH_QUICK = 0.01, 0.003
 LIMIT, LIMIT_QUICK = 15.0, 2.0
@@ -65,6 +67,18 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="fewer and shorter rounds: a first look, no figures to rely on",
     )
+    result.add_argument(
+        "--output",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help=f"where the results go (default: {RESULTS})",
+    )
+    result.add_argument(
+        "--merge",
+        action="store_true",
+        help="keep what is in DIR already, and replace what is measured anew",
+    )
     result.add_argument("--list", action="store_true", help="list the works and leave")
     return result  # fmt: skip
 
@@ -82,24 +96,50 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for entry in chosen:
             console.print(f"{entry.family:12} {entry.work.name}", highlight=False)
         return
-    todo = list(pairs(chosen, options.threads, options.peers))
-    records: list[Record] = []
+    results = run(chosen, options, console)
+    console.print(as_table(results.records, results.peaks, results.title))
+    for path in results.save(options.output):
+        console.print(f"written: {path}", highlight=False)
+    if any(record.problem.startswith(WRONG) for record in results.records):
+        raise SystemExit("There are wrong results.")
+
+
+def run(chosen: Sequence[Entry], options: argparse.Namespace, console: Console) -> Results:
+    """Measure everything that the options ask for."""
+    results = Results(describe_machine())
+    if options.merge and (options.output / JSON).exists():
+        results = Results.load(options.output)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                TimeElapsedColumn())  # fmt: skip
+    todo = list(pairs(chosen, options.threads, options.peers))
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(todo))
+        task = progress.add_task("peaks of this machine", total=len(todo))
+        for threads in options.threads:
+            if threads not in results.peaks:
+                results.peaks[threads] = measure_peaks(threads)
         for entry, peer, threads in todo:
             progress.update(task, description=f"{entry.work.name}, {peer}, {threads} thr")
-            names = [s for s in ours.schedules(entry.work) if s in options.schedules]
-            request = Request(
-                entry.work.name, peer, threads, tuple(names),
-                options.rounds or (ROUNDS_QUICK if options.quick else ROUNDS),
-                BATCH_QUICK if options.quick else BATCH,
-                LIMIT_QUICK if options.quick else LIMIT, "",
-            )  # fmt: skip
-            records += measure_pair(entry, request)
+            schedules = [s for s in ours.schedules(entry.work) if s in options.schedules]
+            results.add(measure_pair(entry, request(options, entry, peer, threads, schedules)))
             progress.advance(task)
-    console.print(as_table(records, "ours beside others"))
+            # A run that is broken off leaves what it has found.
+            results.save(options.output)
+    results.sort([entry.work.name for entry in entries()])
+    return results
+
+
+def request(
+    options: argparse.Namespace, entry: Entry, peer: str, threads: int, schedules: list[str]
+) -> Request:
+    """What a child is to measure."""
+    quick = options.quick
+    return Request(
+        entry.work.name, peer, threads, tuple(schedules),
+        rounds=options.rounds or (ROUNDS_QUICK if quick else ROUNDS),
+        batch_seconds=BATCH_QUICK if quick else BATCH,
+        limit=LIMIT_QUICK if quick else LIMIT,
+        output="",
+    )  # fmt: skip
 
 
 def thread_counts(text: str) -> list[int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import threads
-from benchmarks.harness.child import Request, empty_record
+from benchmarks.harness.child import ONE_THREAD, Request, empty_record
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry
 
@@ -39,16 +39,11 @@ def measure_pair(entry: Entry, request: Request, time_limit: float = TIME_LIMIT)
 
 def _run(request: Request, time_limit: float) -> str:
     """What went wrong, if anything did."""
-    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    environment = {
-        **os.environ,
-        **threads.environment(request.threads),
-        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
-    }
     command = [sys.executable, "-m", "benchmarks.harness.child", request.to_json()]
     # A session of its own: a time-out ends the compilers that it started, too.
     process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        command, env=environment(request.threads), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         errors="replace", start_new_session=True,
     )  # fmt: skip
     try:
@@ -63,6 +58,16 @@ def _run(request: Request, time_limit: float) -> str:
         return f"crashed with {signal.Signals(-process.returncode).name}"
     lines = text.strip().splitlines()
     return f"failed: {lines[-1]}" if process.returncode and lines else "failed"
+
+
+def environment(thread_count: int) -> dict[str, str]:
+    """For a process that measures on so many threads."""
+    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    return {
+        **os.environ,
+        **threads.environment(thread_count),
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+    }
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -80,8 +85,6 @@ def pairs(
     entries: list[Entry], thread_counts: list[int], peers: list[str] | None
 ) -> Iterator[tuple[Entry, str, int]]:
     """What there is to measure: a work, a peer of it, and a number of threads."""
-    from benchmarks.harness.child import ONE_THREAD
-
     for entry in entries:
         for number in thread_counts:
             names = [*entry.work.peers, *([ONE_THREAD] if number > 1 else [])]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
+from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record, quartiles
 
 
-def as_table(records: Sequence[Record], title: str) -> Table:
+def as_table(records: Sequence[Record], peaks: Mapping[int, Peaks], title: str) -> Table:
     """One row a record, the rows of a work together."""
     table = Table(title=title, title_justify="left")
     table.add_column("work", overflow="fold")
     table.add_column("schedule")
     table.add_column("thr", justify="right")
     table.add_column("peer")
-    for name in ("ours", "peer's", "ratio", "middle half", "by clock", "rounds", "speed"):
+    for name in ("ours", "peer's", "ratio", "middle half", "by clock", "rounds", "speed", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("aim", no_wrap=True)
     table.add_column("note", overflow="fold")
@@ -28,7 +29,8 @@ def as_table(records: Sequence[Record], title: str) -> Table:
             table.add_section()
         table.add_row(
             "" if same_work else record.work, record.schedule, str(record.threads), record.peer,
-            *measured(record), verdict(record), note(record),
+            *measured(record), share(record, peaks.get(record.threads)), verdict(record),
+            note(record),
         )  # fmt: skip
         previous = record
     return table
@@ -70,6 +72,16 @@ def speed(record: Record) -> str:
     if record.flop:
         return f"{record.flop / record.seconds * 1e-9:.3g} GFLOP/s"
     return f"{record.bytes / record.seconds * 1e-9:.3g} GB/s" if record.bytes else ""
+
+
+def share(record: Record, peaks: Peaks | None) -> str:
+    """How much of what the machine can do was reached, and what limits it."""
+    if record.seconds is None or peaks is None:
+        return ""
+    bound = peaks.bound(record.dtype, record.flop, record.bytes)
+    if bound is None:
+        return ""
+    return f"{bound.seconds / record.seconds:.0%} {bound.limit}"
 
 
 def duration(seconds: float | None) -> str:

@@ -1,0 +1,162 @@
+"""What this machine can do at most, measured: `python -m benchmarks.harness.peaks THREADS`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from benchmarks.harness.peak_kernels import MEMORY_BYTES, Kernel, accumulators, arithmetic, read
+from benchmarks.harness.peak_kernels import instruction as multiply_add
+from tilewright.target import Target
+
+Clock: TypeAlias = Callable[[], float]
+DTYPES: Final = ("float32", "float64", "float16", "bfloat16", "int8")
+SECONDS: Final = 0.004
+"""One sample."""
+SAMPLES: Final = 40
+MAX_ARRAY: Final = 512 << 20
+
+
+class Bound(NamedTuple):
+    """A least time, and what sets it."""
+
+    seconds: float
+    limit: str
+    """The dtype of the arithmetic, or the memory."""
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The most that so many threads reach.
+
+    Attributes:
+        threads: how many, each with its own data.
+        operations: per second, by dtype, from registers.
+        bandwidth: bytes read per second, by the memory that the data are in: ``"L1"``, ``"L2"``,
+            ``"L3"`` or ``"DRAM"``.
+        capacity: bytes of each of the caches.
+    """
+
+    threads: int
+    operations: dict[str, float] = field(default_factory=dict)
+    bandwidth: dict[str, float] = field(default_factory=dict)
+    capacity: dict[str, int] = field(default_factory=dict)
+
+    def level(self, size: float) -> str:
+        """The smallest memory that holds so many bytes."""
+        for name in ("L1", "L2", "L3"):
+            # The L1 and L2 caches are each core's own.
+            share = 1 if name == "L3" else self.threads
+            if name in self.bandwidth and size <= share * self.capacity.get(name, 0):
+                return name
+        return "DRAM"
+
+    def bound(self, dtype: str, flop: float, size: float) -> Bound | None:
+        """What `flop` operations on `dtype` and `size` bytes of traffic take at least."""
+        bounds = []
+        if flop and dtype in self.operations:
+            bounds.append(Bound(flop / self.operations[dtype], dtype))
+        level = self.level(size)
+        if size and level in self.bandwidth:
+            bounds.append(Bound(size / self.bandwidth[level], level))
+        return max(bounds, default=None)
+
+
+def measure(threads: int) -> Peaks:
+    """Measure all of it; takes a few seconds."""
+    target = Target("llvm")
+    names = ("L1", "L2", "L3")
+    capacity = dict(zip(names, target.cache_sizes, strict=True))
+    peaks = Peaks(threads, capacity=capacity)
+    for dtype in DTYPES:
+        op = multiply_add(dtype, target)
+        if op is not None:
+            kernel = arithmetic(op, target)
+            rate = _best_rate(kernel, MEMORY_BYTES, threads, time.thread_time)
+            peaks.operations[dtype] = rate * accumulators(target) * op.operations
+    kernel = read(target)
+    # A thread that waits for the processor leaves its share of the memory to the others.
+    clock = time.thread_time if threads == 1 else time.perf_counter
+    for name, size in array_sizes(capacity).items():
+        peaks.bandwidth[name] = _best_rate(kernel, size, threads, clock) * size
+    return peaks
+
+
+def array_sizes(capacity: dict[str, int]) -> dict[str, int]:
+    """Bytes to read for each memory: what surely lies in it and not in a smaller one."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    third = min(capacity["L3"] // 4, 8 * capacity["L2"])
+    sizes = {
+        "L1": capacity["L1"] // 2,
+        "L2": capacity["L2"] // 2,
+        "L3": third,
+        "DRAM": min(4 * capacity["L3"], MAX_ARRAY, memory // 8),
+    }
+    return {name: size // MEMORY_BYTES * MEMORY_BYTES for name, size in sizes.items()}
+
+
+def _best_rate(kernel: Kernel, size: int, threads: int, clock: Clock) -> float:
+    """Passes over the memory per second, of all threads together: the best of some samples."""
+    # Written, as pages of new memory are all the same page until then.
+    arrays = [np.empty(size + 64, "uint8") for _ in range(threads)]
+    for array in arrays:
+        array.fill(0)
+    addresses = [array.ctypes.data + -array.ctypes.data % 64 for array in arrays]
+
+    def rate(repeat: int) -> float:
+        spans = _together([partial(_timed, kernel, a, size, repeat, clock) for a in addresses])
+        return sum(repeat / max(span, 1e-9) for span in spans)
+
+    repeat = 1
+    while repeat * threads / (found := rate(repeat)) < SECONDS:
+        repeat = max(repeat + 1, int(min(1.5 * SECONDS * found / threads, 100 * repeat)))
+    samples = SAMPLES if repeat > 1 else SAMPLES // 4
+    return max(rate(repeat) for _ in range(samples))
+
+
+def _timed(kernel: Kernel, address: int, size: int, repeat: int, clock: Clock) -> float:
+    """Seconds of so many passes."""
+    start = clock()
+    kernel(address, size, repeat)
+    return clock() - start
+
+
+def _together(functions: Sequence[Callable[[], float]]) -> list[float]:
+    """The results of functions that begin at the same time, each in a thread."""
+    if len(functions) == 1:
+        return [functions[0]()]
+    barrier = threading.Barrier(len(functions))
+
+    def started(function: Callable[[], float]) -> float:
+        barrier.wait()
+        return function()
+
+    with ThreadPoolExecutor(len(functions)) as pool:
+        return list(pool.map(started, functions))
+
+
+def processor_name() -> str:
+    """What the system calls the processor."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(measure(int(sys.argv[1])))))

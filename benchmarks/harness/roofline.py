@@ -1,0 +1,257 @@
+"""The records as a roofline: speed over arithmetic intensity, below what the machine can do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final, NamedTuple
+
+from benchmarks.harness.label_placement import Box, place
+from benchmarks.harness.peaks import Peaks
+from benchmarks.harness.record import Record
+
+WIDTH, HEIGHT = 1180, 620
+LEFT, RIGHT, TOP, BOTTOM = 70, 800, 60, 560
+"""The edges of the plot; the list of works is to its right."""
+ROW: Final = 17
+STYLE: Final = """
+text { font: 12px system-ui, sans-serif; fill: #1f2328; }
+.small { font-size: 11px; fill: #59636e; }
+.title { font-size: 15px; font-weight: 600; }
+.ground { fill: #ffffff; }
+.grid { stroke: #d1d9e0; stroke-width: 0.6; }
+.roof { stroke: #59636e; stroke-width: 1.6; fill: none; }
+.hand { fill: #0969da; stroke: #0969da; }
+.default { fill: none; stroke: #0969da; stroke-width: 1.8; }
+.peer { stroke: #bc4c00; stroke-width: 1.8; fill: none; }
+.gap { stroke: #9aa4ae; stroke-width: 0.8; stroke-dasharray: 2 2; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; }
+  .small { fill: #9198a1; }
+  .ground { fill: #0d1117; }
+  .grid { stroke: #2d343c; }
+  .roof { stroke: #9198a1; }
+  .hand { fill: #4493f8; stroke: #4493f8; }
+  .default { stroke: #4493f8; }
+  .peer { stroke: #f0883e; }
+  .gap { stroke: #6e7681; }
+}
+"""
+
+
+@dataclass
+class Point:
+    """A work in the plot.
+
+    Attributes:
+        work: its name.
+        intensity: operations per byte of compulsory traffic.
+        hand: operations per second under the hand-written schedule, if there is one.
+        default: under the default schedule.
+        peer: of the fastest peer.
+        peer_name: its name.
+    """
+
+    work: str
+    intensity: float
+    hand: float | None = None
+    default: float | None = None
+    peer: float | None = None
+    peer_name: str = ""
+
+    @property
+    def speeds(self) -> list[float]:
+        return [s for s in (self.hand, self.default, self.peer) if s is not None]
+
+
+def points(records: Sequence[Record]) -> list[Point]:
+    """One for each work that has operations and traffic and was measured."""
+    found: dict[str, Point] = {}
+    for record in records:
+        if not (record.flop and record.bytes and record.seconds):
+            continue
+        point = found.setdefault(record.work, Point(record.work, record.flop / record.bytes))
+        ours = record.flop / record.seconds
+        if record.schedule == "hand":
+            point.hand = max(ours, point.hand or 0)
+        else:
+            point.default = max(ours, point.default or 0)
+        if record.their_seconds and not record.peer.startswith("ours"):
+            theirs = record.flop / record.their_seconds
+            if theirs > (point.peer or 0):
+                point.peer, point.peer_name = theirs, record.peer
+    return sorted(found.values(), key=lambda point: point.intensity)
+
+
+class Scale(NamedTuple):
+    """Logarithmic, from values to positions."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def __call__(self, value: float) -> float:
+        part = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + part * (self.stop - self.start)
+
+    def powers(self) -> list[float]:
+        """The powers of ten in the range."""
+        first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+        return [10.0**power for power in range(first, last + 1)]
+
+
+def as_svg(records: Sequence[Record], peaks: Peaks, title: str) -> str:
+    """The picture; empty if there is nothing to show."""
+    shown = points(records)
+    dtypes = list(dict.fromkeys(r.dtype for r in records if r.dtype in peaks.operations))
+    if not shown or not dtypes:
+        return ""
+    x, y = scales(shown, peaks, dtypes)
+    height = max(HEIGHT, TOP + ROW * (len(shown) + 7))
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+            f'width="{WIDTH}" height="{height}" role="img">',
+            f"<title>{escape(title)}</title><style>{STYLE}</style>",
+            f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
+            f'<text class="title" x="{LEFT}" y="24">Roofline on {peaks.threads} '
+            f"thread{'s' if peaks.threads > 1 else ''}</text>",
+            f'<text class="small" x="{LEFT}" y="42">{escape(title)}</text>',
+            *grid(x, y),
+            *roofs(x, y, peaks, dtypes),
+            *marks(x, y, shown),
+            *listing(shown),
+            "</svg>\n",
+        ]
+    )
+
+
+def scales(shown: Sequence[Point], peaks: Peaks, dtypes: Sequence[str]) -> tuple[Scale, Scale]:
+    """Axes that hold all points and the bends of all roofs."""
+    top = max(peaks.operations[dtype] for dtype in dtypes)
+    speeds = [speed for point in shown for speed in point.speeds]
+    intensities = [point.intensity for point in shown]
+    x = Scale(min(*intensities, 0.3) / 1.6, max(*intensities, 60.0) * 1.8, LEFT, RIGHT)
+    return x, Scale(min([*speeds, top / 100]) / 1.6, max([*speeds, top]) * 1.5, BOTTOM, TOP)
+
+
+def grid(x: Scale, y: Scale) -> list[str]:
+    """Lines and labels of the axes."""
+    lines = []
+    for value in x.powers():
+        at = x(value)
+        lines += [
+            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{BOTTOM}"/>',
+            f'<text class="small" x="{at:.1f}" y="{BOTTOM + 17}" text-anchor="middle">'
+            f"{value:g}</text>",
+        ]
+    for value in y.powers():
+        at = y(value)
+        lines += [
+            f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>',
+            f'<text class="small" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">'
+            f"{value * 1e-9:g}</text>",
+        ]
+    middle = (TOP + BOTTOM) / 2
+    return [
+        *lines,
+        f'<text x="{(LEFT + RIGHT) / 2}" y="{BOTTOM + 38}" text-anchor="middle">'
+        "operations per byte of compulsory traffic</text>",
+        f'<text x="20" y="{middle}" text-anchor="middle" transform="rotate(-90 20 {middle})">'
+        "GFLOP/s</text>",
+    ]
+
+
+def roofs(x: Scale, y: Scale, peaks: Peaks, dtypes: Sequence[str]) -> list[str]:
+    """Slopes of the memories up to the highest peak, and a level line for each dtype."""
+    top = max(peaks.operations[dtype] for dtype in dtypes)
+    lines = []
+    for name, bandwidth in peaks.bandwidth.items():
+        start = max(x.low, y.low / bandwidth)
+        stop = min(x.high, top / bandwidth)
+        lines.append(_line("roof", x(start), y(start * bandwidth), x(stop), y(stop * bandwidth)))
+        # The name stands along the line, not far from its lower end.
+        at = start * (stop / start) ** 0.3
+        slope = math.degrees(math.atan2(y(at * bandwidth) - y(2 * at * bandwidth),
+                                        x(2 * at) - x(at)))  # fmt: skip
+        px, py = x(at), y(at * bandwidth) - 5
+        lines.append(
+            f'<text class="small" x="{px:.1f}" y="{py:.1f}" '
+            f'transform="rotate({-slope:.1f} {px:.1f} {py:.1f})">'
+            f"{name} {bandwidth * 1e-9:.3g} GB/s</text>"
+        )
+    fastest = max(peaks.bandwidth.values())
+    for dtype in dtypes:
+        peak = peaks.operations[dtype]
+        lines.append(_line("roof", x(max(x.low, peak / fastest)), y(peak), RIGHT, y(peak)))
+        lines.append(
+            f'<text class="small" x="{RIGHT - 4}" y="{y(peak) - 5:.1f}" text-anchor="end">'
+            f"{dtype} {peak * 1e-9:.3g} GFLOP/s</text>"
+        )
+    return lines
+
+
+def marks(x: Scale, y: Scale, shown: Sequence[Point]) -> list[str]:
+    """Every point with its number beside it."""
+    lines, taken = [], []
+    for point in shown:
+        at = x(point.intensity)
+        heights = [y(speed) for speed in point.speeds]
+        lines.append(_line("gap", at, min(heights), at, max(heights)))
+        if point.peer:
+            lines.append(_cross(at, y(point.peer)))
+        if point.default:
+            lines.append(_circle("default", at, y(point.default), 5.0))
+        if point.hand:
+            lines.append(_circle("hand", at, y(point.hand), 4.0))
+        taken += [Box(at - 6, height - 6, 12, 12) for height in heights]
+    anchors = [(x(point.intensity), y(point.hand or point.default or 1)) for point in shown]
+    sizes = [(7.5 * len(str(number)), 12.0) for number in range(1, len(shown) + 1)]
+    area = Box(LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP)
+    for number, (anchor, box) in enumerate(
+        zip(anchors, place(anchors, sizes, taken, area), strict=True), 1
+    ):
+        if box.distance(*anchor) > 12:
+            lines.append(_line("gap", *anchor, *box.centre))
+        lines.append(f'<text x="{box.x:.1f}" y="{box.y + 10:.1f}">{number}</text>')
+    return lines
+
+
+def listing(shown: Sequence[Point]) -> list[str]:
+    """What the marks mean, and the works by number with their speeds."""
+    left, top = RIGHT + 40, TOP + 6
+    lines = [
+        _circle("hand", left, top, 4.0),
+        f'<text x="{left + 12}" y="{top + 4}">hand-written schedule</text>',
+        _circle("default", left, top + ROW, 5.0),
+        f'<text x="{left + 12}" y="{top + ROW + 4}">default schedule</text>',
+        _cross(left, top + 2 * ROW),
+        f'<text x="{left + 12}" y="{top + 2 * ROW + 4}">fastest peer</text>',
+        f'<text class="small" x="{WIDTH - 12}" y="{top + 3.4 * ROW:.1f}" text-anchor="end">'
+        "GFLOP/s: ours, peer's</text>",
+    ]
+    for number, point in enumerate(shown, 1):
+        at = top + (number + 3.6) * ROW
+        ours = max(point.hand or 0, point.default or 0) * 1e-9
+        theirs = f", {point.peer * 1e-9:.3g}" if point.peer else ""
+        lines += [
+            f'<text x="{left - 8}" y="{at:.1f}">{number} {escape(point.work)}</text>',
+            f'<text class="small" x="{WIDTH - 12}" y="{at:.1f}" text-anchor="end">'
+            f"{ours:.3g}{theirs}</text>",
+        ]
+    return lines
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _circle(kind: str, x: float, y: float, radius: float) -> str:
+    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
+
+
+def _cross(x: float, y: float) -> str:
+    return f'<path class="peer" d="M{x - 4:.1f} {y - 4:.1f}l8 8M{x - 4:.1f} {y + 4:.1f}l8 -8"/>'
