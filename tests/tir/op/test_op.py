@@ -137,6 +137,17 @@ def test_vectors():
     call_of(tir.dp4a(vector("uint8x8"), vector("uint8x8"), vector("uint32x2")), "dp4a", "uint32x2")
 
 
+def test_lanes_are_reduced():
+    operator, lanes = call_of(tir.reduce_lanes("max", vector("int8x4")), "reduce_lanes", "int8")
+    assert operator.value == "max"
+    assert lanes.dtype == "int8x4"
+    assert tir.reduce_lanes("add", X) is X
+    with pytest.raises(ArgumentError, match="combines by 'add', 'mul', 'min', 'max', not 'sub'"):
+        tir.reduce_lanes("sub", vector("int8x4"))
+    with pytest.raises(DTypeError, match=r"needs 2\*\*n numbers, got float32x3"):
+        tir.reduce_lanes("add", vector("float32x3"))
+
+
 def test_numbers():
     assert call_of(tir.fma(X, 2, N), "fma", "float32")[0] is X
     assert int(tir.ceildiv(7, 3)) == 3

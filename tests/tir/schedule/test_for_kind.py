@@ -38,7 +38,7 @@ def test_rows_and_columns_of_a_product(kind):
     getattr(sch, kind)(j)
     assert_same_meaning(matmul, sch)
     with pytest.raises(ScheduleError, match="one depends on another one") as info:
-        getattr(sch, kind)(k)
+        sch.parallel(k)
     assert "rfactor the loop" in str(info.value)
     assert "Counterexample: C[" in str(info.value)
     sch.unroll(k)
@@ -115,6 +115,32 @@ def test_threads_may_reduce_together_but_blocks_may_not():
     sch = Schedule(prefix_sum)
     with pytest.raises(ScheduleError, match="cannot run by threads"):
         sch.bind(sch.get_loops("B")[0], "threadIdx.x")
+
+
+@pytest.mark.parametrize("factor", [4, 5])
+def test_lanes_of_a_vector_may_reduce_together(factor):
+    sch = Schedule(matmul, debug_mask="all")
+    _, inner = sch.split(sch.get_loops("C")[2], [None, factor])
+    sch.vectorize(inner)
+    assert_same_meaning(matmul, sch)
+
+
+def test_lanes_that_need_the_sum_so_far_may_not():
+    @T.prim_func
+    def running(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((1,))):
+        for k in range(4):
+            with T.block("C"):
+                vk = T.axis.reduce(4, k)
+                with T.init():
+                    C[0] = T.float32(0)
+                C[0] = C[0] + A[vk]
+            with T.block("B"):
+                vk = T.axis.spatial(4, k)
+                B[vk] = C[0]
+
+    sch = Schedule(running)
+    with pytest.raises(ScheduleError, match="cannot run as lanes of a vector: one depends"):
+        sch.vectorize(sch.get_loops("C")[0])
 
 
 def test_axes_that_do_not_exist_or_are_taken():

@@ -1,5 +1,7 @@
 """Vectorised loops become vector statements, or plain loops where lanes would be wrong."""
 
+import math
+
 import pytest
 from tests.tir.transform.programs import (
     accesses,
@@ -125,12 +127,53 @@ def test_iterations_that_depend_on_each_other_stay_a_loop(store_at, load_at, vec
     assert all(loop.kind is ForKind.SERIAL for loop in of_kind(body, For))
 
 
-def test_an_accumulator_stays_a_loop(arrays):
+def test_an_accumulator_takes_all_lanes_at_once(arrays):
     A, B = arrays
     i = int_var("i")
-    body = vectorized(16, BufferStore(B, B[0] + A[i], (const(0),)), arrays, i)
+    body = vectorized(17, BufferStore(B, B[0] + A[i], (const(0),)), arrays, i)
+    whole, last = of_kind(body, BufferStore)
+    assert whole.value.dtype == "float32"
+    (reduced,) = of_kind(whole, Call)
+    assert reduced.op is Op.get("tir.reduce_lanes")
+    assert reduced.args[1].dtype == "float32x16"
+    assert not of_kind(last, Call)
+
+
+def test_lanes_that_are_off_change_no_accumulator(arrays):
+    A, B = arrays
+    i, n = int_var("i"), int_var("n")
+    update = BufferStore(B, B[0] + A[i], (const(0),))
+    body = vectorized(16, IfThenElse(i < n, update), arrays, i)
+    assert isinstance(body, IfThenElse)  # with all lanes off, the element may not even exist
+    (choice,) = of_kind(body, Select)
+    assert math.copysign(1, choice.false_value.value.value) == -1
+    body = vectorized(16, IfThenElse(A[i] > 0.0, update), arrays, i)
+    assert isinstance(body, IfThenElse)
+    assert body.condition.op is Op.get("tir.any_lane")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda A, B, i: A[i] - B[0],  # no reduction
+        lambda A, B, i: B[0] + B[i],  # needs what other iterations stored
+        lambda A, B, i: B[0] + A[i] * B[0],
+    ],
+)
+def test_what_only_looks_like_an_accumulator_stays_a_loop(arrays, value):
+    A, B = arrays
+    i = int_var("i")
+    body = vectorized(16, BufferStore(B, value(A, B, i), (const(0),)), arrays, i)
     assert isinstance(body, For)
     assert body.kind is ForKind.SERIAL
+
+
+def test_two_accumulators_in_one_memory_stay_a_loop(arrays):
+    A, B = arrays
+    i, r = int_var("i"), int_var("r")
+    first = BufferStore(B, B[0] + A[i], (const(0),))
+    second = BufferStore(B, B[r] + A[i + 1], (r,))
+    assert isinstance(vectorized(16, seq(first, second), arrays, i), For)
 
 
 def test_two_statements_keep_their_order_across_lanes(arrays):

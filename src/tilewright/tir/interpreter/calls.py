@@ -16,6 +16,7 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.interpreter.emitter import Code
 from tilewright.tir.interpreter.intrinsics import (
     LANE_WISE,
+    combine_lanes,
     dot_product,
     reinterpret,
     scalar_function,
@@ -137,6 +138,10 @@ class CallCompiler:
         dtype = self.expressions.function(call.dtype, "dtype")
         return self._apply(dot_product, *self._texts(call.args), dtype)
 
+    def _reduce_lanes(self, call: Call) -> Code:
+        dtype = self.expressions.function(call.dtype, "dtype")
+        return self._apply(combine_lanes, *self._texts(call.args), dtype)
+
     def _return(self, call: Call) -> Code:
         return self._apply(_return, *self._texts(call.args))
 
@@ -177,6 +182,7 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "vectorcombine": CallCompiler._combine,
     "get_active_lane_mask": CallCompiler._lane_mask,
     "dp4a": CallCompiler._dot_product,
+    "reduce_lanes": CallCompiler._reduce_lanes,
     "ret": CallCompiler._return,
     "raise_error": CallCompiler._raise_error,
     "assume": CallCompiler._assume,

@@ -13,6 +13,8 @@ from tilewright.ir.dtype import INT32, INT64, DType
 from tilewright.tir.interpreter.number import (
     checked_shift,
     float_divide,
+    float_max,
+    float_min,
     from_bytes,
     fused_multiply_add,
     rounding,
@@ -156,6 +158,27 @@ def reinterpret(value: Any, source: DType, target: DType) -> Any:
     if source.is_handle or target.is_handle:
         raise InterpreterError("the address of memory has no numeric value here")
     return from_bytes(to_bytes(value, source), target)
+
+
+def combine_lanes(operator: str, lanes: list[Any], dtype: DType) -> Any:
+    """All lanes combined, the first half with the second half until one is left."""
+    round_result = wrapping(dtype) if dtype.is_integral else rounding(dtype)
+    combine = LANE_COMBINATIONS[operator]
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [
+            round_result(combine(a, b)) for a, b in zip(lanes[:half], lanes[half:], strict=True)
+        ]
+    return lanes[0]
+
+
+LANE_COMBINATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "min": float_min,
+    "max": float_max,
+}
+"""What `reduce_lanes` does with two lanes."""
 
 
 def dot_product(a: list[int], b: list[int], total: Any, dtype: DType) -> Any:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.arithmetic import match_operands
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL, INT32, DType
-from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle, is_const_int
+from tilewright.ir.expr import (
+    Add,
+    Broadcast,
+    Call,
+    Expr,
+    Max,
+    Min,
+    Mul,
+    Ramp,
+    Shuffle,
+    StringImm,
+    is_const_int,
+)
 from tilewright.ir.op import Op, register_op
 
 __all__ = [
     "any_lane", "broadcast", "concat_vectors", "dp4a", "extract_lane", "get_active_lane_mask",
-    "ramp", "shuffle", "vectorcombine", "vectorhigh", "vectorlow", "vscale",
+    "ramp", "reduce_lanes", "shuffle", "vectorcombine", "vectorhigh", "vectorlow", "vscale",
 ]  # fmt: skip
 
 register_op("tir.vscale", arity=0, vectorizable=False)
@@ -21,6 +35,10 @@ register_op("tir.vectorhigh", arity=1, vectorizable=False)
 register_op("tir.vectorcombine", arity=2, vectorizable=False)
 register_op("tir.dp4a", arity=3, vectorizable=False)
 register_op("tir.any_lane", arity=1, vectorizable=False)
+register_op("tir.reduce_lanes", arity=2, vectorizable=False)
+
+LANE_OPERATORS: Final = {"add": Add, "mul": Mul, "min": Min, "max": Max}
+"""The operators by which `reduce_lanes` combines lanes."""
 
 
 def ramp(base: object, stride: object, lanes: object) -> Expr:
@@ -136,6 +154,27 @@ def any_lane(mask: object) -> Expr:
     if not operand.dtype.is_bool:
         raise DTypeError(f"`any_lane` needs a bool vector, got {operand!r}")
     return operand if operand.dtype.lanes == 1 else Call(BOOL, Op.get("tir.any_lane"), (operand,))
+
+
+def reduce_lanes(operator: str, vector: object) -> Expr:
+    """All lanes of `vector` combined: by ``"add"``, ``"mul"``, ``"min"`` or ``"max"``.
+
+    The number of lanes is a power of two. The first half is combined with the second, lane by lane,
+    and so on with what that gives, which decides how sums of floats are rounded. A scalar stays as
+    it is.
+    """
+    operand = as_expr(vector)
+    if operator not in LANE_OPERATORS:
+        raise ArgumentError(
+            f"`reduce_lanes` combines by {', '.join(map(repr, LANE_OPERATORS))}, not {operator!r}"
+        )
+    lanes = operand.dtype.lanes
+    if lanes & (lanes - 1) or operand.dtype.is_bool or operand.dtype.is_handle:
+        raise DTypeError(f"`reduce_lanes` needs 2**n numbers, got {operand.dtype!s}")
+    if lanes == 1:
+        return operand
+    op = Op.get("tir.reduce_lanes")
+    return Call(operand.dtype.element, op, (StringImm(operator), operand))
 
 
 def lane_count(lanes: object, name: str) -> int:

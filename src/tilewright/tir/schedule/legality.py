@@ -150,9 +150,10 @@ _AT_ONCE: Final = {
 def require_independent(tree: FunctionTree, loop: For) -> None:
     """Refuse a loop whose iterations run at once though one of them depends on another one.
 
-    Threads of a block may sum up elements together. Each iteration of a parallel loop may have
-    memory of its own for a buffer that it fills itself; that lowering gives it that is asked of
-    lowering itself. So may a block or thread of a GPU, by the scope of the buffer.
+    Threads of a block may sum up elements together, and so may lanes of a vector. Each iteration of
+    a parallel loop may have memory of its own for a buffer that it fills itself; that lowering
+    gives it that is asked of lowering itself. So may a block or thread of a GPU, by the scope of
+    the buffer.
 
     Args:
         tree: the program.
@@ -161,7 +162,7 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
     what = _AT_ONCE.get(loop.kind)
     if what is None or not tree.checked or is_const_int(loop.extent, 1):
         return
-    if _is_data_parallel(tree, loop) or _is_sum_by_threads(tree, loop):
+    if _is_data_parallel(tree, loop) or _is_sum_together(tree, loop):
         return
     found = carried_by(analyze(tree.func), loop)
     if found is not None and loop.kind in _PRIVATE:
@@ -267,10 +268,12 @@ _PRIVATE: Final = {ForKind.PARALLEL: private_buffers, ForKind.THREAD_BINDING: th
 """How to find the buffers of which each iteration has its own."""
 
 
-def _is_sum_by_threads(tree: FunctionTree, loop: For) -> bool:
-    """Whether the threads of a block sum up the elements of one block."""
+def _is_sum_together(tree: FunctionTree, loop: For) -> bool:
+    """Whether threads of a block, or lanes of a vector, sum up the elements of one block."""
     binding = loop.thread_binding
-    if binding is None or not binding.thread_tag.startswith("threadIdx"):
+    if binding is not None and not binding.thread_tag.startswith("threadIdx"):
+        return False
+    if binding is None and loop.kind is not ForKind.VECTORIZED:
         return False
     leaf = _only_block(tree, loop)
     if leaf is None or block_kind(leaf.block) is not BlockKind.REDUCTION:

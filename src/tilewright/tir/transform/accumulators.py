@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import BOOL, HANDLE, INT32
-from tilewright.ir.expr import Add, BinaryExpr, Broadcast, Expr, Max, Min, Mul, Ramp, Var
+from tilewright.ir.dtype import BOOL, HANDLE, INT32, DType
+from tilewright.ir.expr import (
+    Add,
+    BinaryExpr,
+    Broadcast,
+    Call,
+    Expr,
+    Max,
+    Min,
+    Mul,
+    Ramp,
+    StringImm,
+    Var,
+)
+from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.types import PointerType, PrimType
+from tilewright.tir.analysis.update import neutral_element
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.op.control import if_then_else
+from tilewright.tir.op.vector import LANE_OPERATORS, reduce_lanes
 from tilewright.tir.stmt import Allocate, BufferStore, IfThenElse, Stmt, seq
 
 
@@ -39,6 +54,34 @@ def as_reduction(store: BufferStore, guard: Expr | None = None) -> Reduction | N
         ):
             return Reduction(store, type(value), load, operand, guard)
     return None
+
+
+_NAMES: Final = {operator: name for name, operator in LANE_OPERATORS.items()}
+
+
+def updated(reduction: Reduction, values: Expr) -> BufferStore:
+    """`reduction` with all lanes of the vector `values` at once."""
+    operand = reduce_lanes(_NAMES[reduction.kind], values)
+    return reduction.store.replace(value=reduction.kind(reduction.load, operand))  # type: ignore[call-arg]
+
+
+def reduced_vector(reduction: Reduction) -> Expr | None:
+    """The vector whose lanes `reduction` combines with its element, if it is made by `updated`."""
+    operand = reduction.operand
+    if isinstance(operand, Call) and operand.op is _REDUCE_LANES:
+        name, values = operand.args
+        assert isinstance(name, StringImm)
+        return values if LANE_OPERATORS[name.value] is reduction.kind else None
+    return None
+
+
+def neutral(kind: type[BinaryExpr], dtype: DType) -> Expr:
+    """The number that changes no other one; of sums of floats not even the sign of a zero."""
+    if kind is Add and dtype.is_float:
+        return const(-0.0, dtype)
+    element = neutral_element(kind, dtype)
+    assert element is not None
+    return element
 
 
 class Accumulator:
@@ -105,3 +148,6 @@ class Accumulator:
 def _lane_index(start: int, lanes: int) -> Expr:
     first = const(start, INT32)
     return first if lanes == 1 else Ramp(first, ONE, lanes)
+
+
+_REDUCE_LANES: Final = Op.get("tir.reduce_lanes")

@@ -12,12 +12,13 @@ from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import less, maximum, minimum, select
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64, DType
-from tilewright.ir.expr import Broadcast, Call, Expr, Ramp, Shuffle, Var
+from tilewright.ir.expr import Broadcast, Call, Expr, Let, Ramp, Shuffle, StringImm, Var
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.memory import address_of
+from tilewright.tir.op.vector import LANE_OPERATORS
 
 
 def lower_intrinsics(func: PrimFunc) -> PrimFunc:
@@ -69,6 +70,21 @@ def _dp4a(call: Call) -> Expr:
     return total
 
 
+def _reduce_lanes(call: Call) -> Expr:
+    operator, vector = call.args
+    assert isinstance(operator, StringImm)
+    combine = LANE_OPERATORS[operator.value]
+    while vector.dtype.lanes > 1:
+        half = vector.dtype.lanes // 2
+        whole = Var("lanes", vector.dtype)
+        low, high = (
+            Shuffle((whole,), tuple(const(start + lane, "int32") for lane in range(half)))
+            for start in (0, half)
+        )
+        vector = Let(whole, vector, combine(low, high))
+    return vector
+
+
 def _lanes(call: Call, first: int) -> Expr:
     picks = range(first, first + call.dtype.lanes)
     return Shuffle(call.args, tuple(const(pick, "int32") for pick in picks))
@@ -99,6 +115,7 @@ EXPANSIONS: Final[dict[Op, Callable[[Call], Expr]]] = {
     Op.get("tir.q_multiply_shift"): _q_multiply_shift,
     Op.get("tir.q_multiply_shift_per_axis"): _q_multiply_shift_per_axis,
     Op.get("tir.dp4a"): _dp4a,
+    Op.get("tir.reduce_lanes"): _reduce_lanes,
     Op.get("tir.vectorlow"): lambda call: _lanes(call, 0),
     Op.get("tir.vectorhigh"): lambda call: _lanes(call, call.dtype.lanes),
     Op.get("tir.vectorcombine"): lambda call: _lanes(call, 0),

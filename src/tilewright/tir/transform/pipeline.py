@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
 from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.contract_fma import contract_fma
@@ -130,6 +131,9 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
     def inner_loops_vectorized(func: PrimFunc) -> PrimFunc:
         return vectorize_inner_loops(func, vector_bits=bits)
 
+    def accumulated(func: PrimFunc) -> PrimFunc:
+        return accumulate_lanes(func, vector_bits=bits, vector_registers=registers)
+
     def promoted(func: PrimFunc) -> PrimFunc:
         return promote_registers(func, vector_bits=bits, vector_registers=registers)
 
@@ -147,6 +151,7 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         unroll,  # after vectorize: the copies are vector statements
         named("interleave_stores", interleaved),  # after unroll: the parts are side by side
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
+        named("accumulate_lanes", accumulated),  # after unroll: all updates of an element are seen
         named("unroll_and_jam", jammed),  # before promote_registers: chains that overlap
         named("promote_registers", promoted),  # tiles are straight vector code now
         group_branches,  # of tiles that stick out, whose stores are independent registers now

@@ -18,6 +18,7 @@ from tilewright.ir.expr import (
     Call,
     Cast,
     Expr,
+    IntImm,
     Let,
     Not,
     Ramp,
@@ -41,6 +42,7 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
+from tilewright.tir.transform.affine import occurs
 
 TRUE = const(True)
 
@@ -68,6 +70,9 @@ class _Lanes:
         found = self._bound.get(var)
         if found is not None:
             return found
+        vector = self._scalars.vectors.get(var)
+        if vector is not None:
+            return self(vector)
         array = self._scalars.arrays[var]
         return BufferLoad(array, (self._lane,))
 
@@ -91,13 +96,16 @@ class _Lanes:
         if let.var.dtype.lanes == 1:
             return Let(let.var, self._scalars(let.value), self(let.body))
         var = Var(let.var.name, let.var.dtype.element)
-        value = self(let.value)
         self._bound[let.var] = var
-        return Let(var, value, self(let.body))
+        self._scalars.vectors[let.var] = let.value  # a shuffle may take other lanes of it
+        body = self(let.body)
+        return Let(var, self(let.value), body) if occurs(var, body) else body
 
     def Shuffle(self, shuffle: Shuffle) -> Expr:
         sources = [(v, lane) for v in shuffle.vectors for lane in range(v.dtype.lanes)]
         chosen = [sources[int(index)] for index in shuffle.indices]  # type: ignore[call-overload]
+        if isinstance(self._lane, IntImm):
+            return self._scalars.lane(*chosen[self._lane.value])
         result = self._scalars.lane(*chosen[-1])
         for position in reversed(range(len(chosen) - 1)):
             here = self._lane.equal(position)
@@ -125,6 +133,7 @@ class _Scalarizer(Rewriter):
 
     def __init__(self) -> None:
         self.arrays: dict[Var, Buffer] = {}
+        self.vectors: dict[Var, Expr] = {}
 
     def lane(self, vector: Expr, lane: int) -> Expr:
         """Lane number `lane` of `vector`."""
@@ -132,6 +141,13 @@ class _Scalarizer(Rewriter):
 
     def Shuffle(self, shuffle: Shuffle) -> Expr:
         return _Lanes(self, ZERO, {}).Shuffle(shuffle)
+
+    def Let(self, let: Let) -> Expr:
+        if let.var.dtype.lanes == 1:
+            return let.map_children(self)
+        # A scalar that is made of the lanes of a vector computes each of them where it needs it.
+        self.vectors[let.var] = let.value
+        return self(let.body)
 
     def Call(self, call: Call) -> Expr:
         if call.op is not _ANY_LANE or call.args[0].dtype.lanes == 1:

@@ -4,6 +4,10 @@ The lanes of a loop are cut into pieces of the machine's vector width (and a res
 so that a loop of 48 iterations over float32 is three statements of 16 lanes. Branches that depend
 on the lane become masks.
 
+A reduction whose element is the same for all lanes combines them first (`tir.reduce_lanes`), which
+rounds sums of floats differently than a loop; `accumulate_lanes` puts that off until the loops
+around are done.
+
 A loop that cannot run as lanes without changing the result (an iteration needs what an earlier one
 stores, or the body calls something that has no vector form) runs as a plain loop, and so does a
 loop whose extent is not known; `vectorize_inner_loops` takes care of the latter.
@@ -11,6 +15,7 @@ loop whose extent is not known; `vectorize_inner_loops` takes care of the latter
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from tilewright.ir import arithmetic
@@ -22,6 +27,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.vector import any_lane
 from tilewright.tir.stmt import (
     Allocate,
     AttrStmt,
@@ -36,10 +42,12 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.transform.accumulators import Reduction, updated
 from tilewright.tir.transform.affine import difference, split
 from tilewright.tir.transform.allocations import element_count
 from tilewright.tir.transform.dependences import carried_dependence, loop_body
 from tilewright.tir.transform.iteration import Iteration
+from tilewright.tir.transform.lane_reductions import contribution, lane_reductions
 from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadcast
 from tilewright.tir.transform.ranges import conjuncts, without_likely
 
@@ -112,12 +120,15 @@ def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
         NotVectorizable: if the iterations depend on each other, or for a body without vector form.
     """
     body = loop_body(loop.body)
-    blocked = carried_dependence(loop.loop_var, body, lanes)
+    reductions = lane_reductions(loop, body)
+    updates = {reduction.store.buffer.data for reduction in reductions.values()}
+    rest = tuple(access for access in body.accesses if access.data not in updates)
+    blocked = carried_dependence(loop.loop_var, body._replace(accesses=rest), lanes)
     if blocked is not None:
         name = blocked[0].data.name
         raise NotVectorizable(f"iterations depend on each other through {name}")
     pieces = pieces_of(loop.min, lanes, width)
-    return LaneStatements(loop.loop_var, pieces, body.private).statement(loop.body)
+    return LaneStatements(loop.loop_var, pieces, body.private, reductions).statement(loop.body)
 
 
 def pieces_of(start: Expr, lanes: int, width: int) -> tuple[Piece, ...]:
@@ -141,10 +152,17 @@ class Piece(NamedTuple):
 class LaneStatements:
     """Rewrites the statements of one iteration to those of several pieces of iterations."""
 
-    def __init__(self, var: Var, pieces: tuple[Piece, ...], private: frozenset[Var]) -> None:
+    def __init__(
+        self,
+        var: Var,
+        pieces: tuple[Piece, ...],
+        private: frozenset[Var],
+        reductions: Mapping[BufferStore, Reduction] | None = None,
+    ) -> None:
         if private and len(pieces) > 1:
             raise NotVectorizable("it allocates memory, and has more lanes than a vector")
         self._var, self._private = var, private
+        self._reductions = reductions or {}
         self._pieces: tuple[Piece, ...] = pieces
         self._lets: list[dict[Var, Expr]] = [{} for _ in pieces]
         self._varying = {var}
@@ -196,7 +214,14 @@ class LaneStatements:
                 stores.append(self._scalar_store(store, number))
             else:
                 some = self._some_lane(piece)
-                result = self._store(store, self._lanes(number, some=some is not None))
+                lanes = self._lanes(number, some=some is not None)
+                reduction = self._reductions.get(store)
+                if reduction is None:
+                    result = self._store(store, lanes)
+                else:
+                    result = updated(reduction, contribution(reduction, lanes))
+                    if lanes.mask is not None and some is None:
+                        some = any_lane(lanes.mask)
                 stores.append(result if some is None else branch(some, result))
         return seq(*stores)
 

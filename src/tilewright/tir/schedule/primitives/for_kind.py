@@ -63,7 +63,11 @@ def vectorize(tree: FunctionTree, loop: For) -> Edit:
         for i in T.vectorized(16):
             S(i)
 
-    Requires: no iteration depends on another one.
+    Iterations may also sum up into the same element (or take the maximum, and so on). Each lane
+    then has a sum of its own, and these are added up after the loops around that reduce into the
+    same element. Sums of floats are rounded differently than one after the other.
+
+    Requires: no iteration depends on another one, except by a reduction of the only block in it.
 
     Args:
         loop: the loop, usually of as many iterations as a vector has lanes, or a few times that.
