@@ -31,16 +31,6 @@ def test_names_of_devices_and_of_nothing():
     assert not runtime.enabled("")
 
 
-def test_the_number_of_threads(monkeypatch):
-    cores = Target("llvm").num_cores
-    for text, expected in (("3", 3), ("5x", 5), ("0", cores), ("-2", cores), ("9999", cores),
-                           ("many", cores), ("", cores)):  # fmt: skip
-        monkeypatch.setenv("TILEWRIGHT_NUM_THREADS", text)
-        assert runtime.num_threads() == expected, text
-    monkeypatch.delenv("TILEWRIGHT_NUM_THREADS")
-    assert runtime.num_threads() == cores
-
-
 def test_there_is_no_system_library():
     with pytest.raises(ExportError, match="load_module"):
         runtime.system_lib()

@@ -89,6 +89,13 @@ class Analyzer:
         self._simplifier = Simplifier()
         self._answers: dict[Expr, tuple[Expr, Expr]] = {}
 
+    def copy(self) -> Analyzer:
+        """Another analyzer that knows the same; what is bound in one is not bound in the other."""
+        copy = Analyzer.__new__(Analyzer)
+        copy._simplifier = self._simplifier.copy()
+        copy._answers = {}
+        return copy
+
     # --- facts ------------------------------------------------------------------------------
 
     def bind(self, var: Var, value: RangeLike | Expr | int) -> None:

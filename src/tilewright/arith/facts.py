@@ -72,11 +72,12 @@ class Facts:
 
     def inner(self) -> Facts:
         """A copy to which a scope can add its constraints."""
-        copy = Facts()
+        copy = Facts.__new__(Facts)
         copy.ranges = dict(self.ranges)
         copy.symbolic = dict(self.symbolic)
         copy.values = dict(self.values)
         copy.data = set(self.data)
         copy.forms = dict(self.forms)
         copy.remainders = dict(self.remainders)
+        copy.forget()
         return copy

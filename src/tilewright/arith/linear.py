@@ -57,6 +57,15 @@ def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr]
     return 0
 
 
+def constant_difference(a: Expr, b: Expr) -> int | None:
+    """``a - b`` if it is a number that shows without further knowledge; scalar integers."""
+    if a.dtype is not b.dtype:
+        return None
+    terms: Terms = {}
+    constant = collect(a, 1, terms) + collect(b, -1, terms)
+    return None if any(terms.values()) else constant
+
+
 def mentions(expr: Node, variables: Iterable[Expr]) -> bool:
     """Whether `expr` contains one of `variables`."""
     wanted = set(variables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.arith.iter_form import IterMark, IterSplit, IterSum, as_size, is_one, is_zero
@@ -49,7 +49,7 @@ def plain_sums(
                 splits.append(IterSplit(IterMark(term, extent), 1, extent, factor))  # type: ignore[arg-type]
         if len(splits) > 1:
             splits.sort(key=_significance)
-        reach = _span(splits, bijective)
+        reach = span_of(splits, compact=bijective)
         if reach is None:
             return None
         sums.append(IterSum(tuple(splits), IntImm(index.dtype, constant)))
@@ -66,8 +66,11 @@ def _significance(split: Any) -> int:
     return -abs(split.scale)
 
 
-def _span(splits: list[Any], compact: bool) -> int | None:
-    """How many values digits span, None if they overlap, or have gaps and must be compact."""
+def span_of(splits: Sequence[Any], *, compact: bool = False) -> int | None:
+    """How many values digits span, the most significant first, of constant extents and scales.
+
+    None if they overlap, or have gaps and must be compact.
+    """
     reach = 1
     for split in reversed(splits):
         scale = split.scale

@@ -1,7 +1,7 @@
 """Running compiled functions: devices, arrays, functions by name, modules, timing."""
 
 from tilewright.runtime.benchmark import BenchmarkResult
-from tilewright.runtime.build_info import enabled, num_threads, system_lib
+from tilewright.runtime.build_info import enabled, system_lib
 from tilewright.runtime.device import Device, cpu, cuda, device
 from tilewright.runtime.linking import include_directory
 from tilewright.runtime.module import Module, load_module
@@ -14,4 +14,5 @@ from tilewright.runtime.registry import (
     register_func,
     remove_global_func,
 )
+from tilewright.runtime.threads import num_threads, set_num_threads
 from tilewright.runtime.tracing import default_trace_action

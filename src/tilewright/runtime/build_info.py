@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import re
 from typing import Any
 
 from tilewright.error import ExportError
 from tilewright.target import Target
-from tilewright.target.cpu import core_count
 from tilewright.target.kinds import KINDS
 
 
@@ -26,18 +23,6 @@ def enabled(target: str) -> bool:
 
 def _has_backend(kind: str) -> bool:
     return importlib.util.find_spec(f"tilewright.target.codegen.{kind}") is not None
-
-
-def num_threads() -> int:
-    """How many threads a parallel loop uses at the most, unless its target says less.
-
-    It is the number of cores that the process may use, or what ``TILEWRIGHT_NUM_THREADS`` said
-    (1 to 1024) when the first parallel loop ran.
-    """
-    chosen = re.match(r"\s*\+?(\d+)", os.environ.get("TILEWRIGHT_NUM_THREADS", ""))
-    if chosen is not None and 1 <= int(chosen[1]) <= 1024:
-        return int(chosen[1])
-    return core_count()
 
 
 def system_lib(symbol_prefix: str = "") -> Any:

@@ -75,13 +75,27 @@ def x86_features(cpu: str) -> frozenset[str]:
     return frozenset(found)
 
 
+QUOTA_FILE: Final = "/sys/fs/cgroup/cpu.max"
+"""What a container may use of the processors' time: microseconds, and of how many."""
+
+
 @functools.cache
 def core_count() -> int:
-    """Cores that this process may use."""
+    """Cores that this process may use: those it may run on and, in a container, has time for."""
     try:
-        return len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0))
     except AttributeError:
-        return os.cpu_count() or 1
+        cores = os.cpu_count() or 1
+    return min(cores, quota(QUOTA_FILE) or cores)
+
+
+def quota(path: str) -> int | None:
+    """How many cores the time is worth that a control group has, rounded up; None if no limit."""
+    try:
+        time, period = map(int, Path(path).read_text().split())
+    except (OSError, ValueError):
+        return None
+    return -(-time // period) if time > 0 and period > 0 else None
 
 
 @functools.cache

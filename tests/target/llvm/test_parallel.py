@@ -1,25 +1,22 @@
-"""Parallel loops on the thread pool."""
+"""Parallel loops: their bodies as functions, and how their iterations are divided."""
 
 import ctypes
-import os
-import subprocess
-import sys
-import threading
-from pathlib import Path
+import re
 
 import numpy as np
 import pytest
-from tests.target.llvm.programs import check, compiled, function, loop, native
+from tests.target.llvm.programs import as_int, check, compiled, function, loop, native
 
 import tilewright as tvm
 from tilewright import te, tir
+from tilewright.error import LoweringError
 from tilewright.ir import DType, const
 from tilewright.runtime.linking import link_shared
 from tilewright.target import Target
+from tilewright.target.codegen.llvm import parallel
 from tilewright.tir import op
 
 PARALLEL = tir.ForKind.PARALLEL
-ROOT = Path(__file__).parents[3]
 
 
 def scaled_copy():
@@ -32,6 +29,13 @@ def scaled_copy():
 
 def expected(a, k):
     return (a * np.float32(k) + np.arange(len(a), dtype="float32")).astype("float32")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_loops_are_shared_too():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "LEAST_WORK", 0)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +132,92 @@ def test_workspaces_inside_of_parallel_loops():
     np.testing.assert_array_equal(target, np.arange(64) * 3000)
 
 
-# --- errors ------------------------------------------------------------------------
+# --- how they are divided -------------------------------------------------------------------------
+
+
+def divided(body, extent=1000, annotations=None):
+    """A parallel loop over `body(i)`."""
+    var, notes = te.var("i"), annotations or {}
+    return tir.For(var, const(0), as_int(extent), PARALLEL, body(var), annotations=notes)
+
+
+@pytest.mark.parametrize(
+    "schedule", ["static", "dynamic", "dynamic,1", "dynamic, 7", "dynamic,5000"]
+)
+def test_dynamic_parts_give_the_same(schedule):
+    a = np.random.default_rng(0).normal(size=1000).astype("float32")
+    n = te.var("n")
+    x, c = (tir.decl_buffer((n,), "float32", name) for name in "AC")
+    notes = {"pragma_parallel_schedule": schedule}
+    run = native(function([x, c], divided(lambda i: c.vstore((i,), x[i] * 2.0), n, notes)))
+    for count in (0, 1, 5, 999):
+        result = np.zeros(1000, "float32")
+        assert run(a, result, count) == 0
+        np.testing.assert_array_equal(result[:count], a[:count] * 2)
+        assert not result[count:].any()
+
+
+def arguments_of_the_pool(stmt, *params):
+    """The least iterations of a part, and whether parts are dynamic; None for a serial loop."""
+    text = compiled(function(params, stmt)).llvm_ir
+    found = re.search(r"call i32 @tilewright_parallel\(.*, i64 (\S+), i32 0, i1 (\w+)\)", text)
+    return found and (found[1], found[2])
+
+
+def test_loops_that_are_not_worth_it_are_serial(monkeypatch):
+    monkeypatch.setattr(parallel, "LEAST_WORK", 10_000)
+    a = tir.decl_buffer((1 << 20,), "float32", "A")
+
+    def scale(i):
+        return a.vstore((i,), a[i] * 2.0)
+
+    assert arguments_of_the_pool(divided(scale), a) is None
+    least, dynamic = arguments_of_the_pool(divided(scale, 1 << 20), a)
+    assert 1000 <= int(least) <= 10_000
+    assert dynamic == "false"
+
+    def rows(i):
+        return loop(1 << 15, lambda j: a.vstore((i * 32 + j,), 1.0), name="j")
+
+    assert arguments_of_the_pool(divided(rows, 3), a) == ("1", "false")
+    # What the user says holds, however little there is to do.
+    notes = {"pragma_parallel_schedule": "dynamic,4"}
+    assert arguments_of_the_pool(divided(scale, 100, notes), a) == ("4", "true")
+    assert arguments_of_the_pool(divided(scale, 4, notes), a) is None
+    # What a function does is not known.
+    call = tir.Evaluate(tir.call_extern("int32", "abs", const(1)))
+    assert arguments_of_the_pool(divided(lambda i: call, 2), a) == ("1", "false")
+
+
+def test_whether_it_is_worth_it_is_decided_when_sizes_are_known(monkeypatch):
+    monkeypatch.setattr(parallel, "LEAST_WORK", 10_000)
+    m = te.var("m")
+    a = tir.decl_buffer((64, m), "int32", "A")
+    flat = tir.decl_buffer((64 * m,), "int32", "A", data=a.data)
+
+    def row(i):
+        return loop(m, lambda j: flat.vstore((i * m + j,), i + j), name="j")
+
+    least, _ = arguments_of_the_pool(divided(row, 64), flat)
+    assert least.startswith("%")
+    run = native(function([flat], divided(row, 64)))
+    for columns in (1, 5, 4000):
+        result = np.zeros((64, columns), "int32")
+        assert run(result, columns) == 0
+        np.testing.assert_array_equal(result, np.add.outer(np.arange(64), np.arange(columns)))
+
+
+def test_a_wrong_annotation_is_refused():
+    a = tir.decl_buffer((1000,), "float32", "A")
+    for value in ("guided", "dynamic,0", "static,4", 3):
+        stmt = divided(
+            lambda i: a.vstore((i,), 1.0), annotations={"pragma_parallel_schedule": value}
+        )
+        with pytest.raises(LoweringError, match="'static', 'dynamic' or 'dynamic,CHUNK'"):
+            compiled(function([a], stmt))
+
+
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def failing_module():
@@ -172,100 +261,13 @@ def test_a_python_exception_in_a_worker_reaches_the_caller():
         tvm.build(func, target="llvm")["main"](np.zeros(64, "float32"))
 
 
-# --- processes and threads ------------------------------------------------------------------------
-
-
-def test_several_threads_at_once(run):
-    wrong = []
-
-    def work(seed):
-        a = np.random.default_rng(seed).normal(size=5000).astype("float32")
-        for _ in range(100):
-            c = np.zeros(5000, "float32")
-            if run(a, c, 2.0, 5000) or not np.allclose(c, expected(a, 2.0)):
-                wrong.append(seed)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-CHILD = """
-import os, sys, warnings
-import numpy as np
-from tests.target.llvm.test_parallel import expected, native, scaled_copy
-warnings.simplefilter("ignore")
-run = native(scaled_copy())
-a, c = np.arange(4096, dtype="float32"), np.zeros(4096, "float32")
-def works():
-    c[:] = 0
-    return run(a, c, 2.0, 4096) == 0 and np.allclose(c, expected(a, 2.0))
-def workers():
-    return len(os.listdir("/proc/self/task"))
-"""
-
-
-def in_python(code, **environment):
-    """Output of a fresh interpreter that has `CHILD` and then `code`."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    variables = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", **environment}
-    result = subprocess.run(
-        [sys.executable, "-c", CHILD + code],
-        env=variables, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    return result.stdout.split()
-
-
-def test_a_forked_process_has_threads_of_its_own():
-    code = """
-assert works()
-for generation in range(3):
-    pid = os.fork()
-    if pid == 0:
-        ok = works() and works() and workers() == 3
-        os._exit(0 if ok else 1)
-    assert os.waitpid(pid, 0)[1] == 0
-    assert works()
-print("good")
-"""
-    assert in_python(code, TILEWRIGHT_NUM_THREADS="3") == ["good"]
-
-
-@pytest.mark.parametrize(("threads", "expected_workers"), [("1", 1), ("2", 2), ("5", 5)])
-def test_the_environment_limits_the_threads(threads, expected_workers):
-    code = "before = workers(); assert works(); print(workers() - before)"
-    assert in_python(code, TILEWRIGHT_NUM_THREADS=threads) == [str(expected_workers - 1)]
-
-
-def test_wrong_limits_are_ignored():
-    code = "assert works(); print('good')"
-    for text in ("many", "0"):
-        assert in_python(code, TILEWRIGHT_NUM_THREADS=text) == ["good"]
-
-
-def test_idle_workers_sleep():
-    code = """
-import time
-assert works()
-time.sleep(0.1)
-start = time.process_time()
-time.sleep(0.5)
-print(time.process_time() - start < 0.1, works())
-"""
-    assert in_python(code, TILEWRIGHT_NUM_THREADS="4") == ["True", "True"]
-
-
-# --- targets ------------------------------------------------------------------------
+# --- targets --------------------------------------------------------------------------------------
 
 
 def test_num_cores_of_the_target():
     func = scaled_copy()
     assert "tilewright_parallel" not in compiled(func, Target("llvm -num-cores=1")).llvm_ir
-    assert "i32 3)" in compiled(func, Target("llvm -num-cores=3")).llvm_ir
+    assert "i32 3, i1 false)" in compiled(func, Target("llvm -num-cores=3")).llvm_ir
 
 
 @pytest.mark.parametrize("triple", ["wasm32-unknown-unknown", "aarch64-apple-darwin"])

@@ -73,6 +73,14 @@ class Simplifier:
         self._products: dict[tuple[int, ...], Expr] = {}
         self.factors: dict[Expr, tuple[Expr, ...]] = {}
 
+    def copy(self) -> Simplifier:
+        """Another simplifier under the same facts, which has the same object for equal nodes."""
+        copy = Simplifier.__new__(Simplifier)
+        copy.facts = self.facts.inner()
+        copy._interned, copy._leaves = self._interned, self._leaves
+        copy._products, copy.factors = self._products, self.factors
+        return copy
+
     def __call__(self, expr: Expr) -> Expr:
         """The simplified form of `expr`, hash-consed."""
         memo = self.facts.simplified

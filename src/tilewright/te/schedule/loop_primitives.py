@@ -17,6 +17,7 @@ from tilewright.tir.stmt import ForKind
 PRAGMAS = (
     "auto_unroll_max_step",
     "unroll_explicit",
+    "parallel_schedule",
     "parallel_launch_point",
     "parallel_barrier_when_finish",
     "parallel_stride_pattern",

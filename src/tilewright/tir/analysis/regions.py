@@ -8,12 +8,13 @@ ordered or an index depends on data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalEvaluator, IntervalSet, constant_range
-from tilewright.arith.linear import mentions
+from tilewright.arith.linear import constant_difference
 from tilewright.error import DiagnosticError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.expr import Expr, IntImm, Let, Var
@@ -34,6 +35,8 @@ from tilewright.tir.stmt import (
     Prefetch,
 )
 from tilewright.tir.substitute import substitute
+
+NOTHING: Final[Mapping[Var, Expr]] = MappingProxyType({})
 
 Interval = tuple[Expr, Expr]
 """The smallest and the largest value."""
@@ -141,10 +144,17 @@ class _Collector:
         values = dict(zip(iterators, realize.iter_values, strict=False))
         for accesses, regions in ((self.read, block.reads), (self.written, block.writes)):
             for region in regions:
-                self.region(accesses, substitute(region, values))
+                self.region(accesses, region, values)
 
-    def region(self, accesses: dict[Buffer, list[Box]], region: BufferRegion) -> None:
-        self.add(accesses, region.buffer, tuple(self._range(item) for item in region.region))
+    def region(
+        self,
+        accesses: dict[Buffer, list[Box]],
+        region: BufferRegion,
+        values: Mapping[Var, Expr] = NOTHING,
+    ) -> None:
+        """Add a region, `values` put in for variables."""
+        box = tuple(self._range(item, values) for item in region.region)
+        self.add(accesses, region.buffer, box)
 
     def access(
         self, accesses: dict[Buffer, list[Box]], buffer: Buffer, indices: Iterable[Expr]
@@ -167,23 +177,31 @@ class _Collector:
 
     # --- intervals --------------------------------------------------------------------------
 
-    def _range(self, item: Range) -> Interval | None:
+    def _range(self, item: Range, values: Mapping[Var, Expr] = NOTHING) -> Interval | None:
         known = constant_range(item.min, item.extent)
         if known is not None:
             return known  # type: ignore[return-value]
-        low = self.interval(item.min)
+        low = self.interval(substitute(item.min, values))
         if isinstance(item.extent, IntImm) and item.extent.value == 1:
             return low
-        size = self.interval(item.extent)
+        size = self.interval(substitute(item.extent, values))
         return None if low is None or size is None else (low[0], low[1] + size[1] - 1)
 
     def interval(self, expr: Expr) -> Interval | None:
         """The values of an index while the loops inside of the block run; None if unknown."""
         if self.values:
             expr = substitute(expr, self.values)
-        if _depends_on_data(expr):
-            return None
-        if not (expr.dtype.is_vector or mentions(expr, self.loops)):
+        varies = expr.dtype.is_vector
+        stack: list[Node] = [expr]
+        while stack:
+            node = stack.pop()
+            if node in self.loops:
+                varies = True
+            elif isinstance(node, BufferLoad):
+                return None
+            else:
+                stack.extend(node.children())
+        if not varies:
             return expr, expr
         if self.evaluator is None:
             self.evaluator = IntervalEvaluator(self.loops, self.analyzer)
@@ -233,12 +251,10 @@ class _Collector:
         low, high = interval
         if low is high or structural_equal(low, high):
             return Range(low, const(1, low.dtype))
-        extent = self.analyzer.simplify(high - low + 1)
-        return Range(self.analyzer.simplify(cast(extent.dtype, low)), extent)
-
-
-def _depends_on_data(expr: Node) -> bool:
-    return isinstance(expr, BufferLoad) or any(map(_depends_on_data, expr.children()))
+        simplify = self.analyzer.simplify
+        size = constant_difference(high, low)
+        found = simplify(high - low + 1) if size is None else const(size + 1, low.dtype)
+        return Range(simplify(cast(found.dtype, low)), found)
 
 
 def _ignore(collector: _Collector, node: Prefetch) -> None:

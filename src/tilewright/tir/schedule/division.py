@@ -8,14 +8,15 @@ one with an iterator over `outer`, and in it an inner one with an iterator over 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.iter_form import IterSplit, IterSum, Size, inverse_affine_iter_map
 from tilewright.arith.itermap import detect_iter_map
-from tilewright.arith.linear import mentions
+from tilewright.arith.linear import Terms, collect, mentions
+from tilewright.arith.plain_iterators import plain_sums, span_of
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterVar
 from tilewright.tir.stmt import For
@@ -84,7 +85,9 @@ class Divider:
         if not mentions(binding, self._inner):
             return Division(zero, whole, one, nothing)
         if mentions(binding, self._outer):
-            return self._divide(binding)
+            return self._divide_plain(binding) or self._divide(binding)
+        if self._is_whole(binding, iter_var.dom):
+            return Division(zero, nothing, one, whole)
         base = self._analyzer.simplify(substitute(binding, self._starts))
         inner = self._without(binding, set(), base)
         span = self._span(inner)
@@ -94,6 +97,45 @@ class Divider:
             return Division(zero, nothing, one, whole)
         # Not all of the domain: what is outside of it may come from a block around.
         return Division(base, nothing, one, _part(inner, span))
+
+    def _is_whole(self, binding: Expr, domain: Range) -> bool:
+        """Whether it is plain that a binding spans just the domain."""
+        form = plain_sums([binding], self._ranges, bijective=False)
+        if form is None or any(map(_falls, form.sums[0].args)):
+            return False
+        base, low = form.sums[0].base, domain.min
+        same_start = isinstance(low, IntImm) and is_const_int(base, low.value)
+        return same_start and is_const_int(domain.extent, form.extents[0])
+
+    def _divide_plain(self, binding: Expr) -> Division | None:
+        """`_divide` of a sum of multiples of loops; None for others, and where it is impossible."""
+        form = plain_sums([binding], self._ranges, bijective=False)
+        if form is None:
+            return None
+        splits: Any = form.sums[0].args
+        count = sum(split.source.source in self._outer for split in splits)
+        outer, inner = splits[:count], splits[count:]
+        size = span_of(inner)
+        if size is None or any(split.source.source in self._outer for split in inner):
+            return None
+        scale = outer[-1].scale if outer else size
+        terms: Terms = {}
+        base = collect(binding, 1, terms)
+        above = {var: factor for var, factor in terms.items() if var in self._outer}
+        below = {var: factor for var, factor in terms.items() if var in self._inner}
+        if any(map(_falls, splits)) or any(factor % scale for factor in above.values()):
+            return None
+        tiles = span_of([split._replace(scale=split.scale // scale) for split in outer])
+        if tiles is None:
+            return None
+        dtype, value = binding.dtype, self._analyzer.simplified_sum
+        above = {var: factor // scale for var, factor in above.items()}
+        return Division(
+            const(base, dtype),
+            _part(value(above, 0, dtype), const(tiles, dtype)),
+            const(scale, dtype),
+            _part(value(below, 0, dtype), const(size, dtype)),
+        )
 
     def _divide(self, binding: Expr) -> Division | None:
         form = detect_iter_map([binding], self._ranges, analyzer=self._detecting)
@@ -150,6 +192,11 @@ class Divider:
 
     def _is_multiple(self, value: Size, by: Expr) -> bool:
         return self._detecting.exact_quotient(as_expr(value, by.dtype), by) is not None
+
+
+def _falls(split: IterSplit) -> bool:
+    """Whether a digit with a constant scale falls where its loop rises."""
+    return isinstance(split.scale, int) and split.scale <= 0
 
 
 def _part(value: Expr, span: Expr) -> Part:

@@ -64,9 +64,26 @@ class Primitive:
         parameters = list(signature.parameters.values())[skipped:]
         self.parameters = tuple(map(_parameter, parameters))
         self.signature = signature.replace(parameters=parameters)
+        kinds = inspect.Parameter
+        named = [p for p in parameters if p.kind is not kinds.VAR_POSITIONAL]
+        self._variadic = next((p.name for p in parameters if p not in named), None)
+        self._positional = tuple(p.name for p in named if p.kind is kinds.POSITIONAL_OR_KEYWORD)
+        self._names = frozenset(p.name for p in named)
+        self._defaults = {p.name: p.default for p in named if p.default is not kinds.empty}
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name, defaults filled in."""
+        found = dict(self._defaults)
+        given = self._positional[: len(args)]
+        if self._variadic is not None:
+            found[self._variadic], given = args, ()
+        found.update(zip(given, args, strict=False))
+        found.update(kwargs)
+        complete = len(found) == len(self.parameters) and kwargs.keys() <= self._names
+        taken = self._variadic is not None or len(args) == len(given)
+        if complete and taken and kwargs.keys().isdisjoint(given):
+            return found
+        # Something is wrong; the signature says what.
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:

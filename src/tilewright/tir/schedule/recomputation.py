@@ -32,7 +32,7 @@ def require_same_values(tree: FunctionTree, edit: Edit, block: BlockRealize, loo
     """
     if not tree.checked:
         return
-    after = FunctionTree(tree.name, edit.func, tree.checked)
+    after = FunctionTree(tree.name, edit.func, tree.checked, tree)
     assert block.block.key is not None
     new_block, new_loop = after.block(block.block.key), after.loop(loop.loop_var)
     assert new_block is not None

@@ -192,7 +192,7 @@ class Schedule(PrimitiveMethods):
             tree = self._state.tree(name)
             edit = self._run(primitive, tree, values)
             if edit.func is not tree.func:
-                after = FunctionTree(name, edit.func, tree.checked)
+                after = FunctionTree(name, edit.func, tree.checked, tree)
                 require_still_independent(tree, after)
         except ScheduleError as error:
             raise error.raised_by(primitive.name, tree, self._level) from None

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Var
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.tree_index import NO_PARTS, TreeIndex, nearest_blocks
 from tilewright.tir.stmt import (
     Block,
     BlockKey,
@@ -50,41 +51,26 @@ class FunctionTree:
         name: the name of the function in its module.
         func: the function; its body is the realisation of a root block.
         checked: whether primitives prove what they require; without, they trust their caller.
+        before: an earlier version of it.
     """
 
-    __slots__ = ("_blocks", "_loops", "_parents", "checked", "facts", "func", "name")
+    __slots__ = ("_blocks", "_loops", "_parents", "_parts", "checked", "facts", "func", "name")
 
-    def __init__(self, name: str, func: PrimFunc, checked: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        func: PrimFunc,
+        checked: bool = True,
+        before: FunctionTree | None = None,
+    ) -> None:
         self.name = name
         self.func = func
         self.checked = checked
         self.facts: dict[Any, Any] = {}
         """Results of analyses of this version, by what they are about."""
-        self._parents: dict[Stmt, Stmt | None] = {}
-        self._loops: dict[Var, For] = {}
-        self._blocks: dict[BlockKey | None, BlockRealize] = {}
-        self._index()
-
-    def _index(self) -> None:
-        parents, loops, blocks = self._parents, self._loops, self._blocks
-        stack: list[tuple[Any, Stmt | None]] = [(self.func.body, None)]
-        while stack:
-            stmt, parent = stack.pop()
-            parents[stmt] = parent
-            kind = stmt.__class__
-            if kind is For:
-                loops[stmt.loop_var] = stmt
-                stack.append((stmt.body, stmt))
-            elif kind is BlockRealize:
-                blocks[stmt.block.key] = stmt
-                stack.append((stmt.block, stmt))
-            elif kind is Block:
-                stack.append((stmt.body, stmt))
-            elif kind is SeqStmt:
-                stack.extend((child, stmt) for child in reversed(stmt.seq))
-            elif kind is not BufferStore and kind is not Evaluate:
-                children = [child for child in stmt.children() if isinstance(child, Stmt)]
-                stack.extend((child, stmt) for child in reversed(children))
+        index = TreeIndex(func.body, NO_PARTS if before is None else before._parts)
+        self._parents, self._parts = index.parents, index.parts
+        self._loops, self._blocks = index.loops, index.blocks
 
     # --- looking up -------------------------------------------------------------------------
 
@@ -190,16 +176,11 @@ class FunctionTree:
 
         Blocks inside of those are left out; for a block, these are its child blocks.
         """
-        found = self.facts.get(("blocks", stmt))
-        if found is None:
-            found = []
-            for child in self.children(stmt):
-                if isinstance(child, BlockRealize):
-                    found.append(child)
-                else:
-                    found += self.blocks_below(child)
-            self.facts["blocks", stmt] = found
-        return list(found)
+        if isinstance(stmt, BlockRealize):
+            stmt = stmt.block
+        if stmt is self.root.block:
+            return [block for part in self._parts.values() for block in part.nearest]
+        return nearest_blocks(stmt)
 
     def leaf_blocks_below(self, stmt: Stmt) -> list[BlockRealize]:
         """The blocks inside of `stmt`, in any scope, that contain no block; itself if it is one."""
@@ -218,10 +199,12 @@ class FunctionTree:
 
     def analyzer(self, stmt: Stmt) -> Analyzer:
         """What is known about the variables in scope at `stmt`: ranges of loops and iterators."""
-        analyzer = Analyzer()
-        for above in reversed(list(self.ancestors(stmt))):
-            bind_scope(analyzer, above)
-        return analyzer
+        known = self.facts.get(("analyzer", stmt))
+        if known is None:
+            known = self.facts["analyzer", stmt] = Analyzer()
+            for above in reversed(list(self.ancestors(stmt))):
+                bind_scope(known, above)
+        return known.copy()
 
     def analyzer_inside(self, place: Stmt) -> Analyzer:
         """What is known in the body of `place`, a loop or block."""

@@ -73,6 +73,9 @@ def _is_inside(item: Range, size: Expr, analyzer: Analyzer) -> bool:
     if not isinstance(size, IntImm) or not isinstance(item.extent, IntImm):
         return False
     end = size.value - item.extent.value + 1
+    low, high = analyzer.const_int_bound(item.min)
+    if low >= 0 and high < end:
+        return True
     return analyzer.can_prove_greater_equal(item.min, 0) and analyzer.can_prove_less(item.min, end)
 
 

@@ -227,3 +227,17 @@ def test_threads_of_a_gpu_are_refused():
 
     with pytest.raises(CodegenError, match="GPU threads"):
         source_of(program)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "clause"),
+    [("static", ""), ("dynamic", " schedule(dynamic)"), ("dynamic,4", " schedule(dynamic, 4)")],
+)
+def test_how_parallel_loops_are_divided(schedule, clause):
+    a = te.placeholder((8,), name="a")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="b")
+    s = te.create_schedule(b.op)
+    s[b].parallel(b.op.axis[0])
+    s[b].pragma(b.op.axis[0], "parallel_schedule", schedule)
+    source = tvm.build(s, [a, b], target="c").get_source()
+    assert f"#pragma omp parallel for{clause}\n" in source

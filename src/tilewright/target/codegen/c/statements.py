@@ -15,6 +15,7 @@ from tilewright.target.codegen.c.calls import CallEmitter
 from tilewright.target.codegen.c.emitter import INDENT, Precedence, Text, c_string
 from tilewright.target.codegen.c.types import HALVES, memory_type, value_type
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.parallel_schedule import parallel_schedule
 from tilewright.tir.stmt import (
     Allocate,
     AllocateConst,
@@ -110,7 +111,7 @@ class FunctionEmitter(CallEmitter):
         end = extent if starts_at_zero else self._end(stmt, start, extent)
         if stmt.kind is ForKind.PARALLEL and not leaves_function(stmt.body):
             self.line("#ifdef _OPENMP")
-            self.line("#pragma omp parallel for")
+            self.line(f"#pragma omp parallel for{_schedule_clause(stmt)}")
             self.line("#endif")
         self.line(f"for ({c_type} {name} = {start}; {name} < {end}; ++{name}) {{")
         self.block(stmt.body)
@@ -245,6 +246,14 @@ class FunctionEmitter(CallEmitter):
 def immediate(dtype: Any, value: Any) -> Any:
     """A constant as it stands in an initialiser: half types as their bits."""
     return const(int(value), "uint16") if dtype in HALVES else const(value, dtype)
+
+
+def _schedule_clause(loop: For) -> str:
+    """How OpenMP divides the iterations of a loop."""
+    schedule = parallel_schedule(loop)
+    if not schedule.dynamic:
+        return ""
+    return f" schedule(dynamic, {schedule.chunk})" if schedule.chunk else " schedule(dynamic)"
 
 
 def leaves_function(stmt: Stmt) -> bool:

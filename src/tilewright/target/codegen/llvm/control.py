@@ -84,10 +84,10 @@ class Control(Parallel):
     def _parameter(self, param: Var, noalias: bool) -> str:
         register = self.variables[param] = self.fresh("%p")
         ty = value_type(param.dtype)
-        attributes = (
-            " noalias" if noalias and isinstance(param.type_annotation, PointerType) else ""
-        )
-        return f"{ty}{attributes} {register}"
+        if noalias and isinstance(param.type_annotation, PointerType):
+            self.unaliased.add(register)
+            return f"{ty} noalias {register}"
+        return f"{ty} {register}"
 
     def leave(self, value: str) -> None:
         for workspace in reversed(self._workspaces):
@@ -186,6 +186,9 @@ class Control(Parallel):
     # --- allocations --------------------------------------------------------------------------
 
     def _allocate(self, stmt: Allocate) -> None:
+        self.with_memory(stmt, lambda: self.statement(stmt.body))
+
+    def with_memory(self, stmt: Allocate, write: Callable[[], None]) -> None:
         sizes = [extent.value if isinstance(extent, IntImm) else -1 for extent in stmt.extents]
         element = memory_type(stmt.dtype)
         count = 1
@@ -194,15 +197,17 @@ class Control(Parallel):
         constant = all(size >= 0 for size in sizes)
         if constant and (count * stmt.dtype.itemsize <= STACK_LIMIT):
             register = self.variables[stmt.buffer_var] = self.fresh("%buffer")
+            self.unaliased.add(register)
             self.entry.append(
                 f"  {register} = alloca [{max(count, 1)} x {element}], align {ALIGNMENT}"
             )
-            self.statement(stmt.body)
+            write()
             return
         workspace = self._workspace(stmt.extents, stmt.dtype.itemsize, stmt.buffer_var.name)
         self.variables[stmt.buffer_var] = workspace
+        self.unaliased.add(workspace)
         self._workspaces.append(workspace)
-        self.statement(stmt.body)
+        write()
         self._workspaces.pop()
         self._free(workspace)
 

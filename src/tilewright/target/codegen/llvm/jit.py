@@ -13,11 +13,14 @@ from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.target.codegen.llvm.compile import binding, machine_for, optimised, parse
-from tilewright.target.codegen.llvm.threads import POOL
+from tilewright.target.codegen.llvm.threads import NUM_THREADS, POOL, SET_NUM_THREADS
 from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE
 from tilewright.target.target import Target
 
 _numbers: Final = itertools.count()
+
+SUPPORT: Final = (POOL, NUM_THREADS, SET_NUM_THREADS, ALLOCATE, FREE)
+"""What compiled modules share."""
 
 
 def load(
@@ -44,7 +47,7 @@ def load(
             )
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for text in support:
-        for symbol, address in _support(text).items():
+        for symbol, address in support_library(text).items():
             builder.import_symbol(symbol, address)
     return _link(builder, names)
 
@@ -75,11 +78,13 @@ def _jit() -> Any:
 
 
 @functools.cache
-def _support(text: str) -> Library:
+def support_library(text: str) -> Library:
     """The library that a support module becomes, once for the process."""
     machine = machine_for(Target("llvm"))
-    code = machine.emit_object(optimised(parse(text.replace(" hidden ", " "), machine), machine))
-    names = [name for name in (POOL, ALLOCATE, FREE) if f"@{name}(" in text]
+    code = machine.emit_object(
+        optimised(parse(text.replace("linkonce_odr hidden ", ""), machine), machine)
+    )
+    names = [name for name in SUPPORT if f"@{name}(" in text]
     return _link(binding().JITLibraryBuilder().add_object_img(code).add_current_process(), names)
 
 

@@ -4,7 +4,7 @@
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 
-define hidden ptr @tilewright_workspace_allocate(i64 %size) {
+define linkonce_odr hidden ptr @tilewright_workspace_allocate(i64 %size) {
 entry:
   %negative = icmp ugt i64 %size, 140737488355328
   br i1 %negative, label %fail, label %scan
@@ -54,7 +54,7 @@ fail:
   ret ptr null
 }
 
-define hidden void @tilewright_workspace_free(ptr %data) {
+define linkonce_odr hidden void @tilewright_workspace_free(ptr %data) {
 entry:
   %block = getelementptr i8, ptr %data, i64 -64
   %size = load i64, ptr %block, align 8

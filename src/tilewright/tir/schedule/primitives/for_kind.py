@@ -32,6 +32,10 @@ def parallel(tree: FunctionTree, loop: For) -> Edit:
         for i in T.parallel(128):
             S(i)
 
+    Each thread gets an equal part of them. Where iterations take different amounts of time,
+    ``sch.annotate(loop, "pragma_parallel_schedule", "dynamic")`` lets a thread that is done take
+    some of those that are left.
+
     Requires: no iteration depends on another one. Sums over the loop need `rfactor` first.
 
     Args:

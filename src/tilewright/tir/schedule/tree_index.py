@@ -1,0 +1,128 @@
+"""Where the loops and blocks of a function are.
+
+An edit leaves most of what stands in the outermost block as it is: what is known about the places
+in it is taken over from the version before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from tilewright.ir.expr import Var
+from tilewright.tir.stmt import (
+    Block,
+    BlockKey,
+    BlockRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    SeqStmt,
+    Stmt,
+)
+
+Parents = dict[Stmt, "Stmt | None"]
+
+
+class Part:
+    """What is in a statement.
+
+    Attributes:
+        parents: the statement around each one below.
+        loops: the loops, itself included, in the order of the text.
+        blocks: the realisations of blocks, in the order of the text.
+        nearest: those of them that are in no other block inside of the statement.
+    """
+
+    __slots__ = ("blocks", "loops", "nearest", "parents")
+
+    def __init__(self, stmt: Stmt) -> None:
+        self.parents: Parents = {}
+        self.loops: dict[Var, For] = {}
+        self.blocks: dict[BlockKey | None, BlockRealize] = {}
+        self._walk(stmt)
+        self.nearest = nearest_blocks(stmt)
+
+    def _walk(self, root: Stmt) -> None:
+        parents, loops, blocks = self.parents, self.loops, self.blocks
+        stack: list[Any] = [root]
+        while stack:
+            stmt = stack.pop()
+            kind = stmt.__class__
+            if kind is For:
+                loops[stmt.loop_var] = stmt
+                body = stmt.body
+            elif kind is BlockRealize:
+                blocks[stmt.block.key] = stmt
+                body = stmt.block
+            elif kind is Block:
+                body = stmt.body
+            elif kind is BufferStore or kind is Evaluate:
+                continue
+            else:
+                children = [child for child in stmt.children() if isinstance(child, Stmt)]
+                for child in reversed(children):
+                    parents[child] = stmt
+                    stack.append(child)
+                continue
+            parents[body] = stmt
+            stack.append(body)
+
+
+NO_PARTS: Final[Mapping[Stmt, Part]] = MappingProxyType({})
+
+
+class TreeIndex:
+    """The places of all statements of a function.
+
+    Args:
+        root: the realisation of the root block.
+        known: parts of another version of the function; they are taken over where they are.
+
+    Attributes:
+        parents: the statement around each one.
+        loops: the loops by their variables, in the order of the text.
+        blocks: the realisations of blocks by their keys, in the order of the text.
+        parts: what the root block consists of.
+    """
+
+    __slots__ = ("blocks", "loops", "parents", "parts")
+
+    def __init__(self, root: Any, known: Mapping[Stmt, Part] = NO_PARTS) -> None:
+        block = root.block
+        body = block.body
+        self.parents: Parents = {root: None, block: root, body: block}
+        self.loops: dict[Var, For] = {}
+        self.blocks: dict[BlockKey | None, BlockRealize] = {block.key: root}
+        self.parts: dict[Stmt, Part] = {}
+        items = body.seq if body.__class__ is SeqStmt else (body,)
+        for item in items:
+            part = known.get(item) or Part(item)
+            self.parts[item] = part
+            if item is not body:
+                self.parents[item] = body
+            self.parents.update(part.parents)
+            self.loops.update(part.loops)
+            self.blocks.update(part.blocks)
+
+
+def nearest_blocks(stmt: Stmt) -> list[BlockRealize]:
+    """The blocks in `stmt` (or itself) that are in no other block in it, in order."""
+    found: list[BlockRealize] = []
+    _add_nearest(stmt, found)
+    return found
+
+
+def _add_nearest(stmt: Any, found: list[BlockRealize]) -> None:
+    while stmt.__class__ is For:
+        stmt = stmt.body
+    kind = stmt.__class__
+    if kind is BlockRealize:
+        found.append(stmt)
+    elif kind is Block:
+        _add_nearest(stmt.body, found)
+    elif kind is not BufferStore and kind is not Evaluate:
+        for child in stmt.children():
+            if isinstance(child, Stmt):
+                _add_nearest(child, found)
