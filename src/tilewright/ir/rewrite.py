@@ -63,3 +63,15 @@ def walk(root: Node, *, skip: Callable[[Node], bool] | None = None) -> Iterator[
         yield node
         if skip is None or not skip(node):
             stack.extend(reversed(node.children()))
+
+
+def walk_once(root: Node) -> Iterator[Node]:
+    """All different nodes below `root` and `root` itself; shared ones are yielded only once."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            stack.extend(node.children())

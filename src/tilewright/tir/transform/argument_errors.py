@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tilewright.ir.convert import cast
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import HANDLE, INT32, INT64
 from tilewright.ir.expr import Expr, Select, StringImm, Var
 from tilewright.ir.function import GlobalVar
@@ -19,6 +19,9 @@ from tilewright.tir.transform import call_boundary as abi
 
 KIND_ERROR: Final = GlobalVar("tilewright_raise_kind_error")
 DTYPE_ERROR: Final = GlobalVar("tilewright_raise_dtype_error")
+
+COLD: Final = {"tir.is_cold": const(True)}
+"""The attribute of functions that hardly ever run, so that backends do not dwell on them."""
 
 
 def kind_error_function() -> PrimFunc:
@@ -32,7 +35,7 @@ def kind_error_function() -> PrimFunc:
     for kind, text in abi.TYPE_NAMES.items():
         name = Select(index.equal(kind), StringImm(text), name)
     body = abi.raise_error("TypeError", "%s expected %s, got %s", where, expected, name)
-    return PrimFunc((where, expected, index), body, PrimType(INT32))
+    return PrimFunc((where, expected, index), body, PrimType(INT32), attrs=COLD)
 
 
 def dtype_error_function() -> PrimFunc:
@@ -58,4 +61,4 @@ def dtype_error_function() -> PrimFunc:
         "TypeError", head + "%lldx%lld", *values, cast(INT64, bits), cast(INT64, lanes)
     )
     body = LetStmt(name, chosen, IfThenElse(lanes > 1, vector, scalar))
-    return PrimFunc((where, expected, word), body, PrimType(INT32))
+    return PrimFunc((where, expected, word), body, PrimType(INT32), attrs=COLD)

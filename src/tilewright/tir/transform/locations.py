@@ -114,12 +114,16 @@ def summarize(body: Stmt, touches: Touches) -> LoopSummary:
     """The accesses that one execution of `body` makes."""
     summary = LoopSummary([], set(), set(), False)
     opaque = False
+    seen: set[tuple[int, int]] = set()
 
     def visit(node: Node, when: When) -> None:
         nonlocal opaque
         kind = node.__class__
         inner = when
         if kind is BufferLoad or kind is BufferStore:
+            if (id(node), id(when)) in seen:
+                return
+            seen.add((id(node), id(when)))
             found = touches(node)  # type: ignore[arg-type]
             summary.touches.append((found, when))
             if not found.loads:  # the index and the predicate have nothing to tell

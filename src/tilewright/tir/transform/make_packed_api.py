@@ -27,6 +27,7 @@ from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_checks import ArgumentChecks
 from tilewright.tir.transform.argument_errors import (
+    COLD,
     DTYPE_ERROR,
     KIND_ERROR,
     dtype_error_function,
@@ -187,7 +188,11 @@ def _metadata_function(module: IRModule) -> PrimFunc:
         abi.return_value(const(0, "int32")),
     )
     params = (Var("self_handle", HANDLE), abi.pointer_var("args"), Var("num_args", INT32), result)
-    attrs = {"global_symbol": SYMBOL_PREFIX + METADATA_FUNCTION, "calling_conv": "packed"}
+    attrs = {
+        "global_symbol": SYMBOL_PREFIX + METADATA_FUNCTION,
+        "calling_conv": "packed",
+        **COLD,
+    }
     return PrimFunc(params, body, PrimType(INT32), attrs=attrs)
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter, walk, walk_once
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -97,6 +97,9 @@ class _Promotion(Rewriter):
 
     def For(self, loop: For) -> Stmt:
         return self._loop(loop, [])
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        return store  # there are no statements in it
 
     def _loop(self, loop: For, before: list[Stmt]) -> Stmt:
         """`loop` with promoted elements; takes the stores that give their first values out of
@@ -216,7 +219,7 @@ def indexed_memory(body: Stmt, touches: Touches) -> set[Var]:
     """The memory with accesses at indices that are no constants, which no register has."""
     return {
         node.buffer.data
-        for node in walk(body)
+        for node in walk_once(body)
         if isinstance(node, (BufferLoad, BufferStore)) and not _is_constant(touches(node))
     }
 

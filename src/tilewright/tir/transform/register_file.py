@@ -120,11 +120,15 @@ class RegisterAccesses(Rewriter):
 
     def __init__(self, registers: RegisterFile, touches: Touches) -> None:
         self._registers, self._touches = registers, touches
+        self._done: dict[BufferLoad, Expr] = {}
 
     def BufferLoad(self, load: BufferLoad) -> Expr:
-        location = self._touches(load).location
-        value = None if location is None else self._registers.read(location)
-        return load.map_children(self) if value is None else value
+        found = self._done.get(load)
+        if found is None:
+            location = self._touches(load).location
+            value = None if location is None else self._registers.read(location)
+            found = self._done[load] = load.map_children(self) if value is None else value
+        return found
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         location = self._touches(store).location

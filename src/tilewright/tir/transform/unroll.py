@@ -9,21 +9,25 @@ that they stay loops.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     AttrStmt,
+    BufferStore,
     For,
     ForKind,
+    IfThenElse,
     SeqStmt,
     Stmt,
     While,
     seq,
 )
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.statements import statement_count, statements
 
@@ -72,30 +76,20 @@ class _Unroll(Rewriter):
         if _STEP in loop.annotations or _EXPLICIT in loop.annotations:
             kept = {k: v for k, v in loop.annotations.items() if k not in (_STEP, _EXPLICIT)}
             return self._with(loop.annotations, loop.replace(annotations=kept))
+        if loop.kind is ForKind.UNROLLED and _is_plain(loop):
+            _require_unrollable(loop, _unrolled_count(loop))
+            return _SharedIterations(loop)(loop)
         body = self(loop.body)
         if body is not loop.body:
             loop = loop.replace(body=body)
         if loop.kind is ForKind.UNROLLED:
-            return self._explicitly(loop)
+            if isinstance(loop.extent, IntImm):
+                _require_unrollable(loop, loop.extent.value * statement_count(loop.body))
+            return unrolled(loop)
         steps = self._steps(loop)
         if loop.kind is ForKind.SERIAL and self._explicit and 0 < steps <= self._max_step:
             return unrolled(loop)
         return loop
-
-    @staticmethod
-    def _explicitly(loop: For) -> Stmt:
-        if not isinstance(loop.extent, IntImm):
-            raise LoweringError(
-                f"cannot unroll loop {loop.loop_var.name}: its extent {loop.extent!r} is not a "
-                "constant; split it first and unroll the inner loop"
-            )
-        count = loop.extent.value * statement_count(loop.body)
-        if count > MAX_STATEMENTS:
-            raise LoweringError(
-                f"cannot unroll loop {loop.loop_var.name}: that would give {count} statements "
-                f"(at most {MAX_STATEMENTS}); split it first and unroll the inner loop"
-            )
-        return unrolled(loop)
 
     @staticmethod
     def _steps(loop: For) -> int:
@@ -107,8 +101,83 @@ class _Unroll(Rewriter):
         return loop.extent.value * statement_count(loop.body)
 
 
+def _require_unrollable(loop: For, count: int) -> None:
+    """Refuse a loop that becomes `count` statements, if that is too many."""
+    if count > MAX_STATEMENTS:
+        raise LoweringError(
+            f"cannot unroll loop {loop.loop_var.name}: that would give {count} statements "
+            f"(at most {MAX_STATEMENTS}); split it first and unroll the inner loop"
+        )
+
+
+def _constant_extent(loop: For) -> int:
+    if not isinstance(loop.extent, IntImm):
+        raise LoweringError(
+            f"cannot unroll loop {loop.loop_var.name}: its extent {loop.extent!r} is not a "
+            "constant; split it first and unroll the inner loop"
+        )
+    return loop.extent.value
+
+
 def unrolled(loop: For) -> Stmt:
     """All iterations of a loop of constant extent, one after the other."""
-    assert isinstance(loop.extent, IntImm)
-    values = (as_expr(loop.min + i) for i in range(loop.extent.value))
+    values = (as_expr(loop.min + i) for i in range(_constant_extent(loop)))
     return seq(*(Iteration({loop.loop_var: value})(loop.body) for value in values))
+
+
+def _is_plain(stmt: Stmt) -> bool:
+    """Whether it is stores and branches in unrolled loops, which bind nothing else."""
+    return all(
+        isinstance(part, (BufferStore, IfThenElse, SeqStmt))
+        or (isinstance(part, For) and part.kind is ForKind.UNROLLED and not part.annotations)
+        for part in statements(stmt)
+    )
+
+
+def _unrolled_count(stmt: Stmt) -> int:
+    """How many statements that do something are left of a plain nest."""
+    if isinstance(stmt, For):
+        return _constant_extent(stmt) * _unrolled_count(stmt.body)
+    if isinstance(stmt, BufferStore):
+        return 1
+    return sum(_unrolled_count(child) for child in stmt.children() if isinstance(child, Stmt))
+
+
+class _SharedIterations(Iteration):
+    """All iterations of a nest of unrolled loops; they share the expressions in which they do not
+    differ.
+
+    In a tile of the product of two matrices, the elements of both are made once per row and once
+    per column. Later passes that remember what they know of a node look at each once, too.
+    """
+
+    def __init__(self, nest: For) -> None:
+        Iteration.__init__(self, {})
+        self._unrolled = {s.loop_var for s in statements(nest) if isinstance(s, For)}
+        self._variables: dict[Expr, list[Var]] = {}
+        self._made: dict[tuple[int, ...], Expr] = {}
+        self._steps: dict[For, list[Expr]] = {}
+
+    def __call__(self, node: Any) -> Any:
+        if not isinstance(node, Expr) or node.__class__ is IntImm:
+            return Iteration.__call__(self, node)
+        variables = self._variables.get(node)
+        if variables is None:
+            variables = [var for var in variables_of(node) if var in self._unrolled]
+            self._variables[node] = variables
+        key = (id(node), *(id(self._values[var]) for var in variables))
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = Iteration.__call__(self, node)
+        return found
+
+    def For(self, loop: For) -> Stmt:
+        steps = self._steps.get(loop)
+        if steps is None:
+            steps = [as_expr(loop.min + i) for i in range(_constant_extent(loop))]
+            self._steps[loop] = steps
+        copies: list[Stmt] = []
+        for step in steps:
+            self._values[loop.loop_var] = self(step)
+            copies.append(self(loop.body))
+        return seq(*copies)

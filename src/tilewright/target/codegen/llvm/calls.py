@@ -29,8 +29,6 @@ BIT_OPS: Final = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"
 LIBRARY: Final = ("nextafter",)
 """Functions that the C library computes, lane by lane."""
 
-MESSAGE_SIZE = 512
-
 
 class Calls(DotProducts):
     """Adds calls to the expressions."""
@@ -277,29 +275,23 @@ class Calls(DotProducts):
                 "target llvm: a function that returns a value cannot fail (assert, raise_error, "
                 "allocate), because it could not return the error"
             )
-        operands = []
+        types, operands = [], []
         for value in values:
             operand = self.operand(value)
             if value.dtype.is_float:
-                operands.append(f"double {self.cast(operand, value.dtype, FLOAT64)}")
+                types.append("double")
+                operands.append(self.cast(operand, value.dtype, FLOAT64))
             elif value.dtype.is_handle:
-                operands.append(f"ptr {operand}")
+                types.append("ptr")
+                operands.append(operand)
             else:
-                operands.append(f"i64 {self.cast(operand, value.dtype, INT64)}")
-        text = self.module.string(message)
-        if operands:
-            buffer = self.stack(MESSAGE_SIZE)
-            self.module.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
-            self.value(
-                f"call i32 (ptr, i64, ptr, ...) @snprintf(ptr {buffer}, i64 {MESSAGE_SIZE}, "
-                f"ptr {text}, {', '.join(operands)})"
-            )
-            text = buffer
-        else:
-            text = self.module.string(message.replace("%%", "%"))
-        self.module.needs_raise = True
-        code = f"call i32 @tilewright_raise(ptr {self.module.string(kind)}, ptr {text})"
-        self.leave(self.value(code))
+                types.append("i64")
+                operands.append(self.cast(operand, value.dtype, INT64))
+        text = message if values else message.replace("%%", "%")
+        strings = [f"ptr {self.module.string(kind)}", f"ptr {self.module.string(text)}"]
+        arguments = [f"{ty} {operand}" for ty, operand in zip(types, operands, strict=True)]
+        function = self.module.raising(tuple(types))
+        self.leave(self.value(f"call i32 {function}({', '.join([*strings, *arguments])})"))
 
     def call_tvm_call_packed_lowered(self, call: Call) -> str:
         name, args, count, result = call.args

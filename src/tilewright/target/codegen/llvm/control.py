@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.error import CodegenError, LoweringError
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.types import PointerType, PrimType
-from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.module import COLD, ModuleText
 from tilewright.target.codegen.llvm.parallel import Parallel
 from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
 from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE
@@ -78,7 +78,8 @@ class Control(Parallel):
         if exported:
             self.module.exported.append(name)
         linkage = "" if exported else "internal "
-        head = f'define {linkage}{self.result_type} @"{name}"({parameters}) nounwind {{'
+        speed = COLD if func.attrs.get("tir.is_cold", False) else ""
+        head = f'define {linkage}{self.result_type} @"{name}"({parameters}) nounwind {speed} {{'
         return "\n".join([head, "entry:", *self.entry, *self.region.lines, "}"])
 
     def _parameter(self, param: Var, noalias: bool) -> str:

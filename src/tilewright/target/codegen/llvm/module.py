@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tilewright.target.target import Target
 
@@ -17,7 +18,7 @@ FFI_FUNCTIONS = {
 
 RAISE = """
 @tilewright.error = private unnamed_addr constant [8 x i8] c"%s: %s\\0A\\00"
-define internal i32 @tilewright_raise(ptr %kind, ptr %message) noinline cold {
+define internal i32 @tilewright_raise(ptr %kind, ptr %message) noinline cold optnone {
 entry:
   %hosted = icmp ne ptr @TVMFFIErrorSetRaisedFromCStr, null
   br i1 %hosted, label %host, label %plain
@@ -29,6 +30,12 @@ plain:
   ret i32 -1
 }"""
 """Hands an error to the host, or prints it where there is none."""
+
+MESSAGE_SIZE: Final = 512
+"""Bytes of an error's text; the rest is cut off."""
+
+COLD: Final = "noinline cold optnone"
+"""Attributes of functions that hardly ever run: they are compiled quickly, not well."""
 
 CALL_PACKED = """
 @tilewright.kind = private unnamed_addr constant [9 x i8] c"KeyError\\00"
@@ -95,6 +102,7 @@ class ModuleText:
         self.needs_workspaces = False
         self.needs_raise = False
         self.needs_packed_calls = False
+        self._raising: dict[tuple[str, ...], str] = {}
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...]) -> str:
         """The name under which the external function `name` is called."""
@@ -117,6 +125,31 @@ class ModuleText:
         name = f"@tilewright.part{len(self.parts)}"
         parameters, body = function
         self.parts.append(f"define internal i32 {name}({parameters}) nounwind {{\n{body}\n}}")
+        return name
+
+    def raising(self, types: tuple[str, ...]) -> str:
+        """The name of the function that raises an error whose text has values of such types.
+
+        Its parameters are the kind and the text, a printf format, as strings, and the values. It is
+        a function because a call is short, and most code of a check would be for its failure.
+        """
+        self.needs_raise = True
+        if not types:
+            return "@tilewright_raise"
+        name = self._raising.get(types)
+        if name is None:
+            self.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
+            name = self._raising[types] = f"@tilewright_raise.{'.'.join(types)}"
+            values = ", ".join(f"{ty} %v{number}" for number, ty in enumerate(types))
+            body = (
+                f"  %text = alloca [{MESSAGE_SIZE} x i8]",
+                f"  %n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 {MESSAGE_SIZE}, "
+                f"ptr %format, {values})",
+                "  %status = call i32 @tilewright_raise(ptr %kind, ptr %text)",
+                "  ret i32 %status",
+            )
+            head = f"define internal i32 {name}(ptr %kind, ptr %format, {values}) {COLD} {{"
+            self.parts.append("\n".join((head, *body, "}")))
         return name
 
     def string(self, value: str) -> str:
