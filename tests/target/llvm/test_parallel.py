@@ -5,18 +5,28 @@ import re
 
 import numpy as np
 import pytest
-from tests.target.llvm.programs import as_int, check, compiled, function, loop, native
+from tests.target.llvm.programs import (
+    as_int,
+    check,
+    compiled,
+    function,
+    loop,
+    native,
+    over_pointers,
+)
 
 import tilewright as tvm
 from tilewright import te, tir
 from tilewright.error import LoweringError
-from tilewright.ir import DType, const
+from tilewright.ir import DType, IRModule, const
 from tilewright.runtime.linking import link_shared
 from tilewright.target import Target
-from tilewright.target.codegen.llvm import parallel
+from tilewright.target.codegen.llvm import compile_module, parallel
 from tilewright.tir import op
+from tilewright.tir.transform.pipeline import legalize_for
 
 PARALLEL = tir.ForKind.PARALLEL
+AVX512 = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512")
 
 
 def scaled_copy():
@@ -130,6 +140,40 @@ def test_workspaces_inside_of_parallel_loops():
     target = np.zeros(64, "float32")
     assert run(target, 3000) == 0
     np.testing.assert_array_equal(target, np.arange(64) * 3000)
+
+
+def product(kind):
+    """C[i, 0:64] += A[i, k] * B[k, 0:64] with the loop over i of a kind."""
+    a = tir.decl_buffer((256 * 256,), "float32", "A")
+    b = tir.decl_buffer((256 * 64,), "float32", "B")
+    c = tir.decl_buffer((256 * 64,), "float32", "C")
+
+    def update(i, k):
+        def column(j):
+            def at(start):
+                return tir.Ramp(start + j * 16, const(1), 16)
+
+            value = tir.Broadcast(a[i * 256 + k], 16) * b.vload((at(k * 64),))
+            return c.vstore((at(i * 64),), c.vload((at(i * 64),)) + value)
+
+        return tir.seq(*(column(j) for j in range(4)))
+
+    body = loop(256, lambda i: loop(256, lambda k: update(i, k), name="k"), kind)
+    func = over_pointers(function([a, b, c], body, **{"tir.noalias": True}))
+    return legalize_for(func, AVX512)
+
+
+def test_a_parallel_body_is_the_code_of_the_serial_loop():
+    """Which memory has no alias is known in it."""
+
+    def vector_instructions(kind):
+        code = compile_module(IRModule({"f": product(kind)}), AVX512)
+        return re.findall(r"^\t(v\S+)", code.assembly, re.MULTILINE), code
+
+    serial, _ = vector_instructions(tir.ForKind.SERIAL)
+    shared, code = vector_instructions(PARALLEL)
+    assert sorted(shared) == sorted(serial)
+    assert code.llvm_ir.count("ptr noalias") == 6
 
 
 # --- how they are divided -------------------------------------------------------------------------

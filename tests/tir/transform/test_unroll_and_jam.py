@@ -6,7 +6,8 @@ import pytest
 import tilewright as tvm
 from tilewright.ir.rewrite import walk
 from tilewright.script import tir as T
-from tilewright.tir.stmt import For
+from tilewright.tir.interpreter import interpret
+from tilewright.tir.stmt import For, ForKind
 from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
 
 
@@ -50,6 +51,24 @@ def test_registers_limit_the_rows():
     assert loops(unroll_and_jam(tile, vector_registers=8)) == [8]
     assert loops(unroll_and_jam(tile, vector_registers=6)) == [2, 8]
     assert unroll_and_jam(tile, vector_registers=5) is tile
+
+
+def test_parallel_rows_are_left_for_threads():
+    """Four registers would do for four rows side by side; 64 groups of them are left at least."""
+
+    @T.prim_func
+    def many(A: T.Buffer((1280,), "float32"), C: T.Buffer((160,), "float32")):
+        T.func_attr({"tir.noalias": True})
+        for i in T.parallel(160):
+            for k in range(8):
+                C[i] = C[i] + A[i * 8 + k]
+
+    jammed = unroll_and_jam(many, vector_registers=8)
+    assert loops(jammed) == [80, 8]
+    assert jammed.body.kind is ForKind.PARALLEL
+    a, c = np.random.default_rng(0).random(1280, "float32"), np.zeros(160, "float32")
+    interpret(jammed, a, c)
+    np.testing.assert_allclose(c, a.reshape(160, 8).sum(1), rtol=1e-6)
 
 
 @T.prim_func

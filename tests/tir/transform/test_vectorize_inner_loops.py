@@ -141,3 +141,64 @@ def test_a_guarded_reduction_touches_no_element_that_does_not_exist(combine):
         interpret(version, a, b)  # an access out of bounds is an error
         results.append(b.tolist())
     assert results[0] == results[1]
+
+
+# --- parallel loops -------------------------------------------------------------------------------
+
+
+def parallel_scale(extent, annotations="{}"):
+    """`for i in T.parallel(extent): B[i] = A[i] * 3`, vectorised."""
+    func = from_source(
+        "from tilewright.script import tir as T\n"
+        "@T.prim_func\n"
+        'def main(A: T.Buffer((300,), "float32"), B: T.Buffer((300,), "float32"), n: T.int32):\n'
+        '    T.func_attr({"tir.noalias": True})\n'
+        f"    for i in T.parallel({extent}, annotations={annotations}):\n"
+        "        B[i] = A[i] * T.float32(3)\n"
+    )
+    return vectorize_inner_loops(inline_lets(lower(func)))
+
+
+def kinds(func):
+    return [(loop.loop_var.name, loop.kind.name) for loop in of_kind(func.body, For)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 64, 100, 271])
+def test_threads_share_the_strips_of_a_parallel_loop(count):
+    func = parallel_scale("n")
+    assert kinds(func) == [("i_v", "PARALLEL"), ("i_v", "SERIAL"), ("i", "SERIAL")]
+    assert widths(func.body) == [16] * 5 + [1]
+    found = np.zeros(300, "float32")
+    interpret(func, np.ones(300, "float32"), found, count)
+    np.testing.assert_array_equal(found, np.where(np.arange(300) < count, 3, 0))
+
+
+def test_parallel_loops_of_constant_extent():
+    func = parallel_scale(128 + 16 + 3)
+    assert kinds(func) == [("i_v", "PARALLEL")]
+    assert widths(func.body) == [16] * 5 + [2, 1]
+    found = np.zeros(300, "float32")
+    interpret(func, np.ones(300, "float32"), found, 0)
+    np.testing.assert_array_equal(found, np.where(np.arange(300) < 147, 3, 0))
+
+
+@pytest.mark.parametrize(("chunk", "strips"), [(1, 1), (64, 1), (200, 3)])
+def test_chunks_are_counted_in_strips(chunk, strips):
+    key = "pragma_parallel_schedule"
+    func = parallel_scale("n", f"{{'{key}': 'dynamic,{chunk}'}}")
+    strip, *rest = of_kind(func.body, For)
+    assert strip.annotations[key] == f"dynamic,{strips}"
+    assert not any(loop.annotations for loop in rest)
+
+
+def test_threads_have_no_common_accumulator():
+    func = from_source(
+        "from tilewright.script import tir as T\n"
+        "@T.prim_func\n"
+        'def main(A: T.Buffer((64,), "int32"), B: T.Buffer((1,), "int32")):\n'
+        '    T.func_attr({"tir.noalias": True})\n'
+        "    for i in T.parallel(64):\n"
+        "        B[0] = B[0] + A[i]\n"
+    )
+    lowered = inline_lets(lower(func))
+    assert vectorize_inner_loops(lowered) is lowered

@@ -31,6 +31,9 @@ MOST_ROWS = 16
 
 MOST_STATEMENTS = 64
 
+LEAST_GROUPS = 64
+"""Groups of rows of a parallel loop that are left at least, for threads to share."""
+
 
 def unroll_and_jam(
     func: PrimFunc, *, vector_bits: int = 512, vector_registers: int = 32
@@ -64,7 +67,9 @@ class _Jam(Rewriter):
         return loop if rows < 2 else _jammed(loop, inner, rows)
 
     def _may_jam(self, loop: For, inner: For, stores: list[BufferStore]) -> bool:
-        if loop.kind is not ForKind.SERIAL or loop.annotations or inner.annotations:
+        if loop.kind not in (ForKind.SERIAL, ForKind.PARALLEL):
+            return False
+        if loop.annotations or inner.annotations:
             return False
         if any(occurs(loop.loop_var, bound) for bound in (inner.min, inner.extent)):
             return False
@@ -91,6 +96,8 @@ class _Jam(Rewriter):
                    for store in stores)  # fmt: skip
         limit = min(self._free // cost, MOST_ROWS, MOST_STATEMENTS // len(stores))
         extent = loop.extent.value
+        if loop.kind is ForKind.PARALLEL:
+            limit = min(limit, extent // LEAST_GROUPS)
         return max((rows for rows in range(1, limit + 1) if extent % rows == 0), default=1)
 
 

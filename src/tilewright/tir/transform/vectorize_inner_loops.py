@@ -1,7 +1,7 @@
 """Innermost loops that can run as lanes do, without being told.
 
-A serial innermost loop becomes a loop over groups of vectors, single vectors, and a scalar loop for
-the rest, if
+A serial or parallel innermost loop becomes a loop over groups of vectors, single vectors, and a
+scalar loop for the rest, if
 
 * it stores next to each other what its iterations compute, and loads next to each other or the
   same for all (a load from anywhere is accepted where the loop computes something expensive),
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.ir.arithmetic import logical_and, logical_not, maximum
+from tilewright.ir.attributes import EMPTY
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import (
     Call,
@@ -30,6 +31,7 @@ from tilewright.ir.expr import (
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.parallel_schedule import with_chunks_of
 from tilewright.tir.stmt import (
     Allocate,
     BufferStore,
@@ -93,7 +95,7 @@ class _InnerLoops(Rewriter):
 
     def For(self, stmt: For) -> Stmt:
         loop = stmt.map_children(self)
-        if loop.kind is not ForKind.SERIAL:
+        if loop.kind not in (ForKind.SERIAL, ForKind.PARALLEL):
             return loop
         for inner in statements(loop.body):
             if isinstance(inner, (For, While, Allocate)):
@@ -112,6 +114,8 @@ class _InnerLoops(Rewriter):
             raise NotVectorizable("it is too short")
         body = loop_body(loop.body)
         reductions = self._reductions(loop, body)
+        if reductions and loop.kind is ForKind.PARALLEL:
+            raise NotVectorizable("threads would update one accumulator")
         self._check_memory(body)
         heavy = any(isinstance(node, Call) for node in walk(loop.body))
         check_access_pattern(loop, reductions, heavy, self._vector_bits)
@@ -219,10 +223,14 @@ def check_access_pattern(
 
 
 class Strips:
-    """A loop cut into strips that run as vectors."""
+    """A loop cut into strips that run as vectors.
+
+    Threads share the strips of a parallel loop; what is left over is too little for them.
+    """
 
     def __init__(self, loop: For, reductions: Sequence[Reduction], width: int, group: int) -> None:
         self._loop, self._width, self._group = loop, width, group
+        self._rest = loop.replace(kind=ForKind.SERIAL, annotations=EMPTY)
         self._accumulators = [Accumulator(r, width, group) for r in reductions]
 
     def statement(self) -> Stmt:
@@ -233,19 +241,19 @@ class Strips:
         parts: list[Stmt | None] = [a.start() for a in self._accumulators]
         if isinstance(extent, IntImm):
             groups, left = divmod(extent.value, step)
-            parts.append(self._strip(const(groups, extent.dtype), loop.min, self._group))
+            parts.append(self._strip(loop, const(groups, extent.dtype), loop.min, self._group))
             start = as_expr(loop.min + groups * step)
             parts += self._constant_rest(start, left)
         else:
             # Of a loop that does not run, no rest may be left: -1 % 16 is 15.
             extent = maximum(extent, const(0, extent.dtype))
-            parts.append(self._strip(extent // step, loop.min, self._group))
+            parts.append(self._strip(loop, extent // step, loop.min, self._group))
             if self._group > 1:
                 start = as_expr(loop.min + extent // step * step)
-                parts.append(self._strip(extent % step // width, start, 1))
+                parts.append(self._strip(self._rest, extent % step // width, start, 1))
             parts += self._combined()
             start = as_expr(loop.min + extent // width * width)
-            parts.append(loop.replace(min=start, extent=as_expr(extent % width)))
+            parts.append(self._rest.replace(min=start, extent=as_expr(extent % width)))
         body = seq(*parts)
         for accumulator in reversed(self._accumulators):
             body = accumulator.allocate(body)
@@ -263,25 +271,26 @@ class Strips:
         left -= vectors * self._width
         if left:
             begin = as_expr(start + vectors * self._width)
-            parts.append(self._loop.replace(min=begin, extent=const(left, start.dtype)))
+            parts.append(self._rest.replace(min=begin, extent=const(left, start.dtype)))
         return parts
 
     def _combined(self) -> list[Stmt]:
         return [accumulator.finish() for accumulator in self._accumulators]
 
-    def _strip(self, count: Expr, start: Expr, group: int) -> Stmt | None:
-        """A loop of `count` iterations of `group` vectors each."""
+    def _strip(self, loop: For, count: Expr, start: Expr, group: int) -> Stmt | None:
+        """A loop like `loop` of `count` iterations of `group` vectors each."""
         count = as_expr(count)
         step = self._width * group
         if isinstance(count, IntImm) and count.value <= 1:
             if not count.value:
                 return None
             return self._pieces(pieces_of(start, step, self._width))
-        var = self._loop.loop_var
+        var = loop.loop_var
         strip = Var(f"{var.name}_v", var.dtype)
         base = as_expr(start + strip * step)
         body = self._pieces(pieces_of(base, step, self._width))
-        return self._loop.replace(loop_var=strip, min=const(0, var.dtype), extent=count, body=body)
+        loop = with_chunks_of(loop, step) if loop.kind is ForKind.PARALLEL else loop
+        return loop.replace(loop_var=strip, min=const(0, var.dtype), extent=count, body=body)
 
     def _pieces(self, pieces: tuple[Piece, ...]) -> Stmt:
         statements = _Reducing(self._loop.loop_var, pieces, self._accumulators)
