@@ -67,7 +67,7 @@ class Expressions(Integers, Halves, Builder):
     """Adds expressions to the builder."""
 
     def __init__(self, module: ModuleText) -> None:
-        Builder.__init__(self)
+        Halves.__init__(self)
         self.module = module
         self.analyzer = Analyzer()
         self.variables: dict[Var, str] = {}

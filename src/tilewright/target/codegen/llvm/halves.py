@@ -17,6 +17,10 @@ class Halves(Builder):
 
     module: ModuleText
 
+    def __init__(self) -> None:
+        Builder.__init__(self)
+        self._bits_of: dict[tuple[str, str], str] = {}
+
     def rounded(self, value: str, dtype: DType) -> str:
         """A result that was computed in float, rounded to `dtype`."""
         if dtype.element not in HALVES:
@@ -25,6 +29,19 @@ class Halves(Builder):
 
     def widened(self, bits: str, dtype: DType) -> str:
         """The float value of the 16 bits of a half."""
+        value = self._widened(bits, dtype)
+        self._bits_of[value, str(dtype)] = bits
+        return value
+
+    def narrowed(self, value: str, dtype: DType) -> str:
+        """The 16 bits of the half nearest to a float value; ties go to even.
+
+        What was rounded before, or comes from memory as it is, need not be rounded again.
+        """
+        known = self._bits_of.get((value, str(dtype)))
+        return self._narrowed(value, dtype) if known is None else known
+
+    def _widened(self, bits: str, dtype: DType) -> str:
         short, word, wide, half = self._types(dtype)
         if dtype.element == "bfloat16":
             extended = self.pure(f"zext {short} {bits} to {word}", bits)
@@ -48,8 +65,7 @@ class Halves(Builder):
         result = self.pure(f"or {word} {magnitude}, {sign}", magnitude, sign)
         return self.pure(f"bitcast {word} {result} to {wide}", result)
 
-    def narrowed(self, value: str, dtype: DType) -> str:
-        """The 16 bits of the half nearest to a float value; ties go to even."""
+    def _narrowed(self, value: str, dtype: DType) -> str:
         short, word, wide, half = self._types(dtype)
         if dtype.element == "float16" and self.module.target.has_native_float16:
             rounded = self.pure(f"fptrunc {wide} {value} to {half}", value)
