@@ -44,9 +44,14 @@ def compile_work(work: Work, schedule: str, inputs: Sequence[np.ndarray], thread
         module = tvm.build(sch.mod, target=target)
     else:
         module = tvm.build(function, target=target)
-    arrays = [tvm.nd.from_dlpack(array) for array in inputs]
+    arrays = [shared(array) for array in inputs]
     name = str(function.attrs["global_symbol"])
     return Ours(partial(module[name], *arrays, *outputs), outputs[0])
+
+
+def shared(array: np.ndarray) -> tvm.nd.NDArray:
+    """The same memory where DLPack can say so; numpy's has no bfloat16."""
+    return tvm.nd.from_dlpack(array) if array.dtype.kind != "V" else tvm.nd.array(array)
 
 
 def aligned(array: np.ndarray) -> np.ndarray:

@@ -60,3 +60,44 @@ def test_float64_to_halves_is_as_in_the_interpreter():
 
         check(elementwise(compute, 512, "float64", result=half), values,
               np.zeros(512, DType(half).numpy))  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_copies_of_halves_keep_their_bits(dtype):
+    bits = np.arange(65536, dtype="uint16")
+    result = np.zeros_like(bits)
+    kind = DType(dtype).numpy
+    run = native(elementwise(lambda x: x, 65536, dtype, lanes=16))
+    assert run(bits.view(kind), result.view(kind)) == 0
+    np.testing.assert_array_equal(result, bits)  # signalling NaNs, too
+
+
+def test_halves_are_rounded_once():
+    def compute(x):
+        return tir.Cast(DType("bfloat16x8"), x)
+
+    run = native(elementwise(compute, 64, "float32", result="bfloat16", lanes=8))
+    assert run.code.llvm_ir.count("fcmp uno") == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_of_all_floats_near_ties(dtype):
+    kind = DType(dtype).numpy
+    step = np.uint32(1 << (13 if dtype == "float16" else 16))
+    exact = np.arange(65536, dtype="uint16").view(kind).astype("float32").view("uint32")
+    values = np.concatenate([exact + part for part in (0, 1, step // 2 - 1, step // 2,
+                                                       step // 2 + 1, step - 1)])  # fmt: skip
+    values = values.astype("uint32").view("float32")
+
+    def compute(x):
+        return tir.Cast(DType(dtype).with_lanes(16), x)
+
+    result = np.zeros(len(values), kind)
+    run = native(elementwise(compute, len(values), "float32", result=dtype, lanes=16))
+    assert run(values, result) == 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = values.astype(kind)
+    numbers = ~np.isnan(values)
+    assert np.isnan(result[~numbers].astype("float32")).all()
+    bits = result.view("uint16"), expected.view("uint16")
+    np.testing.assert_array_equal(bits[0][numbers], bits[1][numbers])
