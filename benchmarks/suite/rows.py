@@ -20,10 +20,10 @@ EPSILON = 1e-5
 def softmax(m: int, n: int) -> PrimFunc:
     """exp(x - max(x)) / sum(exp(x - max(x))) of each row."""
     X = te.placeholder((m, n), name="X")
-    k, l = te.reduce_axis((0, n), name="k"), te.reduce_axis((0, n), name="l")
+    k, r = te.reduce_axis((0, n), name="k"), te.reduce_axis((0, n), name="r")
     largest = te.compute((m,), lambda i: te.max(X[i, k], axis=k), name="largest")
     E = te.compute((m, n), lambda i, j: te.exp(X[i, j] - largest[i]), name="E")
-    total = te.compute((m,), lambda i: te.sum(E[i, l], axis=l), name="total")
+    total = te.compute((m,), lambda i: te.sum(E[i, r], axis=r), name="total")
     Y = te.compute((m, n), lambda i, j: E[i, j] / total[i], name="Y")
     return te.create_prim_func([X, Y])
 
@@ -32,14 +32,14 @@ def layer_norm(m: int, n: int) -> PrimFunc:
     """(x - mean(x)) / sqrt(variance(x) + epsilon) * gamma + beta of each row."""
     X = te.placeholder((m, n), name="X")
     gamma, beta = te.placeholder((n,), name="gamma"), te.placeholder((n,), name="beta")
-    k, l = te.reduce_axis((0, n), name="k"), te.reduce_axis((0, n), name="l")
+    k, r = te.reduce_axis((0, n), name="k"), te.reduce_axis((0, n), name="r")
     total = te.compute((m,), lambda i: te.sum(X[i, k], axis=k), name="total")
     mean = te.compute((m,), lambda i: total[i] * (1.0 / n), name="mean")
 
     def square(x: Any) -> Any:
         return x * x
 
-    squares = te.compute((m,), lambda i: te.sum(square(X[i, l] - mean[i]), axis=l), name="squares")
+    squares = te.compute((m,), lambda i: te.sum(square(X[i, r] - mean[i]), axis=r), name="squares")
     scale = te.compute((m,), lambda i: te.rsqrt(squares[i] * (1.0 / n) + EPSILON), name="scale")
 
     def normalised(i: Any, j: Any) -> Any:

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-import tilewright as tvm
 from benchmarks.suite import gemv, movement, rows
 from benchmarks.suite.matmul import program as product
+
+import tilewright as tvm
 from tilewright import tir
 from tilewright.target import Target
 
