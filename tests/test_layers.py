@@ -19,9 +19,7 @@ LAYERS = {
     "te": {"tir", "target"},
     "tensor_intrin": {"script"},
     "topi": {"te", "script"},
-    "transform": {"ir"},
-    "schedule_rules": {"tir", "target"},
-    "driver": {"runtime", "te", "script", "topi", "schedule_rules"},
+    "driver": {"runtime", "te", "script", "topi"},
     "testing": {"driver", "nd"},
 }
 """What each package may import directly; what those import is allowed too."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         te,
         testing,
         tir,
-        transform,
     )
     from tilewright.driver.build import build
     from tilewright.driver.lower import lower
@@ -52,13 +51,11 @@ if TYPE_CHECKING:
         register_func,
         remove_global_func,
     )
-    from tilewright.schedule_rules.default import default_schedule
 
 __version__: Final = "0.1.0"
 
 _MODULES: Final = (
     "arith", "driver", "error", "ir", "nd", "runtime", "script", "target", "te", "testing", "tir",
-    "transform",
 )  # fmt: skip
 
 _DEVICES: Final = (
@@ -76,7 +73,6 @@ _HOME: Final = {
     "NDArray": "tilewright.runtime.ndarray",
     "TVMError": "tilewright.error",
     "build": "tilewright.driver.build",
-    "default_schedule": "tilewright.schedule_rules.default",
     "lower": "tilewright.driver.lower",
     **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
     **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),

@@ -778,3 +778,23 @@ def test_where_the_init_goes_is_the_same_without_proofs():
         found.append(sch.mod)
     tvm.ir.assert_structural_equal(*found)
     assert_same_meaning(sum_in_a_unit_loop, sch)
+
+
+@T.prim_func
+def triangle_of_any_width(a: T.handle, B: T.Buffer((2,), "float32")):
+    n = T.int64()
+    A = T.match_buffer(a, (2, n), "float32")
+    for i in range(2):
+        for k in range(i + 1):
+            with T.block("B"):
+                vi = T.axis.spatial(2, i)
+                vk = T.axis.reduce(2, k)
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+
+def test_a_region_has_one_type_of_integers():
+    sch = Schedule(triangle_of_any_width, debug_mask="all")
+    sch.blockize(sch.get_loops("B")[1])
+    assert_same_meaning(triangle_of_any_width, sch, sizes={"n": 3})

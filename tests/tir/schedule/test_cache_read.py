@@ -287,7 +287,7 @@ def test_a_writer_between_two_readers_is_refused():
         ScheduleError, match="`third` writes the buffer after the copy and before block `late`"
     ) as error:
         scheduled(written_twice).cache_read("late", 0, "global")
-    assert "would be missing in the copy that `late` reads" in str(error.value)
+    assert "third at (v=0) writes A[0]; then late at (v=0) reads A[0]" in str(error.value)
 
 
 @T.prim_func

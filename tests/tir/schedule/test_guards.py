@@ -225,7 +225,10 @@ def test_allocations_that_cannot_be_lifted():
     sch.parallel(sch.get_loops("rows")[0])
     with pytest.raises(ScheduleError, match="the iterations of loop `i` run at once") as info:
         sch.lift_alloc("rows", "B")
-    assert "written by one iteration is read or overwritten" in str(info.value)
+    assert (
+        "B[0]: written by B at (vo=0, vj=0) in iteration i=0 and written by B at (vo=1, vj=0) in "
+        "iteration i=1"
+    ) in str(info.value)
 
 
 def test_a_shape_that_depends_on_the_block():

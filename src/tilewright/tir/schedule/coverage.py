@@ -17,6 +17,7 @@ from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.bindings import bindings_of
+from tilewright.tir.schedule.counterexamples import read_before_copied
 from tilewright.tir.schedule.domains import is_size, runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.images import Image, box_of, box_of_ranges
@@ -75,6 +76,7 @@ def region_written(
             f"it is not proved that {{0}} writes all elements of `{buffer.name}` between the "
             "smallest and the largest index, so that the copy would overwrite some with nothing",
             at=[realize],
+            afterwards=read_before_copied,
         )
     return region
 

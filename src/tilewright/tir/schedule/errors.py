@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import TVMError
@@ -23,6 +24,8 @@ class ScheduleError(TVMError):
         at: the loops and blocks at fault, which are underlined in the script.
         counterexample: a description of a case in which the transformed program would go wrong,
             or a function that makes it (called when the message is rendered).
+        afterwards: the same as a function of the program before and of the one that the primitive
+            makes without proofs; for requirements that such a primitive does not have.
         hint: what to do instead.
 
     Attributes:
@@ -37,6 +40,7 @@ class ScheduleError(TVMError):
         *,
         at: Sequence[Any] = (),
         counterexample: Any = None,
+        afterwards: Callable[[FunctionTree, FunctionTree], Any] | None = None,
         hint: str = "",
     ) -> None:
         super().__init__(requirement)
@@ -46,11 +50,27 @@ class ScheduleError(TVMError):
         self.primitive = ""
         self.level = "detail"
         self._counterexample = counterexample
+        self._afterwards = afterwards
         self._tree: FunctionTree | None = None
 
-    def raised_by(self, primitive: str, tree: FunctionTree | None, level: str) -> ScheduleError:
-        """The same error, which knows where it comes from and how much to say."""
+    def raised_by(
+        self,
+        primitive: str,
+        tree: FunctionTree | None,
+        level: str,
+        attempt: Callable[[], FunctionTree] | None = None,
+    ) -> ScheduleError:
+        """The same error, which knows where it comes from and how much to say.
+
+        Args:
+            primitive: the name of the primitive.
+            tree: the program.
+            level: how much to say.
+            attempt: makes the program that the primitive makes without proofs.
+        """
         self.primitive, self.level = primitive, level
+        if self._afterwards is not None and tree is not None and attempt is not None:
+            self._counterexample = partial(_after, self._afterwards, tree, attempt)
         self._tree = tree if self._tree is None else self._tree
         return self
 
@@ -91,6 +111,17 @@ class ScheduleError(TVMError):
             return ""
         nodes = tuple(node for node in self.at if hasattr(node, "children"))
         return self._tree.func.script(name=self._tree.name, obj_to_underline=nodes)
+
+
+def _after(
+    find: Callable[[FunctionTree, FunctionTree], Any],
+    tree: FunctionTree,
+    attempt: Callable[[], FunctionTree],
+) -> Any:
+    try:
+        return find(tree, attempt())
+    except ScheduleError:
+        return None  # there is no such program
 
 
 def name_of(item: Any) -> str:

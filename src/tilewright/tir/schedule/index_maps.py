@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.expr import Expr
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Expr, Var
+from tilewright.tir.buffer import Range
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.counterexamples import no_inverse
 from tilewright.tir.schedule.errors import ScheduleError
 
 
@@ -48,4 +52,16 @@ def require_true_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> None:
         analyzer.bind(var, domain)
     again = index_map.inverse_index_map.map_indices(index_map.final_indices, analyzer)
     if not all(map(analyzer.can_prove_equal, again, index_map.initial_indices)):
-        raise ScheduleError("the inverse_index_map of the index map is not known to be its inverse")
+        elements = dict(zip(index_map.initial_indices, ranges, strict=True))
+        raise ScheduleError(
+            "the inverse_index_map of the index map is not known to be its inverse",
+            counterexample=partial(no_inverse, elements, index_map.final_indices, again),
+        )
+
+
+def elements_of(index_map: IndexMap, shape: Sequence[Expr]) -> dict[Var, Range]:
+    """The initial indices of a map with their ranges, for a buffer of that shape."""
+    return {
+        var: Range(const(0, extent.dtype), extent)
+        for var, extent in zip(index_map.initial_indices, shape, strict=True)
+    }

@@ -7,6 +7,7 @@ alone, but of the loops around it; what moves the init or the updates of a block
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer, IterMapResult, IterSplit, IterSum, detect_iter_map
@@ -19,6 +20,13 @@ from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import bound_values, mentioned
+from tilewright.tir.schedule.counterexamples import (
+    carried,
+    collision,
+    foreign_read,
+    late_init,
+    repetition,
+)
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For, SeqStmt
@@ -88,40 +96,41 @@ def require_all_reduction_loops(
             raise ScheduleError(
                 "all reduction loops of {1} must be at or below {2}, but {0} is around it",
                 at=[loop, nest.realize, nest.loops[0]],
-                counterexample=f"the second iteration of {loop.loop_var.name} would initialise "
-                "again what the first one has accumulated",
+                counterexample=partial(carried, tree, loop),
                 hint="give the outermost reduction loop, or one around it",
             )
 
 
-def require_initialised_first(nest: ReductionNest, analyzer: Analyzer) -> None:
+def require_initialised_first(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> None:
     """Refuse loops that run the init of an element more than once, or after an update of it.
 
     Args:
+        tree: the program.
         nest: the block with all of its reduction loops.
         analyzer: what is known outside of the nest; what is known inside is added.
     """
-    _require_sequential(nest)
-    _require_apart(nest, analyzer)
+    _require_sequential(tree, nest)
+    _require_apart(tree, nest, analyzer)
     for loop in nest.loops:
         bind_scope(analyzer, loop)
-    _require_start_first(nest, analyzer)
+    _require_start_first(tree, nest, analyzer)
     require_elements_apart(nest.realize, analyzer)
-    _require_own_elements(nest.realize, analyzer)
+    _require_own_elements(tree, nest.realize, analyzer)
 
 
-def _require_sequential(nest: ReductionNest) -> None:
+def _require_sequential(tree: FunctionTree, nest: ReductionNest) -> None:
     for loop in nest.reduction:
         if not loop.kind.is_in_order:
             raise ScheduleError(
                 "{0} carries the reduction of {1} and must be serial: its iterations update the "
                 "same elements",
                 at=[loop, nest.realize],
+                counterexample=partial(carried, tree, loop),
                 hint="do this before the loop is bound, vectorized or made parallel",
             )
 
 
-def _require_apart(nest: ReductionNest, analyzer: Analyzer) -> None:
+def _require_apart(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> None:
     """Refuse loops that are of no one kind."""
     reduction = {loop.loop_var for loop in nest.reduction}
     for loop in nest.loops:
@@ -131,6 +140,7 @@ def _require_apart(nest: ReductionNest, analyzer: Analyzer) -> None:
             raise ScheduleError(
                 "{0} is bound to both reduction and other iterators of {1}",
                 at=[loop, nest.realize],
+                counterexample=partial(late_init, tree, nest.realize),
             )
         if loop not in nest.reduction and reduction & mentioned([loop.min, loop.extent]):
             raise ScheduleError(
@@ -141,12 +151,11 @@ def _require_apart(nest: ReductionNest, analyzer: Analyzer) -> None:
             raise ScheduleError(
                 "no iterator of {1} is bound to {0}, whose iterations repeat the block",
                 at=[loop, nest.realize],
-                counterexample=f"each iteration of {loop.loop_var.name} initialises the same "
-                "elements again",
+                counterexample=partial(repetition, tree, nest.realize),
             )
 
 
-def _require_start_first(nest: ReductionNest, analyzer: Analyzer) -> None:
+def _require_start_first(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> None:
     """Refuse bindings that reach the start of the reduction later than in the first iteration."""
     realize = nest.realize
     ranges = {loop.loop_var: Range(loop.min, loop.extent) for loop in nest.loops}
@@ -160,7 +169,7 @@ def _require_start_first(nest: ReductionNest, analyzer: Analyzer) -> None:
         raise ScheduleError(
             f"the bindings of {{0}} do not tell all iterations of {missed.name} apart",
             at=[realize],
-            counterexample=f"two iterations of {missed.name} run the same instance",
+            counterexample=partial(repetition, tree, realize),
         )
     for item, form in zip(realize.block.iter_vars, found.indices, strict=True):
         if item.iter_type is not IterType.COMM_REDUCE:
@@ -171,6 +180,7 @@ def _require_start_first(nest: ReductionNest, analyzer: Analyzer) -> None:
             raise ScheduleError(
                 f"{{0}} does not begin with the start of `{item.var.name}`, where its init runs",
                 at=[realize],
+                counterexample=partial(late_init, tree, realize),
                 hint="bind the iterator to a loop that counts up from the start of its domain",
             )
 
@@ -226,6 +236,7 @@ def require_elements_apart(realize: BlockRealize, analyzer: Analyzer) -> None:
             raise ScheduleError(
                 "two instances of {0} may write the same element of {1}",
                 at=[realize, region],
+                counterexample=partial(collision, ranges, [item.min for item in region.region]),
             )
 
 
@@ -252,7 +263,7 @@ def _is_injective(region: BufferRegion, ranges: dict[Var, Range], analyzer: Anal
     return True
 
 
-def _require_own_elements(realize: BlockRealize, analyzer: Analyzer) -> None:
+def _require_own_elements(tree: FunctionTree, realize: BlockRealize, analyzer: Analyzer) -> None:
     """Refuse a block that reads elements, of what it writes, that another instance writes."""
     block = realize.block
     for region in own_reads(block):
@@ -260,7 +271,9 @@ def _require_own_elements(realize: BlockRealize, analyzer: Analyzer) -> None:
         for inner, outer in zip(region.region, written.region, strict=True):
             if not _within(inner, outer, analyzer):
                 raise ScheduleError(
-                    "{0} reads {1} not only where it writes it", at=[realize, region]
+                    "{0} reads {1} not only where it writes it",
+                    at=[realize, region],
+                    counterexample=partial(foreign_read, tree, realize, region.buffer),
                 )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
+from tilewright.tir.schedule.counterexamples import flow
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, SeqStmt, Stmt
@@ -44,6 +46,7 @@ class _Search:
     def __init__(
         self, tree: FunctionTree, scope: BlockRealize, accesses: Sequence[BlockRealize]
     ) -> None:
+        self.tree = tree
         self._lines = {realize: {realize, *tree.ancestors(realize)} for realize in accesses}
         self.around: For | BlockRealize = scope
         self.conditional: Stmt | None = None
@@ -96,7 +99,7 @@ def place_before(
         _refuse_between(search, children[first + 1 : last + 1], readers, writers)
         behind = [w for child in children[last + 1 :] for w in search.inside(child, writers)]
         if late and behind:
-            raise _overwritten(behind[0], late[0].realize)
+            raise _overwritten(tree, behind[0], late[0].realize)
         mixed = search.inside(children[first], writers)
         if not mixed:
             return Place(children[first], search.around, tuple(late), search.conditional)
@@ -116,17 +119,14 @@ def _refuse_between(
         found = search.inside(child, writers)
         if found:
             following = [r for c in children[position:] for r in search.inside(c, readers)]
-            raise _overwritten(found[0], following[-1])
+            raise _overwritten(search.tree, found[0], following[-1])
 
 
-def _overwritten(writer: BlockRealize, reader: BlockRealize) -> ScheduleError:
+def _overwritten(tree: FunctionTree, writer: BlockRealize, reader: BlockRealize) -> ScheduleError:
     return ScheduleError(
         "{0} writes the buffer after the copy and before {1} reads it",
         at=[writer, reader],
-        counterexample=lambda: (
-            f"what `{writer.block.name_hint}` writes would be missing in the copy that "
-            f"`{reader.block.name_hint}` reads"
-        ),
+        counterexample=partial(flow, tree, writer, reader),
         hint="name the blocks that shall read the copy by consumer_blocks",
     )
 

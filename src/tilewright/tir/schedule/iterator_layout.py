@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer, detect_iter_map
@@ -22,6 +23,7 @@ from tilewright.tir.buffer import (
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.counterexamples import collision, read_before_copied
 from tilewright.tir.schedule.coverage import accessed_box, exact_box, images_written
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.images import mirrored
@@ -116,6 +118,7 @@ def reindexed_write(
             f"it is not proved that {{0}} writes `{buffer.name}` for all values of its iterators, "
             "so that the copy would overwrite elements with nothing",
             at=[block],
+            afterwards=read_before_copied,
         )
     box = exact or relaxed(tree, instances, place.around, analyzer)
     loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=False)
@@ -230,6 +233,7 @@ def require_injective(
             f"it is not proved that the indices {list(indices)!r} of {what} are different for "
             f"different values of {names}: {error}",
             at=[block],
+            counterexample=partial(collision, iterators, indices),
         ) from None
 
 

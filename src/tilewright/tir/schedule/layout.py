@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -12,8 +13,9 @@ from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.contents import nodes_about
+from tilewright.tir.schedule.counterexamples import collision
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_maps import require_true_inverse
+from tilewright.tir.schedule.index_maps import elements_of, require_true_inverse
 from tilewright.tir.schedule.tree import bind_scope
 from tilewright.tir.stmt import (
     Block,
@@ -128,5 +130,8 @@ def padding_of(index_map: IndexMap, shape: tuple[Expr, ...]) -> tuple[IndexMap, 
     except ArgumentValueError as error:
         raise ScheduleError(
             f"the index map is not known to give each element a place of its own: {error}",
+            counterexample=partial(
+                collision, elements_of(index_map, shape), index_map.final_indices
+            ),
             hint="where it does, give assume_injective_transform=True",
         ) from None

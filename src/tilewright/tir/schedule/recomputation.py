@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.tir.analysis.block_kind import BlockKind, classify_block
 from tilewright.tir.analysis.dependence import Violation, analyze, check_order, check_written
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.schedule.counterexamples import (
+    conflict,
+    missing_afterwards,
+    overwritten_input,
+    read_too_early,
+)
 from tilewright.tir.schedule.dataflow import (
     find_flow,
     flows_inside,
@@ -68,9 +76,11 @@ def _require_values_kept(
     written = {buffer.data for buffer in buffers_written(block.block)}
     for leaf in _leaves(tree):
         if leaf is not block and any(b.data in written for b in buffers_written(leaf.block)):
+            buffer = next(b for b in buffers_written(leaf.block) if b.data in written)
             raise ScheduleError(
                 "{1} writes what {0} writes, too: moving {0} may change which of them is last",
                 at=[block, leaf],
+                counterexample=partial(conflict, tree, block, leaf, buffer, ordered=False),
             )
         for buffer in memory_read(leaf):
             if buffer.data in written and leaf is not block:
@@ -99,19 +109,25 @@ def _require_read_in_time(
     assert new_reader is not None
     if not after.is_above(loop, new_reader):
         raise ScheduleError(
-            f"{{1}} reads `{buffer.name}` outside of {{2}}", at=[block, reader, loop]
+            f"{{1}} reads `{buffer.name}` outside of {{2}}",
+            at=[block, reader, loop],
+            counterexample=partial(missing_afterwards, after, new_reader, buffer, [new_block]),
         )
     if not flows_inside(after, buffer, new_block, new_reader, loop):
         raise ScheduleError(
             f"{{1}} may read elements of `{buffer.name}` that {{0}} would not compute in the same "
             "iteration of {2}",
             at=[block, reader, loop],
+            counterexample=partial(
+                missing_afterwards, after, new_reader, buffer, [new_block], loop
+            ),
         )
     flow = find_flow(tree, buffer, block, reader)
     if flow is None:
         raise ScheduleError(
             f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write before",
             at=[block, reader],
+            counterexample=partial(read_too_early, tree, reader, buffer, block),
         )
     inputs = {read.data for read in buffers_read(block.block)} - {buffer.data}
     for other in flow.between:
@@ -121,6 +137,9 @@ def _require_read_in_time(
                     f"{{1}} may overwrite `{item.name}`, which {{0}} reads, before {{0}} runs at "
                     "its new place",
                     at=[block, other],
+                    counterexample=partial(
+                        overwritten_input, tree, block, other, reader, buffer, item
+                    ),
                 )
 
 

@@ -9,7 +9,7 @@ from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalSet, constant_range, interval_of, union
 from tilewright.error import DiagnosticError
 from tilewright.ir.arithmetic import maximum, minimum
-from tilewright.ir.convert import const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
@@ -109,7 +109,8 @@ def clipped_range(interval: IntervalSet, domain: Range, analyzer: Analyzer) -> R
         low = maximum(low, domain.min)
     if not analyzer.can_prove(high < end):
         high = minimum(high, end - 1)
-    return Range(simplify(low), simplify(high - low + 1))
+    extent = simplify(high - low + 1)
+    return Range(simplify(cast(extent.dtype, low)), extent)
 
 
 def covers(buffer: Buffer, outer: Box, inner: Box, analyzer: Analyzer) -> bool:

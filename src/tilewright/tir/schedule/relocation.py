@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
@@ -11,6 +12,7 @@ from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Range
 from tilewright.tir.schedule.bindings import conjunction
+from tilewright.tir.schedule.counterexamples import idle_instance
 from tilewright.tir.schedule.domains import outside_of_domains, runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loops import nest
@@ -111,13 +113,16 @@ def _own_conditions(
                 "the loops around {0} do not run all of its instances, and which ones is not "
                 "known in terms of its iterators",
                 at=[realize],
+                counterexample=partial(idle_instance, tree, realize),
             )
         bound[loop.loop_var] = new
         conditions += [new >= loop.min, new < loop.min + loop.extent]
     for part in outside_of_domains(realize, tree.analyzer(realize)):
         if any(var in loops and var not in bound for var in variables_of(part)):
             raise ScheduleError(
-                "the predicate of {0} mentions a loop that is no iterator of it", at=[realize]
+                "the predicate of {0} mentions a loop that is no iterator of it",
+                at=[realize],
+                counterexample=partial(idle_instance, tree, realize),
             )
         conditions.append(part)
     conditions = [analyzer.simplify(substitute(condition, bound)) for condition in conditions]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError
@@ -187,6 +188,7 @@ class Schedule(PrimitiveMethods):
 
     def _apply(self, primitive: Primitive, arguments: dict[str, Any]) -> Any:
         tree = after = None
+        values: dict[str, Any] = {}
         try:
             recorded, values, name = resolve(self, primitive, arguments)
             tree = self._state.tree(name)
@@ -195,7 +197,8 @@ class Schedule(PrimitiveMethods):
                 after = FunctionTree(name, edit.func, tree.checked, tree)
                 require_still_independent(tree, after)
         except ScheduleError as error:
-            raise error.raised_by(primitive.name, tree, self._level) from None
+            attempt = tree and partial(self._attempt, primitive, tree, values)
+            raise error.raised_by(primitive.name, tree, self._level, attempt) from None
         decision = None
         results = edit.results
         recorded |= edit.recorded
@@ -215,9 +218,17 @@ class Schedule(PrimitiveMethods):
         self._trace.append(inst, decision)
         return outputs
 
+    def _attempt(
+        self, primitive: Primitive, tree: FunctionTree, values: dict[str, Any]
+    ) -> FunctionTree:
+        """The program after a primitive that does not prove what it requires."""
+        unchecked = FunctionTree(tree.name, tree.func, checked=False)
+        return FunctionTree(tree.name, self._run(primitive, unchecked, values).func, checked=False)
+
     def _run(self, primitive: Primitive, tree: Any, values: dict[str, Any]) -> Any:
         positional: tuple[Any, ...] = ()
         if primitive.parameters and primitive.parameters[0].variadic:
+            values = dict(values)
             positional = tuple(values.pop(primitive.parameters[0].name))
         if primitive.is_sampling:
             return primitive.apply(tree, self._random, *positional, **values)

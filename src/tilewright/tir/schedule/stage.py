@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.conditions import initialises_what_it_updates
 from tilewright.tir.schedule.contents import contents, memory_in
+from tilewright.tir.schedule.counterexamples import unwritten_read
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import region_of_block
 from tilewright.tir.schedule.scope import Scope, scope_of
@@ -102,6 +104,7 @@ def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) 
             f"it is not proved that {{0}} initialises all elements of `{buffer.name}` that it "
             "updates: the new buffer does not have what others initialised",
             at=[block],
+            counterexample=partial(unwritten_read, tree, block, buffer, [block]),
             hint="cache_inplace caches a buffer that a block reads and writes",
         )
     read = region_of_block(block.block, buffer, written=False)
@@ -119,6 +122,7 @@ def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) 
             f"{{0}} reads elements of `{buffer.name}` that it did not write, which the new buffer "
             "does not have",
             at=[block],
+            counterexample=partial(unwritten_read, tree, block, buffer, [block]),
             hint="cache_inplace caches a buffer that a block reads and writes",
         )
 

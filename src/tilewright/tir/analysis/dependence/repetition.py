@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.tir.analysis.dependence.example import instance, sample_pair, shown_sizes
 from tilewright.tir.analysis.dependence.program import Program
 from tilewright.tir.analysis.dependence.relations import loop_map
 from tilewright.tir.analysis.dependence.solver import (
     MAX_OPERATIONS,
     UndecidedError,
     answers,
+    bounded,
     isl,
     limited,
 )
 from tilewright.tir.analysis.dependence.statements import Statement
+from tilewright.tir.analysis.dependence.violation import Answer, Example, Violation, numbers
 from tilewright.tir.stmt import Block, For
 
 
 @answers
-def is_repeated(before: Program, after: Program, block: Block, loop: For) -> bool:
+def is_repeated(before: Program, after: Program, block: Block, loop: For) -> Answer:
     """Whether each instance that only `before` runs has run one iteration of `loop` earlier.
 
     Then, by induction, its first execution is one of those that `after` still has, provided that
@@ -29,6 +32,9 @@ def is_repeated(before: Program, after: Program, block: Block, loop: For) -> boo
         after: the same with a guard around `block`.
         block: the block, as it is in both programs.
         loop: a loop around it, as it is before.
+
+    Returns:
+        None if it has, a `Violation` with one that has not, or `NotProved`.
     """
     old = _statement(before, block)
     new = _statement(after, block)
@@ -39,7 +45,21 @@ def is_repeated(before: Program, after: Program, block: Block, loop: For) -> boo
             raise UndecidedError("a predicate or binding of the block is not affine")
         left_out = every.map.subtract(kept.map)
         one_earlier = _one_iteration_earlier(every.map, depth).apply_range(every.map)
-        return left_out.is_subset(one_earlier)
+        if left_out.is_subset(one_earlier):
+            return None
+
+    @bounded
+    def find() -> Example:
+        found = sample_pair(left_out.subtract(one_earlier))
+        missing = instance(old, found.second, found.first)
+        return Example((missing,), sizes=shown_sizes(found.sizes))
+
+    def text(example: Example) -> str:
+        (missing,) = example.instances
+        where = numbers(missing.loops)
+        return f"{missing} would not run in iteration {where}, and has not in the one before"
+
+    return Violation("missing", find, text)
 
 
 def _statement(program: Program, block: Block) -> Statement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,7 +65,8 @@ class Violation:
     whether there is a counterexample does not pay for them.
 
     Attributes:
-        kind: ``"order"``, ``"carried"``, ``"missing"``, ``"twice"`` or ``"extra"``.
+        kind: ``"order"``, ``"carried"``, ``"missing"``, ``"twice"`` or ``"extra"``; for questions
+            asked when a refusal is shown, also ``"unwritten"``, ``"conflict"`` or ``"collision"``.
     """
 
     def __init__(
@@ -91,3 +92,27 @@ class Violation:
 
     def __repr__(self) -> str:
         return f"<Violation: {self}>"
+
+
+Answer = Violation | NotProved | None
+"""What a question is answered with; None if nothing is wrong."""
+
+
+def violation(
+    kind: str,
+    text: str,
+    sizes: Mapping[str, int],
+    instances: Sequence[Instance] = (),
+    element: str = "",
+) -> Violation:
+    """A violation whose numbers are known already.
+
+    Args:
+        kind: see `Violation`.
+        text: what is wrong, in words.
+        sizes: see `Example`.
+        instances: see `Example`.
+        element: see `Example`.
+    """
+    example = Example(tuple(instances), element, sizes=sizes)
+    return Violation(kind, lambda: example, lambda _: text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -14,6 +15,7 @@ from tilewright.tir.analysis.dependence.repetition import is_repeated
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import TRUE, guarded
+from tilewright.tir.schedule.counterexamples import conflict
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Access, relaxed
@@ -78,11 +80,11 @@ def add_guard(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
         _require_kind(block)
         _require_no_other_writer(tree, block, loop)
         repeated = is_repeated(analyze(tree.func), analyze(edit.func), block.block, loop)
-        if repeated is not True:
+        if repeated is not None:
             raise ScheduleError(
                 "it is not proved that each iteration of {0} has what the guard of {1} leaves out",
                 at=[loop, block],
-                counterexample=None if repeated is False else str(repeated),
+                counterexample=repeated,
             )
     return edit
 
@@ -172,4 +174,5 @@ def _require_no_other_writer(tree: FunctionTree, block: BlockRealize, loop: For)
                 raise ScheduleError(
                     f"{{0}} writes `{buffer.name}` inside of {{1}}, which {{2}} uses",
                     at=[other, loop, block],
+                    counterexample=partial(conflict, tree, other, block, buffer, ordered=False),
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.tir.buffer import Buffer, Range
@@ -10,6 +11,7 @@ from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import accessed_box, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.images import box_of_ranges
+from tilewright.tir.schedule.independence_afterwards import carried_afterwards
 from tilewright.tir.schedule.insertion import Place, place_after
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
@@ -122,5 +124,6 @@ def _region(
             f"the iterations of {{0}} run at once, and {{1}} may not write all that would be "
             f"copied back to `{buffer.name}`: one could undo what another one writes",
             at=[at_once[-1], block],
+            afterwards=partial(carried_afterwards, at_once[-1]),
         )
     return region

@@ -9,6 +9,7 @@ from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.counterexamples import read_before_copied
 from tilewright.tir.schedule.coverage import accessed_box
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.images import Image, box_of, box_of_ranges
@@ -180,5 +181,6 @@ def _require_later_reads(
                     f"it is not proved that the copies in front of {{0}} contain all that {{1}} "
                     f"reads of `{buffer.name}`",
                     at=[place.stmt, late.realize],
+                    afterwards=read_before_copied,
                     hint="name the blocks that shall read the copy by consumer_blocks",
                 )

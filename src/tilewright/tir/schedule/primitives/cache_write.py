@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.counterexamples import conflict, unwritten_read
 from tilewright.tir.schedule.coverage import accessed_box, region_written, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.images import box_of_ranges
@@ -114,6 +116,7 @@ def _require_consumer(
                 f"{{0}} also writes `{buffer.name}`, so that {{1}} may read more than what {{2}} "
                 "writes",
                 at=[other, consumer, block],
+                counterexample=partial(conflict, tree, other, consumer, buffer),
             )
     if scope.children.index(consumer) < scope.children.index(block):
         raise ScheduleError("{0} runs before {1}", at=[consumer, block])
@@ -126,4 +129,5 @@ def _require_consumer(
             raise ScheduleError(
                 f"it is not proved that {{0}} writes all that {{1}} reads of `{buffer.name}`",
                 at=[block, consumer],
+                counterexample=partial(unwritten_read, tree, consumer, buffer, [block]),
             )

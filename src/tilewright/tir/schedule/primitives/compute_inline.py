@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.arith import Analyzer
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.schedule.counterexamples import (
+    collision,
+    conflict,
+    overwritten_input,
+    unwritten_read,
+)
 from tilewright.tir.schedule.dataflow import find_flow
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.inlining import (
@@ -67,7 +75,7 @@ def compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     store = single_store(block)
     buffer = store.buffer
     require_intermediate(tree, block, buffer)
-    inverse = _require_function_of_indices(block, store)
+    inverse = _require_function_of_indices(tree, block, store)
     readers = _readers(tree, block, buffer)
     if tree.checked:
         for reader in readers:
@@ -81,11 +89,14 @@ def compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     return Edit(tree.func.with_body(body))
 
 
-def _require_function_of_indices(block: BlockRealize, store: BufferStore) -> Inverse:
+def _require_function_of_indices(
+    tree: FunctionTree, block: BlockRealize, store: BufferStore
+) -> Inverse:
     if any(region.buffer.data is store.buffer.data for region in block.block.reads):
         raise ScheduleError(
             f"{{0}} reads `{store.buffer.name}` itself: its value depends on when it is computed",
             at=[block],
+            counterexample=partial(conflict, tree, block, block, store.buffer),
         )
     inverse = invert(block.block, store.indices)
     if inverse is None:
@@ -93,6 +104,7 @@ def _require_function_of_indices(block: BlockRealize, store: BufferStore) -> Inv
             f"the indices of `{store.buffer.name}` in {{0}} do not tell which instance wrote an "
             "element",
             at=[block],
+            counterexample=partial(collision, block.block.iter_vars, store.indices),
             hint="the store must be to distinct iterators, or to an affine bijection of them",
         )
     return inverse
@@ -113,6 +125,7 @@ def _readers(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> list[Bl
                 f"{{0}} and {{1}} both write `{buffer.name}`: what is read is not the value of "
                 "{0} alone",
                 at=[block, reader],
+                counterexample=partial(conflict, tree, block, reader, buffer, ordered=False),
             )
     return readers
 
@@ -124,13 +137,16 @@ def _require_same_value(
     order = {item: position for position, item in enumerate(tree.blocks())}
     if order[reader] < order[block]:
         raise ScheduleError(
-            f"{{1}} reads `{buffer.name}` before {{0}} writes it", at=[block, reader]
+            f"{{1}} reads `{buffer.name}` before {{0}} writes it",
+            at=[block, reader],
+            counterexample=partial(unwritten_read, tree, reader, buffer, [block]),
         )
     flow = find_flow(tree, buffer, block, reader)
     if flow is None:
         raise ScheduleError(
             f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write",
             at=[block, reader],
+            counterexample=partial(unwritten_read, tree, reader, buffer, [block]),
         )
     inputs = {read.data for read in buffers_read(block.block)}
     for other in flow.between:
@@ -140,6 +156,9 @@ def _require_same_value(
                     f"{{1}} may overwrite `{written.name}`, which {{0}} reads, before {{2}} reads "
                     f"`{buffer.name}`",
                     at=[block, other, reader],
+                    counterexample=partial(
+                        overwritten_input, tree, block, other, reader, buffer, written
+                    ),
                 )
 
 

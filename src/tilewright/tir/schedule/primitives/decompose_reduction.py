@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.arith import Analyzer, IntervalSet, detect_iter_map
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import walk
@@ -10,6 +12,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import bindings_of, conjunction
 from tilewright.tir.schedule.conditions import first_predicate
+from tilewright.tir.schedule.counterexamples import conflict
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import (
     ReductionNest,
@@ -83,7 +86,7 @@ def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> E
     for item in nest.loops:
         bind_scope(analyzer, item)
     if tree.checked:
-        require_initialised_first(nest, analyzer)
+        require_initialised_first(tree, nest, analyzer)
         _require_not_used_before(tree, nest, analyzer)
     init, before = _init_nest(tree, nest, analyzer)
     after = tree.edited({block.block: _update(block.block)}, loop)
@@ -152,7 +155,9 @@ def _require_not_used_before(tree: FunctionTree, nest: ReductionNest, analyzer: 
         for region in other.block.writes:
             if region.buffer in needed:
                 raise ScheduleError(
-                    "{0} writes {1}, which the init of {2} reads", at=[other, region, realize]
+                    "{0} writes {1}, which the init of {2} reads",
+                    at=[other, region, realize],
+                    counterexample=partial(conflict, tree, other, realize, region.buffer),
                 )
     position = below.index(realize)
     for place, other in enumerate(below):
@@ -163,8 +168,7 @@ def _require_not_used_before(tree: FunctionTree, nest: ReductionNest, analyzer: 
                 raise ScheduleError(
                     "{0} below {1} uses elements of {2} that {3} may not have initialised yet",
                     at=[other, loop, region, realize],
-                    counterexample=f"before the init of an element, {other.block.name_hint} finds "
-                    "its old value; afterwards it would find the initial value",
+                    counterexample=partial(conflict, tree, other, realize, region.buffer),
                     hint="decompose at a loop further inside",
                 )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.ir.expr import Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.independence_afterwards import carried_afterwards
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
@@ -80,16 +82,12 @@ def _next_block(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> Bloc
     for above in tree.ancestors(block):
         if above is outer.block:
             break
-        at_once = isinstance(above, For) and not above.kind.is_in_order
-        if at_once and tree.checked:
+        if isinstance(above, For) and not above.kind.is_in_order and tree.checked:
             raise ScheduleError(
                 f"the iterations of {{0}} run at once, each with its own `{buffer.name}`: outside "
                 "of the loop they would share one",
                 at=[above],
-                counterexample=(
-                    f"`{buffer.name}` written by one iteration is read or overwritten by another "
-                    "one that runs at the same time"
-                ),
+                afterwards=partial(carried_afterwards, above),
             )
     return outer
 

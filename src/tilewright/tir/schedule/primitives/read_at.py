@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of
+from tilewright.tir.schedule.counterexamples import conflict
 from tilewright.tir.schedule.coverage import accessed_box
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loop_copy import loop_copy
@@ -88,7 +90,9 @@ def read_at(
     for writer in scope.writers.get(buffer, ()):
         if tree.is_above(loop, writer):
             raise ScheduleError(
-                f"{{0}} writes `{buffer.name}` in {{1}}, behind the copy", at=[writer, loop]
+                f"{{0}} writes `{buffer.name}` in {{1}}, behind the copy",
+                at=[writer, loop],
+                counterexample=partial(conflict, tree, writer, block, buffer),
             )
     readers = [reader for reader in scope.readers[buffer] if tree.is_above(loop, reader)]
     analyzer = tree.analyzer_inside(loop)

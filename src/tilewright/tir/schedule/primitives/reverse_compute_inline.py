@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import interval_of
 from tilewright.ir.arithmetic import equal
@@ -10,6 +12,14 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.bindings import bindings_of, conjunction
+from tilewright.tir.schedule.counterexamples import (
+    collision,
+    conflict,
+    detached_instance,
+    disturbance,
+    idle_instance,
+    unwritten_read,
+)
 from tilewright.tir.schedule.coverage import writes_all
 from tilewright.tir.schedule.dataflow import find_flow, memory_read
 from tilewright.tir.schedule.domains import runs_whole_domain
@@ -121,7 +131,9 @@ def _require_only_reader(
                 )
         elif user is not block:
             raise ScheduleError(
-                f"{{0}} accesses `{buffer.name}` as well, so the buffer must stay", at=[user]
+                f"{{0}} accesses `{buffer.name}` as well, so the buffer must stay",
+                at=[user],
+                counterexample=partial(conflict, tree, producer, user, buffer, ordered=False),
             )
         elif buffer in buffers_written(user.block):
             raise ScheduleError(
@@ -162,6 +174,7 @@ def _values_at(
             f"the indices at which {{0}} reads `{stored.buffer.name}` do not tell its iterators: "
             "several instances read one element",
             at=[block],
+            counterexample=partial(collision, block.block.iter_vars, read.indices),
             hint="the read must be at distinct iterators, or at an affine bijection of them",
         )
     return inverse.at(stored.indices, tree.analyzer(producer.block.body))
@@ -170,7 +183,11 @@ def _values_at(
 def _require_each_once(tree: FunctionTree, block: BlockRealize, store: BufferStore) -> None:
     """Refuse unless all instances run and none depends on another one."""
     if not runs_whole_domain(tree, block):
-        raise ScheduleError("the loops around {0} may not run all of its instances", at=[block])
+        raise ScheduleError(
+            "the loops around {0} may not run all of its instances",
+            at=[block],
+            counterexample=partial(idle_instance, tree, block),
+        )
     if invert(block.block, store.indices) is None or any(
         node.buffer.data is store.buffer.data and not _same_place(node, store)
         for node in walk(store)
@@ -180,6 +197,7 @@ def _require_each_once(tree: FunctionTree, block: BlockRealize, store: BufferSto
             f"instances of {{0}} depend on each other: several access one element of "
             f"`{store.buffer.name}`",
             at=[block],
+            counterexample=partial(conflict, tree, block, block, store.buffer),
         )
 
 
@@ -198,6 +216,7 @@ def _require_all_read(
             f"it is not proved that each instance of {{0}} reads an element of "
             f"`{read.buffer.name}` that {{1}} writes: the others would not run any more",
             at=[block, producer],
+            counterexample=partial(detached_instance, tree, block, read.buffer, producer),
         )
 
 
@@ -213,13 +232,16 @@ def _require_undisturbed(
     order = {item: position for position, item in enumerate(tree.blocks())}
     if order[block] < order[producer]:
         raise ScheduleError(
-            f"{{1}} reads `{buffer.name}` before {{0}} writes it", at=[producer, block]
+            f"{{1}} reads `{buffer.name}` before {{0}} writes it",
+            at=[producer, block],
+            counterexample=partial(unwritten_read, tree, block, buffer, [producer]),
         )
     flow = find_flow(tree, buffer, producer, block)
     if flow is None:
         raise ScheduleError(
             f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write",
             at=[producer, block],
+            counterexample=partial(unwritten_read, tree, block, buffer, [producer]),
         )
     written = {item.data for item in buffers_written(block.block)}
     inputs = {item.data for item in buffers_read(block.block)} - {buffer.data}
@@ -228,18 +250,25 @@ def _require_undisturbed(
             continue
         for item in buffers_written(other.block):
             if item.data in written or item.data in inputs:
-                _refuse_disturbance(producer, block, other, f"writes `{item.name}`")
+                raise _disturbed(tree, producer, block, other, buffer, item, "writes")
         for item in memory_read(other):
             if item.data in written:
-                _refuse_disturbance(producer, block, other, f"reads `{item.name}`")
+                raise _disturbed(tree, producer, block, other, buffer, item, "reads")
 
 
-def _refuse_disturbance(
-    producer: BlockRealize, block: BlockRealize, other: BlockRealize, what: str
-) -> None:
-    raise ScheduleError(
-        f"{{2}} {what} and may run between {{0}} and {{1}}, which would come earlier",
+def _disturbed(
+    tree: FunctionTree,
+    producer: BlockRealize,
+    block: BlockRealize,
+    other: BlockRealize,
+    buffer: Buffer,
+    item: Buffer,
+    verb: str,
+) -> ScheduleError:
+    return ScheduleError(
+        f"{{2}} {verb} `{item.name}` and may run between {{0}} and {{1}}, which would come earlier",
         at=[producer, block, other],
+        counterexample=partial(disturbance, tree, producer, other, block, buffer, item),
     )
 
 

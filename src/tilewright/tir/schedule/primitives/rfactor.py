@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.ir.expr import Expr
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.schedule.bindings import bound_values, mentioned
+from tilewright.tir.schedule.counterexamples import conflict
 from tilewright.tir.schedule.dataflow import memory_read
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.factored_blocks import (
@@ -92,7 +95,7 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
     nest = _whole_nest(tree, realize)
     analyzer = tree.analyzer(nest.loops[0])
     if tree.checked:
-        require_initialised_first(nest, analyzer)
+        require_initialised_first(tree, nest, analyzer)
     for item in nest.loops:
         bind_scope(analyzer, item)
     top = _top(tree, nest, loop)
@@ -203,7 +206,12 @@ def _top(tree: FunctionTree, nest: ReductionNest, loop: For) -> For:
         if not writers:
             return top
         writer = writers[0]
-    raise ScheduleError("{0} writes what {1} reads, next to it", at=[writer, realize])
+    shared = next(r.buffer for r in writer.block.writes if r.buffer.data in pointers)
+    raise ScheduleError(
+        "{0} writes what {1} reads, next to it",
+        at=[writer, realize],
+        counterexample=partial(conflict, tree, writer, realize, shared, ordered=False),
+    )
 
 
 def _require_fixed_bounds(tree: FunctionTree, nest: ReductionNest, loop: For) -> None:

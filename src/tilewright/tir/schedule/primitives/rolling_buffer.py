@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.ir.expr import Var, is_const_int
@@ -18,8 +19,10 @@ from tilewright.tir.schedule.bindings import (
 )
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.contents import nodes_about
+from tilewright.tir.schedule.counterexamples import conflict, unwritten_read
 from tilewright.tir.schedule.dataflow import flows_inside
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.independence_afterwards import carried_afterwards
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.rolling import Rolled, Window, windows
 from tilewright.tir.schedule.scope import Scope, scope_of
@@ -101,7 +104,9 @@ def rolling_buffer(tree: FunctionTree, block: BlockRealize, write_buffer_index: 
                     "{0} may read elements of {1} that {2} does not compute before in the same "
                     "iteration of {3}",
                     at=[reader, region, block, common[-1]],
-                    counterexample="what an earlier iteration computed is overwritten",
+                    counterexample=partial(
+                        unwritten_read, tree, reader, buffer, [block], common[-1]
+                    ),
                 )
     edit = _rolled(tree, scope, block, region, readers, found)
     return edit._replace(recorded=recorded_index("write_buffer_index", block, region))
@@ -197,8 +202,7 @@ def _require_same_input(
         raise ScheduleError(
             "{0} changes {1}, which {2} reads, inside of {3}",
             at=[other, region, realize, loop],
-            counterexample="an element that was computed in an earlier iteration of "
-            f"{loop.loop_var.name} would not have the value that it has now",
+            counterexample=partial(conflict, tree, realize, other, region.buffer),
         )
     _require_same_value(tree, other, loop, shared)
 
@@ -219,7 +223,9 @@ def _require_one_at_a_time(
         shared = loop in moving or loop.loop_var not in apart
         if not loop.kind.is_in_order and shared:
             raise ScheduleError(
-                "{0} must be serial: its iterations share elements of {1}", at=[loop, region]
+                "{0} must be serial: its iterations share elements of {1}",
+                at=[loop, region],
+                afterwards=partial(carried_afterwards, loop),
             )
 
 

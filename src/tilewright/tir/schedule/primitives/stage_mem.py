@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -11,6 +12,7 @@ from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import accessed_box, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.images import box_of_ranges
+from tilewright.tir.schedule.independence_afterwards import carried_afterwards
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
 from tilewright.tir.schedule.regions import accesses, clipped, covers, hull, whole
@@ -200,6 +202,7 @@ class _Part:
                 f"copying `{self.buffer.name}` back would overwrite elements that an iteration of "
                 "{0} does not write, and another iteration may",
                 at=[threads[0]],
+                afterwards=partial(carried_afterwards, threads[0]),
                 hint="stage the memory first, and run the loop in parallel afterwards",
             )
         if not covers(self.buffer, box_of_ranges(self.accessed), box, self.analyzer):

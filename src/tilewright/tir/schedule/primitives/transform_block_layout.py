@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from tilewright.error import ArgumentValueError
@@ -14,8 +14,9 @@ from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.blockizing import loops_between
+from tilewright.tir.schedule.counterexamples import collision
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_maps import as_index_map, require_true_inverse
+from tilewright.tir.schedule.index_maps import as_index_map, elements_of, require_true_inverse
 from tilewright.tir.schedule.legality import require_order_kept
 from tilewright.tir.schedule.loops import nest, require_plain
 from tilewright.tir.schedule.primitive import primitive
@@ -71,7 +72,11 @@ def transform_block_layout(
         back = found.inverse(extents)
         shape = found.map_shape(extents)
     except ArgumentValueError as error:
-        raise ScheduleError(f"the index map is no bijection: {error}", at=[block]) from None
+        raise ScheduleError(
+            f"the index map is no bijection: {error}",
+            at=[block],
+            counterexample=partial(collision, elements_of(found, extents), found.final_indices),
+        ) from None
     _require_as_many(tree, block, extents, shape)
     types = [_type(block, found, index) for index in found.final_indices]
     _require_same_start(block, found, types)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of
+from tilewright.tir.schedule.counterexamples import conflict
 from tilewright.tir.schedule.coverage import region_written
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loop_copy import loop_copy
@@ -90,7 +92,9 @@ def write_at(
     for other in scope.users(buffer, besides=[block]):
         if tree.is_above(loop, other):
             raise ScheduleError(
-                f"{{0}} accesses `{buffer.name}` in {{1}}, before the copy", at=[other, loop]
+                f"{{0}} accesses `{buffer.name}` in {{1}}, before the copy",
+                at=[other, loop],
+                counterexample=partial(conflict, tree, block, other, buffer),
             )
     region = region_written(tree, block, buffer, loop)
     cache = cache_of(buffer, storage_scope)

@@ -1,1 +1,0 @@
-"""Figures of the compiler itself: `python -m benchmarks compiler`."""
