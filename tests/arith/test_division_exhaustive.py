@@ -56,3 +56,25 @@ def test_divisions(kind, ranges):
 @pytest.mark.parametrize("kind", [EQ, NE, LT, LE, GT, GE])
 def test_comparisons(kind, ranges):
     check(kind, (-5, 0, 8, 12), ranges)
+
+
+@pytest.mark.parametrize("divisor", [-3, 2, 3, 4, 9])
+@pytest.mark.parametrize("scale", [1, 2, 4, 6])
+def test_a_quotient_and_a_remainder_simplified_on_its_own_are_the_number(scale, divisor):
+    analyzer = Analyzer()
+    i, j = Var("i", INT32), Var("j", INT32)
+    analyzer.bind_range(i, -2, 20)
+    analyzer.bind_range(j, 0, scale)
+    number = i * scale + j + 5
+    again = analyzer.simplify(FloorDiv(number, IntImm(INT32, divisor)) * divisor + number % divisor)
+    assert python_text(again) == python_text(analyzer.simplify(number))
+
+
+def test_a_quotient_and_a_remainder_of_other_numbers_stay():
+    analyzer = Analyzer()
+    i, j = Var("i", INT32), Var("j", INT32)
+    sums = [(i * 4 + j) // 3 * 3 + (i + j + 1) % 3, (i * 4 + j) // 3 * 4 + (i + j) % 3]
+    for expr in sums:
+        simple = eval(f"lambda i, j: {python_text(analyzer.simplify(expr))}")
+        original = eval(f"lambda i, j: {python_text(expr)}")
+        assert all(simple(a, b) == original(a, b) for a in range(-9, 9) for b in range(-9, 9))

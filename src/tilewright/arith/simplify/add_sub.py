@@ -161,6 +161,10 @@ def _recombine(s: Simplifier, terms: Terms) -> int:
                     continue
                 found = _RECOMBINE.apply(s, first, second, terms[first], other)
                 if found is None:
+                    same = _of_one_number(s, first, second)
+                    if same is not None:
+                        found = _RECOMBINE.apply(s, first, same, terms[first], other)
+                if found is None:
                     continue
                 constant += replace_terms(terms, (first, second), found, other)
                 changed = True
@@ -168,6 +172,31 @@ def _recombine(s: Simplifier, terms: Terms) -> int:
             if changed:
                 break
     return constant
+
+
+def _of_one_number(s: Simplifier, first: Any, second: Any) -> Expr | None:
+    """`second`, a part of a number, as a part of the number that `first` is a part of.
+
+    ``z % c`` is ``x % c`` where ``x - z`` is a multiple of ``c``. That is what remains of a
+    remainder whose own simplification came first: ``(i * 4 + j) % 3`` is ``(i + j) % 3``.
+    """
+    remainder = second.a if second.__class__ is FloorDiv else second
+    if remainder.__class__ is not FloorMod or remainder.b.__class__ is not IntImm:
+        return None
+    number, divisor = first.a, remainder.b
+    if {first.__class__, number.__class__} == {FloorDiv, FloorMod}:
+        number = number.a
+    if number is remainder.a or not divisor.value or not s.total(remainder.a):
+        return None
+    (left, constant), (right, other) = s.terms_of(number), s.terms_of(remainder.a)
+    dtype = number.dtype
+    if not (s.exact_form(left, constant, dtype) and s.exact_form(right, other, dtype)):
+        return None
+    offsets = (left.get(term, 0) - right.get(term, 0) for term in (*left, *right))
+    if (constant - other) % divisor.value or any(offset % divisor.value for offset in offsets):
+        return None
+    same = s.make(FloorMod, number, divisor)
+    return same if second is remainder else s.make(FloorDiv, same, second.b)
 
 
 def replace_terms(terms: Terms, old: tuple[Expr, ...], found: Expr, factor: int) -> int:

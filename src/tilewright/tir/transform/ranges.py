@@ -30,6 +30,7 @@ from tilewright.ir.expr import (
     Max,
     Min,
     Mod,
+    Select,
     SizeVar,
     Var,
     is_const_int,
@@ -44,7 +45,7 @@ Interval = tuple[int | None, int | None]
 
 UNKNOWN: Interval = (None, None)
 
-_HARD = (FloorDiv, FloorMod, Div, Mod, Min, Max)
+_HARD = (FloorDiv, FloorMod, Div, Mod, Min, Max, Select)
 """What multiplying out does not see through."""
 
 
