@@ -8,15 +8,25 @@ from tilewright.error import CodegenError
 from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Shuffle, Sub
 from tilewright.target.codegen.llvm.expressions import Expressions
+from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.register_window import RegisterWindow
 from tilewright.target.codegen.llvm.types import HALVES, mangled, memory_type, splat, value_type
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore
 
 _WIDE_OPS: Final[dict[type, str]] = {Add: "add", Sub: "sub", Mul: "mul"}
 
+_READS: Final = ("load ", "phi ", "icmp ", "select ", "extractvalue ", "or ")
+"""How instructions begin that change no memory."""
+
 
 class Memory(Expressions):
     """Adds loads and stores to the expressions."""
+
+    def __init__(self, module: ModuleText) -> None:
+        Expressions.__init__(self, module)
+        self._window = RegisterWindow(module.target.vector_registers)
+        self._window_block = ""
 
     # --- addresses ----------------------------------------------------------------------------
 
@@ -116,6 +126,53 @@ class Memory(Expressions):
             return self.pure(f"zext {value_type(dtype)} {value} to {memory_type(dtype)}", value)
         return value
 
+    # --- registers ----------------------------------------------------------------------------
+
+    def _plain_load(self, buffer: Buffer, ty: str, pointer: str, align: int) -> str:
+        """The value at `pointer`; LLVM does not keep it for longer than there is a register."""
+        window, place = self._window_here(), (ty, pointer)
+        code = f"load {ty}, ptr {pointer}, align {align}"
+        if buffer.scope() == "local":
+            window.hold(pointer, pointer)
+            return super().value(code)
+        found = window.held(place)
+        if found is None:
+            if window.was_loaded(place):
+                # The loads before it and behind it are different values to LLVM.
+                self.effect('call void asm sideeffect "", "~{memory}"()')
+            found = super().value(code)
+            window.load(place, found)
+        else:
+            window.hold(place, found)
+        return found
+
+    def _plain_store(self, buffer: Buffer, ty: str, raw: str, pointer: str, align: int) -> None:
+        code = f"store {ty} {raw}, ptr {pointer}, align {align}"
+        if buffer.scope() == "local":
+            self._window_here().hold(pointer, pointer)
+            super().effect(code)
+        else:
+            self.effect(code)
+
+    def _window_here(self) -> RegisterWindow:
+        """The window of the basic block that is being written."""
+        if self._window_block != self.region.block:
+            self._window_block = self.region.block
+            self._window.clear()
+        return self._window
+
+    def effect(self, code: str) -> None:
+        """Write an instruction without result, which may change memory."""
+        if "@llvm.prefetch" not in code:
+            self._window.clear()
+        super().effect(code)
+
+    def value(self, code: str) -> str:
+        """A register with the value of an instruction that must stay where it is."""
+        if not code.startswith(_READS) and "@llvm.masked.load" not in code:
+            self._window.clear()
+        return super().value(code)
+
     # --- loads --------------------------------------------------------------------------------
 
     def load(self, load: BufferLoad) -> str:
@@ -129,17 +186,17 @@ class Memory(Expressions):
             pointer = self.address(load.buffer, index)
             if load.predicate is not None:
                 return self._guarded_load(load, pointer)
-            return self.from_memory(self.value(f"load {ty}, ptr {pointer}, align {align}"), dtype)
+            return self.from_memory(self._plain_load(load.buffer, ty, pointer, align), dtype)
         if isinstance(index, Broadcast) and load.predicate is None and load.buffer.dtype.lanes == 1:
             scalar = load.buffer.dtype
             element_type = memory_type(scalar)
             pointer = self.address(load.buffer, index.value)
-            raw = self.value(f"load {element_type}, ptr {pointer}, align {align}")
+            raw = self._plain_load(load.buffer, element_type, pointer, align)
             return self.broadcast(self.from_memory(raw, scalar), scalar, index.lanes)
         if _is_contiguous(index):
             pointer = self.address(load.buffer, index.base)  # type: ignore[attr-defined]
             if load.predicate is None:
-                raw = self.value(f"load {ty}, ptr {pointer}, align {align}")
+                raw = self._plain_load(load.buffer, ty, pointer, align)
                 return self.from_memory(raw, dtype)
             mask = self._mask(load.predicate, lanes)
             function = self._masked("load", dtype, ty, ("ptr",), ty)
@@ -216,7 +273,7 @@ class Memory(Expressions):
             raw = self.to_memory(value, dtype)
             pointer = self.address(store.buffer, index)
             if store.predicate is None:
-                self.effect(f"store {ty} {raw}, ptr {pointer}, align {align}")
+                self._plain_store(store.buffer, ty, raw, pointer, align)
             else:
                 self._guarded_store(
                     store.predicate, f"store {ty} {raw}, ptr {pointer}, align {align}"
@@ -229,7 +286,7 @@ class Memory(Expressions):
         if _is_contiguous(index):
             pointer = self.address(store.buffer, index.base)  # type: ignore[attr-defined]
             if store.predicate is None:
-                self.effect(f"store {ty} {raw}, ptr {pointer}, align {align}")
+                self._plain_store(store.buffer, ty, raw, pointer, align)
                 return
             function = self._masked("store", dtype, ty, ("ptr",), "void")
             self.effect(
