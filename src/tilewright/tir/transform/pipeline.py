@@ -17,6 +17,7 @@ from tilewright.tir.transform.group_branches import group_branches
 from tilewright.tir.transform.hoist_conditions import hoist_conditions
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.insert_prefetches import insert_prefetches
 from tilewright.tir.transform.interleave_stores import interleave_stores
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
@@ -157,8 +158,9 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         group_branches,  # of tiles that stick out, whose stores are independent registers now
         named("lower_math", math_lowered),  # after the vectors, which count calls
     )
-    # After vectorize_inner_loops, which looks for sums.
-    return (*passes, contract_fma) if target.has_fma else passes
+    # Both last: vectorize_inner_loops looks for sums, and a prefetch is in the way of other passes.
+    ends = (contract_fma, insert_prefetches) if target.has_fma else (insert_prefetches,)
+    return (*passes, *ends)
 
 
 def named(name: str, function_pass: Pass) -> Pass:

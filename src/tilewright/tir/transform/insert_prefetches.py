@@ -1,0 +1,163 @@
+"""What a loop will read is brought into the cache some iterations ahead.
+
+Hardware recognises streams of neighbouring cache lines within a page. A kernel that walks along
+many rows, or comes back to a panel that other data has pushed out, waits for memory unless it says
+early what it will read. The annotation ``software_prefetch`` of a loop does that: it maps names of
+buffers to distances in iterations of the loop::
+
+    for k in T.serial(256, annotations={"software_prefetch": {"B": 4}}):
+        C[0:16] = T.fma(A[k], B[k * 16:k * 16 + 16], C[0:16])
+
+    for k in range(256):
+        T.evaluate(T.prefetch_address(B[(k + 4) * 16]))
+        C[0:16] = T.fma(A[k], B[k * 16:k * 16 + 16], C[0:16])
+
+Each load of the loop, also in loops inside of it, asks for what the same load will read that many
+iterations later, once per cache line in a run of statements. In the last iterations that is nothing
+that will be read; a prefetch of any address is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tilewright.error import LoweringError
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import IntImm, Ramp, Var
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.memory import prefetch_address
+from tilewright.tir.stmt import BufferStore, Evaluate, For, LetStmt, SeqStmt, Stmt, seq
+from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.affine import Key, affine, occurs
+from tilewright.tir.transform.statements import statements
+
+SOFTWARE_PREFETCH = "software_prefetch"
+
+LINE_BYTES = 64
+"""Bytes that a cache fetches at once."""
+
+GROUP = 8
+"""Statements whose prefetches come together, in front of them."""
+
+
+def insert_prefetches(func: PrimFunc) -> PrimFunc:
+    """`func` with prefetches where loops are annotated with ``software_prefetch``.
+
+    Raises:
+        LoweringError: for an annotation that is no dictionary from names to distances, or for a
+            name of a buffer that no such loop reads at places that change with it.
+    """
+    if not any(
+        isinstance(stmt, For) and SOFTWARE_PREFETCH in stmt.annotations
+        for stmt in statements(func.body)
+    ):
+        return func
+    inserting = _Inserting()
+    body = inserting(func.body)
+    missing = inserting.wanted - inserting.found
+    if missing:
+        name, loop = min(missing)
+        raise LoweringError(
+            f"{SOFTWARE_PREFETCH}: loop {loop} reads no buffer {name!r} at places that change "
+            "with the loop"
+        )
+    return func.with_body(body)
+
+
+class _Inserting(Rewriter):
+    def __init__(self) -> None:
+        self.wanted: set[tuple[str, str]] = set()
+        self.found: set[tuple[str, str]] = set()
+        self._ahead: list[tuple[Var, Mapping[str, int]]] = []
+
+    def For(self, loop: For) -> Stmt:
+        if SOFTWARE_PREFETCH not in loop.annotations:
+            return loop.map_children(self)
+        distances = _distances(loop)
+        kept = {k: v for k, v in loop.annotations.items() if k != SOFTWARE_PREFETCH}
+        self.wanted.update((name, loop.loop_var.name) for name in distances)
+        self._ahead.append((loop.loop_var, distances))
+        body = self(loop.body)
+        self._ahead.pop()
+        return loop.replace(body=body, annotations=kept)
+
+    def SeqStmt(self, stmt: SeqStmt) -> Stmt:
+        if not self._ahead:
+            return stmt.map_children(self)
+        parts: list[Stmt] = []
+        run: list[Stmt] = []
+        for part in stmt.seq:
+            if isinstance(part, (BufferStore, Evaluate)):
+                run.append(part)
+                continue
+            parts += [*self._with_prefetches(run), self(part)]
+            run = []
+        return seq(*parts, *self._with_prefetches(run))
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        return seq(*self._with_prefetches([store]))
+
+    def Evaluate(self, stmt: Evaluate) -> Stmt:
+        return seq(*self._with_prefetches([stmt]))
+
+    def LetStmt(self, stmt: LetStmt) -> Stmt:
+        return seq(*self._prefetches([stmt.value], set()), stmt.replace(body=self(stmt.body)))
+
+    def _with_prefetches(self, run: Sequence[Stmt]) -> list[Stmt]:
+        """The statements of `run`, each group with its prefetches in front."""
+        done: set[Key] = set()
+        parts: list[Stmt] = []
+        for start in range(0, len(run), GROUP):
+            group = run[start : start + GROUP]
+            parts += [*self._prefetches(group, done), *group]
+        return parts
+
+    def _prefetches(self, nodes: Sequence[Node], done: set[Key]) -> list[Stmt]:
+        """What to fetch ahead of the loads in `nodes`, except for the lines in `done`."""
+        found: list[Stmt] = []
+        for var, distances in self._ahead:
+            for load in (part for node in nodes for part in walk(node)):
+                if isinstance(load, BufferLoad) and load.buffer.name in distances:
+                    ahead = _ahead(load, var, distances[load.buffer.name], done)
+                    if ahead is not None:
+                        self.found.add((load.buffer.name, var.name))
+                        found += ahead
+        return found
+
+
+def _distances(loop: For) -> dict[str, int]:
+    """The annotation of `loop`."""
+    value = loop.annotations[SOFTWARE_PREFETCH]
+    if isinstance(value, Mapping) and all(isinstance(d, IntImm) for d in value.values()):
+        return {str(name): distance.value for name, distance in value.items()}
+    raise LoweringError(
+        f"{SOFTWARE_PREFETCH} of loop {loop.loop_var.name} must map names of buffers to numbers of "
+        f"iterations, got {value!r}"
+    )
+
+
+def _ahead(load: BufferLoad, var: Var, distance: int, done: set[Key]) -> list[Stmt] | None:
+    """Prefetches of what `load` reads `distance` iterations later; None if that is the same."""
+    index = load.indices[0]
+    lanes = 1
+    if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1:
+        index, lanes = index.base, index.lanes
+    if index.dtype.lanes > 1 or not occurs(var, index):
+        return None
+    form = affine(index)
+    terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
+    per_line = max(LINE_BYTES * 8 // load.buffer.dtype.bits, 1)
+    found: list[Stmt] = []
+    first = form.constant // per_line
+    for line in range(first, max((form.constant + lanes - 1) // per_line, first) + 1):
+        key = (load.buffer.data, var, terms, line)
+        if key in done:
+            continue
+        done.add(key)
+        offset = max(line * per_line - form.constant, 0)
+        place = substitute(as_expr(index + offset), {var: var + distance})
+        found.append(Evaluate(prefetch_address(BufferLoad(load.buffer, (place,)))))
+    return found

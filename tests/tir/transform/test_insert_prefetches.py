@@ -1,0 +1,87 @@
+"""Loops that say so ask for what they will read some iterations later."""
+
+import numpy as np
+import pytest
+from tests.target.llvm.programs import native
+
+from tilewright import te, tir
+from tilewright.error import LoweringError
+from tilewright.ir import Call, walk
+from tilewright.tir.transform.insert_prefetches import insert_prefetches
+from tilewright.tir.transform.pipeline import legalize_for, lower
+
+
+def matrix_vector(rows, columns, dtype="float32"):
+    A = te.placeholder((rows, columns), dtype, name="A")
+    x = te.placeholder((columns,), dtype, name="x")
+    k = te.reduce_axis((0, columns), "k")
+    return te.create_prim_func(
+        [A, x, te.compute((rows,), lambda i: te.sum(A[i, k] * x[k], axis=k), name="y")]
+    )
+
+
+def prefetches(func):
+    return [
+        node.args[0].args[0]
+        for node in walk(func.body)
+        if isinstance(node, Call) and getattr(node.op, "name", "") == "tir.prefetch_address"
+    ]
+
+
+def scheduled(distances, rows=4, columns=64, dtype="float32", loop=1, lanes=32):
+    sch = tir.Schedule(matrix_vector(rows, columns, dtype))
+    i, k = sch.get_loops("y")
+    outer, inner = sch.split(k, [None, lanes])
+    sch.reorder(outer, i, inner)
+    sch.vectorize(inner)
+    sch.annotate((outer, i)[loop], "software_prefetch", distances)
+    return sch.mod["main"]
+
+
+def test_each_line_is_asked_for_once():
+    func = legalize_for(lower(scheduled({"A": 1})))
+    loads = prefetches(func)
+    assert [load.buffer.name for load in loads] == ["A", "A"]  # 32 elements of 4 bytes
+    assert "(i + 1) * 64" in func.script()
+
+
+def test_a_distance_along_an_outer_loop():
+    func = legalize_for(lower(scheduled({"A": 3, "x": 1}, loop=0, columns=256)))
+    assert {load.buffer.name for load in prefetches(func)} == {"A", "x"}
+    assert "(k_0 + 3) * 32" in func.script()
+
+
+@pytest.mark.parametrize(("dtype", "lines"), [("float64", 4), ("float32", 2), ("int8", 1)])
+def test_lines_are_64_bytes(dtype, lines):
+    func = legalize_for(lower(scheduled({"A": 1}, dtype=dtype)))
+    assert len(prefetches(func)) == lines
+
+
+def test_the_result_is_the_same():
+    rng = np.random.default_rng(0)
+    a, x = rng.integers(-9, 9, (5, 96)).astype("float32"), np.arange(96, dtype="float32")
+    y = np.zeros(5, "float32")
+    func = scheduled({"A": 2, "x": 1000}, rows=5, columns=96, loop=0)
+    native(legalize_for(lower(func)))(a, x, y)
+    np.testing.assert_array_equal(y, a @ x)
+
+
+def test_a_function_without_annotations_stays():
+    func = lower(matrix_vector(4, 64))
+    assert insert_prefetches(func) is func
+
+
+def test_a_name_that_the_loop_does_not_read_is_refused():
+    with pytest.raises(LoweringError, match="loop i reads no buffer 'B'"):
+        legalize_for(lower(scheduled({"A": 1, "B": 1})))
+
+
+def test_what_does_not_change_with_the_loop_is_refused():
+    with pytest.raises(LoweringError, match="loop i reads no buffer 'x' at places that change"):
+        legalize_for(lower(scheduled({"x": 1})))
+
+
+@pytest.mark.parametrize("value", [3, "A", {"A": "far"}])
+def test_an_annotation_of_another_form_is_refused(value):
+    with pytest.raises(LoweringError, match="must map names of buffers to numbers"):
+        legalize_for(lower(scheduled(value)))
