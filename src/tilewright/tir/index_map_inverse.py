@@ -18,7 +18,7 @@ from tilewright.arith.linear import Terms, collect
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import logical_not, logical_or
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var
+from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var, is_const_int
 from tilewright.ir.range import Range
 from tilewright.ir.rewrite import walk
 from tilewright.tir.index_map import IndexMap
@@ -67,8 +67,21 @@ def non_surjective_inverse(index_map: IndexMap, ranges: Sequence[Range]) -> tupl
                 f"{index_map!r} cannot be inverted on {_shown(ranges)}: {reason}; "
                 "if it is injective, give its inverse_index_map"
             )
+    elif _is_all(found.ranges, index_map.map_ranges(ranges)):
+        return found.back, const(False)
     outside = _outside(found.back.initial_indices, found.ranges)
     return found.back, _padding(index_map, ranges, found.back, outside)
+
+
+def _is_all(box: Sequence[Range], array: Sequence[Range]) -> bool:
+    """Whether a box starts at 0, and is the whole array; for constant ranges only."""
+    return all(
+        is_const_int(item.min, 0)
+        and is_const_int(whole.min, 0)
+        and isinstance(item.extent, IntImm)
+        and is_const_int(whole.extent, item.extent.value)
+        for item, whole in zip(box, array, strict=True)
+    )
 
 
 def _inverted(index_map: IndexMap, ranges: Sequence[Range]) -> _Inverted | str:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from tilewright.ir.expr import IntImm, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.stmt import Block, BlockRealize, For, LetStmt, Stmt
+from tilewright.tir.stmt import (
+    Block,
+    BlockRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    LetStmt,
+    Stmt,
+)
 
 
 class Contents(NamedTuple):
@@ -71,7 +79,19 @@ _MENTIONED: Final[Recent[Mentioned]] = Recent(8192)
 
 def memory_in(stmt: Stmt) -> Mentioned:
     """The memory that `stmt` mentions."""
+    while _is_plain_loop(stmt):  # which mentions what its body does
+        stmt = stmt.body
     return _MENTIONED.get(stmt, None, lambda: _memory_in(stmt))
+
+
+def _is_plain_loop(stmt: Stmt) -> TypeGuard[For]:
+    """Whether `stmt` is a loop of its own whose bounds are numbers."""
+    return (
+        isinstance(stmt, For)
+        and isinstance(stmt.min, IntImm)
+        and isinstance(stmt.extent, IntImm)
+        and stmt.thread_binding is None
+    )
 
 
 def _memory_in(stmt: Stmt) -> Mentioned:
@@ -83,13 +103,23 @@ def _memory_in(stmt: Stmt) -> Mentioned:
             inside = memory_in(child)
             anywhere |= inside.anywhere
             outside |= inside.outside
-        elif not isinstance(child, IntImm):
-            for node in walk(child):
-                _note(node, outside)
+        else:
+            _note_all(child, outside)
     anywhere |= outside
     return Mentioned(
         frozenset(anywhere), frozenset() if isinstance(stmt, Block) else frozenset(outside)
     )
+
+
+def _note_all(node: Any, found: set[Var]) -> None:
+    """Note the memory that a node and the nodes below it mention."""
+    kind = node.__class__
+    if kind is IntImm:
+        return
+    if kind is not Var or node.dtype.is_handle:
+        _note(node, found)
+        for child in node.children():
+            _note_all(child, found)
 
 
 def _note(node: Any, found: set[Var]) -> None:
@@ -101,8 +131,41 @@ def _note(node: Any, found: set[Var]) -> None:
 
 
 def nodes_about(root: Stmt, buffer: Buffer) -> Iterator[Node]:
-    """The nodes below `root`, without statements that do not mention the memory of `buffer`."""
+    """The nodes below `root`, without statements that do not mention the memory of `buffer`.
+
+    Constants are left out, too.
+    """
     data = buffer.data
-    return walk(
-        root, skip=lambda node: isinstance(node, Stmt) and data not in memory_in(node).anywhere
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Stmt):
+            while _is_plain_loop(node):
+                yield node
+                node = node.body
+            if data not in memory_in(node).anywhere:
+                continue
+        yield node
+        stack += [child for child in reversed(node.children()) if child.__class__ is not IntImm]
+
+
+def accesses_outside_of_blocks(stmt: Any) -> bool:
+    """Whether `stmt` accesses memory, or calls something, outside of the blocks in it."""
+    while stmt.__class__ is For:
+        if _loads(stmt.min) or _loads(stmt.extent):
+            return True
+        stmt = stmt.body
+    if isinstance(stmt, BlockRealize):
+        return False
+    if isinstance(stmt, BufferStore):
+        return True
+    if isinstance(stmt, Evaluate):
+        return not isinstance(stmt.value, IntImm)
+    return any(
+        accesses_outside_of_blocks(child) if isinstance(child, Stmt) else _loads(child)
+        for child in stmt.children()
     )
+
+
+def _loads(node: Node) -> bool:
+    return node.__class__ is not IntImm and any(isinstance(n, BufferLoad) for n in walk(node))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tilewright.ir.expr import IntImm
-from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
 from tilewright.tir.schedule.bindings import bindings_of, bound_values, mentioned
-from tilewright.tir.schedule.contents import contents
+from tilewright.tir.schedule.contents import accesses_outside_of_blocks, contents
 from tilewright.tir.schedule.coverage import writes_all
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import Access, accesses, relaxed, whole
@@ -18,8 +16,6 @@ from tilewright.tir.schedule.scope import buffers_read
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import (
     BlockRealize,
-    BufferStore,
-    Evaluate,
     For,
     SeqStmt,
     Stmt,
@@ -47,8 +43,7 @@ def require_only_blocks(tree: FunctionTree) -> None:
         found = tree.facts["outside of blocks"] = [
             realize
             for realize in tree.blocks()
-            if tree.blocks_below(realize)
-            and any(map(_accesses_memory, walk(realize.block.body, skip=_is_block)))
+            if tree.blocks_below(realize) and accesses_outside_of_blocks(realize.block.body)
         ]
     if found:
         raise ScheduleError(
@@ -57,16 +52,6 @@ def require_only_blocks(tree: FunctionTree) -> None:
             at=found[:1],
             hint="write what is outside as blocks",
         )
-
-
-def _is_block(node: Node) -> bool:
-    return isinstance(node, BlockRealize)
-
-
-def _accesses_memory(node: Node) -> bool:
-    if isinstance(node, Evaluate):
-        return not isinstance(node.value, IntImm)
-    return isinstance(node, (BufferStore, BufferLoad))
 
 
 def memory_read(realize: BlockRealize) -> list[Buffer]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.linear import detect_linear_equation
@@ -20,7 +20,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import with_accesses
 from tilewright.tir.schedule.scope import allocating_block
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
 from tilewright.tir.substitute import Substitution, substitute, variables_of
 
 
@@ -215,13 +215,23 @@ class Instantiation(Substitution):
         )
 
 
+_STORES = (BufferStore, type(None))
+
+
 # --- the program without the block ---------------------------------------------------------------
 
 
 def without_buffer(body: Stmt, buffer: Buffer, stale: set[BlockKey]) -> Stmt:
     """`body` where `buffer` is not allocated and blocks with keys in `stale` have new regions."""
 
-    def visit(stmt: Stmt) -> Stmt:
+    def visit(stmt: Any) -> Stmt:
+        below = stmt
+        while below.__class__ is For:
+            below = below.body
+        if below.__class__ is BlockRealize and below.block.key not in stale:
+            block = below.block
+            if all(b is not buffer for b in block.alloc_buffers) and _is_leaf(block):
+                return stmt
         if isinstance(stmt, BufferStore):
             return stmt
         changed = stmt.map_children(lambda item: visit(item) if isinstance(item, Stmt) else item)
@@ -234,6 +244,11 @@ def without_buffer(body: Stmt, buffer: Buffer, stale: set[BlockKey]) -> Stmt:
         return with_accesses(stmt) if stmt.key in stale else stmt
 
     return visit(body)
+
+
+def _is_leaf(block: Block) -> bool:
+    """Whether a block is plain to contain no other block."""
+    return block.init.__class__ in _STORES and block.body.__class__ in _STORES
 
 
 def enclosing_users(tree: FunctionTree, buffer: Buffer) -> set[BlockKey]:

@@ -8,11 +8,11 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, SizeVar, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule.contents import nodes_about
+from tilewright.tir.schedule.contents import memory_in, nodes_about
 from tilewright.tir.schedule.counterexamples import collision
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import elements_of, require_true_inverse
@@ -51,6 +51,8 @@ class _Layout(Rewriter):
         self._analyzer = analyzer
 
     def For(self, loop: For) -> Any:
+        if self._old.data not in memory_in(loop).anywhere:
+            return loop
         bind_scope(self._analyzer, loop)
         return loop.map_children(self)
 
@@ -101,7 +103,14 @@ def require_rewritable(root: Stmt, buffer: Buffer) -> None:
             raise ScheduleError(f"the layout of `{buffer.name}` cannot be changed: {reason}")
 
 
+_CONCERNED = frozenset(
+    (MatchBufferRegion, Var, SizeVar, BufferRealize, Prefetch, DeclBuffer, BufferLoad, BufferStore)
+)
+
+
 def _obstacle(node: Any, buffer: Buffer) -> str:
+    if node.__class__ not in _CONCERNED:
+        return ""
     if isinstance(node, MatchBufferRegion) and (
         node.source.buffer is buffer or node.buffer is buffer
     ):
