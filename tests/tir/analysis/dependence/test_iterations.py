@@ -165,3 +165,29 @@ def test_counted_loops_agree_for_all_instances(seed):
         for other in itertools.product(*ranges[:2], ranges[3]):
             if element(0, *one) == element(1, *other):
                 assert one[:found] == other[:found]
+
+
+@pytest.mark.parametrize(
+    ("index", "agree"),
+    [
+        ("(i * 8 + k) // 8 * 8 + (i * 8 + k) % 8", True),
+        ("(i * 8 + k + 16) // 8", True),
+        ("(i * 8 + k + 4) // 8", False),
+        ("(i * 4 + k) // 8", False),
+        ("(i * 8 + k) // 4", False),
+        ("(i * 8 + k) % 8", False),
+    ],
+)
+def test_quotients_and_remainders(index, agree):
+    text = HEADER + f"""
+    for i in range(4):
+        for k in range(8):
+            with T.block("B"):
+                v = T.axis.spatial(100, {index})
+                A[v] = v
+        for k in range(8):
+            with T.block("C"):
+                v = T.axis.spatial(100, {index})
+                B[v] = A[v]
+    """
+    assert count(from_source(text)) == agree

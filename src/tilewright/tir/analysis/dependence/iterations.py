@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from tilewright.arith.linear import Terms, collect
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var
 from tilewright.tir.analysis.dependence.affine import is_integer
 from tilewright.tir.analysis.dependence.relations import footprint
 from tilewright.tir.analysis.dependence.statements import Statement
@@ -182,9 +182,31 @@ def _sum(expr: Expr, values: Mapping[Var, _Sum | None], bounds: Bounds) -> _Sum 
             total[term] = total.get(term, 0) + factor
             continue
         inner = values.get(term)  # type: ignore[call-overload]
+        if inner is None and isinstance(term, (FloorDiv, FloorMod)):
+            inner = _divided(term, values, bounds)
         if inner is None:
             return None
         constant += factor * inner.constant
         for var, scale in inner.terms.items():
             total[var] = total.get(var, 0) + factor * scale
     return _Sum(total, constant, bounds)
+
+
+def _divided(
+    term: FloorDiv | FloorMod, values: Mapping[Var, _Sum | None], bounds: Bounds
+) -> _Sum | None:
+    """``(i * 64 + j) // 64`` and ``(i * 64 + j) % 64``, where `j` stays below 64."""
+    total = _sum(term.a, values, bounds)
+    if total is None or not isinstance(term.b, IntImm) or term.b.value < 1:
+        return None
+    by = term.b.value
+    tiles = {var: factor // by for var, factor in total.terms.items() if factor % by == 0}
+    rest = {var: factor for var, factor in total.terms.items() if factor % by}
+    inside = _Sum(rest, total.constant, bounds)
+    ends = inside.rest(())
+    if ends is None or ends[0] // by != ends[1] // by:
+        return None
+    tile = ends[0] // by
+    if isinstance(term, FloorDiv):
+        return _Sum(tiles, tile, bounds)
+    return inside._replace(constant=total.constant - tile * by)

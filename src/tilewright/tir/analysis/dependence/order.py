@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,24 +65,26 @@ def check_order(
             violation = check_instances(statement, copies[statement])
             if violation is not None:
                 return violation
-        unchanged = {s for s in before.statements if _is_unchanged(s, copies[s])}
-        for source, sink in before.touching:
-            if source in unchanged and sink in unchanged and _keep_order(source, sink, copies):
-                continue
+        for source, sink in before.touching(_kept(before, copies)):
             violation = _check_pair(before, source, sink, copies)
             if violation is not None:
                 return violation
     return None
 
 
+def _kept(before: Program, copies: Copies) -> set[Statement]:
+    """Statements that run in loops as before, and in the same order; none if some do not."""
+    unchanged = [s for s in before.statements if _is_unchanged(s, copies[s])]
+    for one, other in itertools.pairwise(unchanged):
+        # What neighbours have in common, in the order of the text, decides for all pairs.
+        if shared_way(one, other) != shared_way(copies[one][0], copies[other][0]):
+            return set()
+    return set(unchanged)
+
+
 def _is_unchanged(statement: Statement, copies: Sequence[Statement]) -> bool:
     """Whether the loops around a statement are as before."""
     return len(copies) == 1 and copies[0].signature == statement.signature
-
-
-def _keep_order(source: Statement, sink: Statement, copies: Copies) -> bool:
-    """Whether two statements in loops as before are at the same places in them."""
-    return shared_way(source, sink) == shared_way(copies[source][0], copies[sink][0])
 
 
 def _sizes(func: PrimFunc, other: PrimFunc) -> dict[Var, Var]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -85,15 +85,15 @@ class Program:
         """The statements in a loop."""
         return self._around.get(loop, [])
 
-    @functools.cached_property
-    def touching(self) -> list[tuple[Statement, Statement]]:
+    def touching(self, kept: Collection[Statement] = ()) -> list[tuple[Statement, Statement]]:
         """The pairs of which one writes memory that the other one uses, or that decides whether
-        it runs."""
+        it runs; pairs of `kept` statements left out."""
         known = [(statement, footprint(statement)) for statement in self.statements]
+        others = [pair for pair in known if pair[0] not in kept]
         return [
             (source, sink)
             for source, first in known
-            for sink, second in known
+            for sink, second in (others if source in kept else known)
             if meet(first, second) or controls(source, sink)
         ]
 
