@@ -179,7 +179,9 @@ def test_counted_loops_agree_for_all_instances(seed):
     ],
 )
 def test_quotients_and_remainders(index, agree):
-    text = HEADER + f"""
+    text = (
+        HEADER
+        + f"""
     for i in range(4):
         for k in range(8):
             with T.block("B"):
@@ -190,4 +192,5 @@ def test_quotients_and_remainders(index, agree):
                 v = T.axis.spatial(100, {index})
                 B[v] = A[v]
     """
+    )
     assert count(from_source(text)) == agree

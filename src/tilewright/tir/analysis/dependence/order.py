@@ -90,6 +90,8 @@ def _is_unchanged(statement: Statement, copies: Sequence[Statement]) -> bool:
 def _sizes(func: PrimFunc, other: PrimFunc) -> dict[Var, Var]:
     """The sizes of `func` that are other variables in `other`, by the places of parameters."""
     found: dict[Var, Var] = {}
+    if func.buffer_map is other.buffer_map and func.params is other.params:
+        return found
     if len(func.params) != len(other.params):
         return found
     for param, twin in zip(func.params, other.params, strict=True):
@@ -199,6 +201,8 @@ def _is_kept(copies: Pair, originals: Pair) -> bool:
     """Whether it is plain without isl that no instance of the second statement runs before one of
     the first that touches the same element."""
     way = shared_way(*copies)
+    if not way.loops:
+        return way.order < 0
     return way.order < 0 and loops_in_step(copies, originals, way.loops) == way.loops
 
 

@@ -30,14 +30,20 @@ class Recent(Generic[V]):
                 gets the same one.
             make: gives the value.
         """
+        items = self._items
+        found = items.get(key)
+        if found is not None:
+            try:  # noqa: SIM105 (which takes longer)
+                items.move_to_end(key)
+            except KeyError:  # another thread has dropped it in between
+                pass
+            return found[1]
         with LOCK:
-            found = self._items.get(key)
+            found = items.get(key)
             if found is None:
-                found = self._items[key] = keep, make()
-                if len(self._items) > self._size:
-                    self._items.popitem(last=False)
-            else:
-                self._items.move_to_end(key)
+                found = items[key] = keep, make()
+                if len(items) > self._size:
+                    items.popitem(last=False)
             return found[1]
 
     def clear(self) -> None:

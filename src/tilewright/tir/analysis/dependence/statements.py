@@ -86,8 +86,10 @@ class Statement:
         What is known about it, such as its signature, goes with it.
         """
         other = Statement.__new__(Statement)
-        known = {**self.__dict__, "signature": self.signature}
-        other.__dict__.update(known, path=path, position=position)
+        fields = other.__dict__
+        fields["signature"] = self.signature
+        fields.update(self.__dict__)
+        fields["path"], fields["position"] = path, position
         return other
 
     @functools.cached_property

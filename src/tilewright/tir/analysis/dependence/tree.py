@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.analysis.dependence.statements import Statement, Step
 from tilewright.tir.analysis.dependence.surroundings import (
@@ -25,6 +24,7 @@ from tilewright.tir.stmt import (
     AttrStmt,
     Block,
     BlockRealize,
+    BufferStore,
     Evaluate,
     For,
     IfThenElse,
@@ -89,6 +89,8 @@ class _Walker:
             stmt = stmt.body
         if isinstance(stmt, BlockRealize):
             return True
+        if isinstance(stmt, (BufferStore, Evaluate)):
+            return False
         known = self._has_blocks.get(stmt)
         if known is None:
             known = any(
@@ -130,9 +132,12 @@ class _Walker:
 
     def _depend(self, expr: Node) -> None:
         """Note which memory `expr` reads: it decides what runs."""
-        if isinstance(expr, (IntImm, Var)):
-            return
-        for node in walk(expr):
+        stack = [expr]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, (IntImm, Var)):
+                continue
+            stack += node.children()
             if isinstance(node, BufferLoad):
                 view = self.views.get(node.buffer)
                 while view is not None and view.source in self.views:
@@ -219,20 +224,28 @@ class _Walker:
                 self.visit(stmt.body)
 
     def realize(self, realize: BlockRealize) -> None:
-        block, count = realize.block, len(self.control)
+        count = len(self.control)
         for value in realize.iter_values:
             self._depend(value)
-        with self._where((realize.predicate, False)):
-            pairs = list(zip(block.iter_vars, realize.iter_values, strict=True))
-            self.iterators += [(item.var, item.dom, value) for item, value in pairs]
-            before = self.scope
-            self.scope = {**before, **{item.var: value for item, value in pairs}}
-            self.path.append(Step(realize, 0))
-            self._enter(block)
-            self.path.pop()
-            self.scope = before
-            del self.iterators[len(self.iterators) - len(pairs) :]
+        if is_const_int(realize.predicate, 1):
+            self._realized(realize)
+        else:
+            with self._where((realize.predicate, False)):
+                self._realized(realize)
         del self.control[count:]
+
+    def _realized(self, realize: BlockRealize) -> None:
+        block, named = realize.block, len(self.iterators)
+        before = self.scope
+        self.scope = dict(before)
+        for item, value in zip(block.iter_vars, realize.iter_values, strict=True):
+            self.iterators.append((item.var, item.dom, value))
+            self.scope[item.var] = value
+        self.path.append(Step(realize, 0))
+        self._enter(block)
+        self.path.pop()
+        self.scope = before
+        del self.iterators[named:]
 
     def _enter(self, block: Block) -> None:
         parts = [part for part in (block.init, block.body) if part is not None]
