@@ -1,10 +1,12 @@
 # Everything here works on a fresh machine with Python 3.10+ and make; the virtual environment in
-# .venv is made on first use. `make` alone lists the targets.
+# .venv is made on first use, and .venv-bench, with the packages that the benchmarks compare with, on
+# the first `make bench`. `make` alone lists the targets.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PEERS  := .venv-bench
 JOBS   ?= 2
 SECONDS ?= 300
 
@@ -29,8 +31,8 @@ format: $(STAMP) ## Format the code and mend what can be mended automatically
 	@$(BIN)/ruff check --fix src tests examples benchmarks tools docs/schedule/programs.py
 	@$(BIN)/ruff format src tests examples benchmarks tools docs/schedule/programs.py
 
-bench: $(STAMP) ## Measure the compiler itself and its code against numpy
-	@$(BIN)/python -m benchmarks
+bench: $(PEERS)/.installed ## Measure the compiler, and its code beside numpy, torch and onnxruntime
+	@$(PEERS)/bin/python -m benchmarks $(ARGS)
 
 fuzz: $(STAMP) ## Random programs, scripts and calls, for so long: make fuzz SECONDS=300
 	@TILEWRIGHT_FUZZ_SECONDS=$(SECONDS) $(BIN)/pytest -q -n $(JOBS) --dist worksteal tests
@@ -40,8 +42,12 @@ pages: $(STAMP) ## Make the pages of schedule primitives and the stubs of their 
 	@$(BIN)/python -m tools.schedule_stubs
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache build dist
+	rm -rf $(VENV) $(PEERS) .pytest_cache .hypothesis .ruff_cache build dist
 
 $(STAMP): pyproject.toml requirements-dev.lock tools/bootstrap.py
 	@$(PYTHON) tools/bootstrap.py $(VENV)
+	@touch $@
+
+$(PEERS)/.installed: pyproject.toml requirements-bench.lock tools/bootstrap.py
+	@$(PYTHON) tools/bootstrap.py $(PEERS) requirements-bench.lock
 	@touch $@

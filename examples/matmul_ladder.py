@@ -30,6 +30,9 @@ M, K, L, N = 1024, 2048, 1024, 3072
 FLOP = 2 * M * L * (K + N)
 TARGET = "llvm -num-cores=1"
 
+AS_WRITTEN = tvm.transform.PassContext(config={"tir.default_schedule": False})
+"""Without it, a schedule on which no primitive was applied would get the default schedule."""
+
 
 class Step(NamedTuple):
     """One program of the ladder."""
@@ -70,7 +73,8 @@ def build_te(schedule: Callable[[te.Schedule, te.Tensor], None], m: int = M) -> 
     s = te.create_schedule(t.F.op)
     schedule(s, t.C)
     schedule(s, t.F)
-    return tvm.build(s, [t.A, t.B, t.E, t.F], target=TARGET)
+    with AS_WRITTEN:
+        return tvm.build(s, [t.A, t.B, t.E, t.F], target=TARGET)
 
 
 def naive(s: te.Schedule, C: te.Tensor) -> None:
@@ -127,6 +131,11 @@ def scheduled(title: str, schedule: Callable[[tvm.tir.Schedule], None]) -> Step:
     return Step(title, build)
 
 
+def build_without_schedule() -> tvm.runtime.Module:
+    """What `tvm.build` does with a program without a schedule of its own."""
+    return tvm.build(chain_schedules.program(M, K, L, N), target=TARGET)
+
+
 def steps() -> list[Step]:
     """The ladder, bottom first."""
     return [
@@ -142,6 +151,7 @@ def steps() -> list[Step]:
         Step("TE: register tiles", lambda: build_te(register_tiled)),
         Step("script: packed panels", lambda: tvm.build(chain_scripts.packed, target=TARGET)),
         scheduled("schedule: packed panels", chain_schedules.pack),
+        Step("no schedule: the default one", build_without_schedule),
     ]
 
 

@@ -19,7 +19,9 @@ LAYERS = {
     "te": {"tir", "target"},
     "tensor_intrin": {"script"},
     "topi": {"te", "script"},
-    "driver": {"runtime", "te", "script", "topi"},
+    "transform": {"ir"},
+    "schedule_rules": {"tir", "target"},
+    "driver": {"runtime", "te", "script", "topi", "schedule_rules"},
     "testing": {"driver", "nd"},
 }
 """What each package may import directly; what those import is allowed too."""

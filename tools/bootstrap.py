@@ -1,6 +1,7 @@
 """Make a virtual environment with everything that developing, testing and the demo need.
 
 Usage: python3 tools/bootstrap.py .venv
+       python3 tools/bootstrap.py .venv-bench requirements-bench.lock    for the benchmarks
 
 It needs nothing but Python: where the system's Python comes without `ensurepip` (as Debian's does),
 pip comes from the system's pip, or from the distribution's package.
@@ -17,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MINIMUM = (3, 10)
+TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu"
+"""An index of torch without CUDA, which is gigabytes smaller."""
 
 
 def run(*command: str | Path) -> bool:
@@ -56,6 +59,16 @@ def create(venv: Path) -> None:
     )
 
 
+def install_torch(pip: tuple[str | Path, ...], lock: Path) -> None:
+    """If the lock file asks for torch, get it for CPUs, if that can be had.
+
+    Where it cannot, installing the lock file gets it from the usual index.
+    """
+    for line in lock.read_text().splitlines():
+        if line.startswith("torch=="):
+            run(*pip, "--no-deps", "--retries", "1", "--extra-index-url", TORCH_FOR_CPUS, line)
+
+
 def main() -> None:
     if sys.version_info < MINIMUM:
         raise SystemExit(f"Python {MINIMUM[0]}.{MINIMUM[1]} or newer is needed: make PYTHON=...")
@@ -64,9 +77,10 @@ def main() -> None:
         print("Making the virtual environment (once) ...", flush=True)
         create(venv)
     python = venv / "bin" / "python"
-    quiet = ("-q", "--disable-pip-version-check")
-    lock = ROOT / "requirements-dev.lock"
-    if not run(python, "-m", "pip", "install", *quiet, "-r", lock):
+    pip = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")
+    lock = ROOT / (sys.argv[2] if len(sys.argv) > 2 else "requirements-dev.lock")
+    install_torch(pip, lock)
+    if not run(*pip, "-r", lock):
         raise SystemExit("Installing the requirements failed; the messages above say why.")
     # The package itself: a path file is all that an editable install needs.
     site = subprocess.check_output(

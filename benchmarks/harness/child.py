@@ -87,7 +87,7 @@ def aim_of(work: Work, request: Request, schedule: str) -> float | None:
         return work.scaling or None if scales else None
     if request.peer not in work.against:
         return None
-    return work.aim if schedule == ours.HAND else work.default_aim
+    return (work.aim if schedule == ours.HAND else work.default_aim) or None
 
 
 def measure(
@@ -142,16 +142,18 @@ def peer_call(
 def relative_error(result: np.ndarray, reference: np.ndarray) -> float:
     """The largest difference, relative to the largest absolute value of the reference.
 
-    It is NaN where the result is NaN and the reference is not.
+    It is NaN where the result is NaN and the reference is not. Infinities only equal each other.
 
     Raises:
         ValueError: if the shapes differ.
     """
     if result.shape != reference.shape:
         raise ValueError(f"the result has shape {result.shape}, the reference {reference.shape}")
-    same = np.isnan(result) & np.isnan(reference)
-    difference = np.abs(np.where(same, 0, result.astype("float64") - reference))
-    return float(difference.max() / max(np.nanmax(np.abs(reference)), np.finfo("float64").tiny))
+    same = (result == reference) | (np.isnan(result) & np.isnan(reference))
+    with np.errstate(invalid="ignore"):
+        difference = np.where(same, 0, np.abs(result.astype("float64") - reference))
+    finite = np.abs(reference[np.isfinite(reference)])
+    return float(difference.max() / max(finite.max(initial=0), np.finfo("float64").tiny))
 
 
 def summary(error: Exception) -> str:

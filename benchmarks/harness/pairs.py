@@ -18,6 +18,7 @@ from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+CHILD: Final = (sys.executable, "-m", "benchmarks.harness.child")
 TIME_LIMIT: Final = 300.0
 """Seconds of one pair, the start of the packages and their compilers included."""
 
@@ -39,21 +40,20 @@ def measure_pair(entry: Entry, request: Request, time_limit: float = TIME_LIMIT)
 
 def _run(request: Request, time_limit: float) -> str:
     """What went wrong, if anything did."""
-    command = [sys.executable, "-m", "benchmarks.harness.child", request.to_json()]
+    command = [*CHILD, request.to_json()]
     # A session of its own: a time-out ends the compilers that it started, too.
-    process = subprocess.Popen(
-        command, env=environment(request.threads), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        errors="replace", start_new_session=True,
-    )  # fmt: skip
-    try:
-        text, _ = process.communicate(timeout=time_limit)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return f"no result after {time_limit:.0f} s"
-    except BaseException:
-        _end(process)
-        raise
+    with subprocess.Popen(
+        command, env=environment(request.threads), text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            text, _ = process.communicate(timeout=time_limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return f"no result after {time_limit:.0f} s"
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if process.returncode < 0:
         return f"crashed with {signal.Signals(-process.returncode).name}"
     lines = text.strip().splitlines()
@@ -68,11 +68,6 @@ def environment(thread_count: int) -> dict[str, str]:
         **threads.environment(thread_count),
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
     }
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _failed(entry: Entry, request: Request, schedule: str, problem: str) -> Record:

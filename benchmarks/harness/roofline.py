@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from benchmarks.harness.label_placement import Box, place
 from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record
+from benchmarks.harness.units import unit
 
 WIDTH, HEIGHT = 1180, 620
 LEFT, RIGHT, TOP, BOTTOM = 70, 800, 60, 560
@@ -39,6 +40,10 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
   .gap { stroke: #6e7681; }
 }
 """
+
+
+Free: TypeAlias = Callable[[float, float], float]
+"""The distance of a place from what is drawn."""
 
 
 @dataclass
@@ -121,12 +126,18 @@ def as_svg(records: Sequence[Record], peaks: Peaks, title: str) -> str:
             f"thread{'s' if peaks.threads > 1 else ''}</text>",
             f'<text class="small" x="{LEFT}" y="42">{escape(title)}</text>',
             *grid(x, y),
-            *roofs(x, y, peaks, dtypes),
+            *roofs(x, y, peaks, dtypes, distance_from(x, y, shown)),
             *marks(x, y, shown),
             *listing(shown),
             "</svg>\n",
         ]
     )
+
+
+def distance_from(x: Scale, y: Scale, shown: Sequence[Point]) -> Free:
+    """How far a place in the plot is from the nearest point."""
+    places = [(x(point.intensity), y(speed)) for point in shown for speed in point.speeds]
+    return lambda px, py: min(math.dist((px, py), place) for place in places)
 
 
 def scales(shown: Sequence[Point], peaks: Peaks, dtypes: Sequence[str]) -> tuple[Scale, Scale]:
@@ -161,37 +172,50 @@ def grid(x: Scale, y: Scale) -> list[str]:
         f'<text x="{(LEFT + RIGHT) / 2}" y="{BOTTOM + 38}" text-anchor="middle">'
         "operations per byte of compulsory traffic</text>",
         f'<text x="20" y="{middle}" text-anchor="middle" transform="rotate(-90 20 {middle})">'
-        "GFLOP/s</text>",
+        "billion operations per second</text>",
     ]
 
 
-def roofs(x: Scale, y: Scale, peaks: Peaks, dtypes: Sequence[str]) -> list[str]:
+def roofs(x: Scale, y: Scale, peaks: Peaks, dtypes: Sequence[str], free: Free) -> list[str]:
     """Slopes of the memories up to the highest peak, and a level line for each dtype."""
     top = max(peaks.operations[dtype] for dtype in dtypes)
     lines = []
     for name, bandwidth in peaks.bandwidth.items():
-        start = max(x.low, y.low / bandwidth)
-        stop = min(x.high, top / bandwidth)
-        lines.append(_line("roof", x(start), y(start * bandwidth), x(stop), y(stop * bandwidth)))
-        # The name stands along the line, not far from its lower end.
-        at = start * (stop / start) ** 0.3
-        slope = math.degrees(math.atan2(y(at * bandwidth) - y(2 * at * bandwidth),
-                                        x(2 * at) - x(at)))  # fmt: skip
-        px, py = x(at), y(at * bandwidth) - 5
-        lines.append(
-            f'<text class="small" x="{px:.1f}" y="{py:.1f}" '
-            f'transform="rotate({-slope:.1f} {px:.1f} {py:.1f})">'
-            f"{name} {bandwidth * 1e-9:.3g} GB/s</text>"
-        )
+        low, high = max(x.low, y.low / bandwidth), min(x.high, top / bandwidth)
+        start, stop = (x(low), y(low * bandwidth)), (x(high), y(high * bandwidth))
+        lines.append(_line("roof", *start, *stop))
+        lines.append(along(start, stop, f"{name} {bandwidth * 1e-9:.3g} GB/s", free))
     fastest = max(peaks.bandwidth.values())
     for dtype in dtypes:
         peak = peaks.operations[dtype]
-        lines.append(_line("roof", x(max(x.low, peak / fastest)), y(peak), RIGHT, y(peak)))
-        lines.append(
-            f'<text class="small" x="{RIGHT - 4}" y="{y(peak) - 5:.1f}" text-anchor="end">'
-            f"{dtype} {peak * 1e-9:.3g} GFLOP/s</text>"
-        )
+        start, stop = (x(max(x.low, peak / fastest)), y(peak)), (RIGHT, y(peak))
+        lines.append(_line("roof", *start, *stop))
+        lines.append(along(start, stop, f"{dtype} {peak * 1e-9:.3g} {unit(dtype)}", free))
     return lines
+
+
+def along(start: tuple[float, float], stop: tuple[float, float], text: str, free: Free) -> str:
+    """Text that stands on the line from `start` to `stop`, where it is far from the points."""
+    length = math.dist(start, stop)
+    dx, dy = (stop[0] - start[0]) / length, (stop[1] - start[1]) / length
+    width = 6.5 * len(text)
+
+    def at(position: float) -> tuple[float, float]:
+        return start[0] + dx * position + 5 * dy, start[1] + dy * position - 5 * dx
+
+    def room(position: float) -> float:
+        """The distance to the nearest point, from both ends and the middle."""
+        parts = (position, position + width / 2, position + width)
+        return min(free(*at(part)) for part in parts)
+
+    steps = [step / 20 * (length - width) for step in range(1, 20)]
+    best = max(steps, key=lambda position: min(room(position), 40))
+    px, py = at(best)
+    angle = math.degrees(math.atan2(dy, dx))
+    return (
+        f'<text class="small" x="{px:.1f}" y="{py:.1f}" '
+        f'transform="rotate({angle:.1f} {px:.1f} {py:.1f})">{text}</text>'
+    )
 
 
 def marks(x: Scale, y: Scale, shown: Sequence[Point]) -> list[str]:
@@ -231,7 +255,7 @@ def listing(shown: Sequence[Point]) -> list[str]:
         _cross(left, top + 2 * ROW),
         f'<text x="{left + 12}" y="{top + 2 * ROW + 4}">fastest peer</text>',
         f'<text class="small" x="{WIDTH - 12}" y="{top + 3.4 * ROW:.1f}" text-anchor="end">'
-        "GFLOP/s: ours, peer's</text>",
+        "10\u2079/s: ours, peer's</text>",
     ]
     for number, point in enumerate(shown, 1):
         at = top + (number + 3.6) * ROW

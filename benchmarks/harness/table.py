@@ -9,6 +9,7 @@ from rich.table import Table
 
 from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record, quartiles
+from benchmarks.harness.units import duration, unit
 
 
 def as_table(records: Sequence[Record], peaks: Mapping[int, Peaks], title: str) -> Table:
@@ -70,7 +71,7 @@ def speed(record: Record) -> str:
     if record.seconds is None:
         return ""
     if record.flop:
-        return f"{record.flop / record.seconds * 1e-9:.3g} GFLOP/s"
+        return f"{record.flop / record.seconds * 1e-9:.3g} {unit(record.dtype)}"
     return f"{record.bytes / record.seconds * 1e-9:.3g} GB/s" if record.bytes else ""
 
 
@@ -82,13 +83,3 @@ def share(record: Record, peaks: Peaks | None) -> str:
     if bound is None:
         return ""
     return f"{bound.seconds / record.seconds:.0%} {bound.limit}"
-
-
-def duration(seconds: float | None) -> str:
-    """With a unit that fits."""
-    if seconds is None:
-        return ""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

@@ -27,14 +27,15 @@ class Work:
         schedule: the hand-written schedule; None where only the default one is measured.
         inputs: makes the inputs, in the order of the parameters.
         reference: the result, of the inputs in float64.
-        peers: how others do it; given the inputs, the call to time. They import what they need,
+        peers: how others do it: given the inputs, the call to time. They import what they need,
             and run on as many threads as `benchmarks.harness.threads.count` says.
             `benchmarks.harness.peers` makes the usual ones.
         flop: floating-point (or integer) operations of one run, for GFLOP/s.
         bytes: the least that has to be read and written in one run, for GB/s.
-        aim: the peer's time over ours, at least, against the fastest of `against`.
+        aim: the peer's time over ours, at least, against the fastest of `against`; 0 if
+            nothing is aimed at.
         against: the peers that the aim is about.
-        default_aim: the same for the default schedule.
+        default_aim: the same for the default schedule; 0 if nothing is aimed at.
         scaling: our time on one thread over that on two, at least; 0 if nothing is aimed at.
         relative_error: what is tolerated, relative to the largest absolute value of the reference.
     """

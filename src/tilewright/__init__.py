@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         te,
         testing,
         tir,
+        transform,
     )
     from tilewright.driver.build import build
     from tilewright.driver.lower import lower
@@ -51,11 +52,13 @@ if TYPE_CHECKING:
         register_func,
         remove_global_func,
     )
+    from tilewright.schedule_rules.default import default_schedule
 
 __version__: Final = "0.1.0"
 
 _MODULES: Final = (
     "arith", "driver", "error", "ir", "nd", "runtime", "script", "target", "te", "testing", "tir",
+    "transform",
 )  # fmt: skip
 
 _DEVICES: Final = (
@@ -73,6 +76,7 @@ _HOME: Final = {
     "NDArray": "tilewright.runtime.ndarray",
     "TVMError": "tilewright.error",
     "build": "tilewright.driver.build",
+    "default_schedule": "tilewright.schedule_rules.default",
     "lower": "tilewright.driver.lower",
     **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
     **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),

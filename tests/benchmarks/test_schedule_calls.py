@@ -1,9 +1,9 @@
 """The calls of schedule primitives that are measured are as they claim to be."""
 
 import pytest
-from benchmarks.schedule_calls import CALLS, REFUSED, register
-from benchmarks.schedule_programs import PROGRAMS, conv2d
-from benchmarks.schedules import scheduled_conv2d
+from benchmarks.compiler.schedule_calls import CALLS, REFUSED, register
+from benchmarks.compiler.schedule_programs import PROGRAMS, conv2d
+from benchmarks.compiler.schedules import scheduled_conv2d
 
 from tilewright.ir.structural import assert_structural_equal
 from tilewright.tir import Schedule, ScheduleError

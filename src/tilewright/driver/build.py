@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from tilewright.driver.default import with_default_schedule
 from tilewright.driver.lower import lower
 from tilewright.error import ArgumentError, TargetError
 from tilewright.ir.module import IRModule
@@ -32,6 +33,8 @@ def build(
 ) -> Module:
     """Compile to native code.
 
+    Functions without a schedule of their own get one: see `default_schedule`.
+
     Args:
         inputs: a `te.Schedule`, a `PrimFunc`, a module of them, or ``{target: module}``.
         args: for a schedule, the parameters: tensors and scalar variables. A tensor that is not
@@ -58,11 +61,12 @@ def build(
     if isinstance(inputs, Mapping):
         inputs, target = _single_target(inputs, target)
     chosen = _as_target(target, target_host)
-    if isinstance(inputs, Schedule):
-        module = lower(inputs, args, name, binds)
-    else:
-        module = lower(inputs, args, "main", binds)
-    return build_lowered(module, chosen)
+    if not isinstance(inputs, Schedule):
+        name = "main"
+    scheduled = with_default_schedule(inputs, args, chosen, name, binds)
+    if scheduled is None:
+        return build_lowered(lower(inputs, args, name, binds), chosen)
+    return build_lowered(lower(scheduled), chosen)
 
 
 def build_lowered(module: IRModule, target: Target) -> Module:

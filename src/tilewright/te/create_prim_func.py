@@ -181,6 +181,11 @@ class FunctionBuilder:
                 body = For(loop_var, dom.min, dom.extent, ForKind.SERIAL, body)
         return body
 
+    def whole_function(self, operations: Iterable[Operation], name: str) -> PrimFunc:
+        """The function `name` that computes some operations, in their order."""
+        attrs = attributes({"global_symbol": name, "tir.noalias": True})
+        return self.function(self.statements(operations), attrs)
+
     def function(self, body: list[Stmt], attrs: Attributes) -> PrimFunc:
         """The function, with a root block that holds the intermediate buffers."""
         root = Block((), (), (), "root", seq(body), None, tuple(self.allocated))
@@ -225,9 +230,7 @@ def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> PrimF
     args = list(ops) if isinstance(ops, (tuple, list)) else [ops]
     builder = FunctionBuilder("te.create_prim_func", args)
     order = topological_order([arg for arg in args if isinstance(arg, Tensor)])
-    body = builder.statements(order)
-    attrs = attributes({"global_symbol": "main", "tir.noalias": True})
-    function = builder.function(body, attrs)
+    function = builder.whole_function(order, "main")
     if index_dtype_override is None:
         return function
     from tilewright.te.index_dtype import override_index_dtype

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from benchmarks.measure import Figure
-from benchmarks.programs import chain
-from benchmarks.schedule_calls import CALLS, REFUSED, Call, register
-from benchmarks.schedule_programs import PROGRAMS, conv2d
+from benchmarks.compiler.measure import Figure
+from benchmarks.compiler.programs import chain
+from benchmarks.compiler.schedule_calls import CALLS, REFUSED, Call, register
+from benchmarks.compiler.schedule_programs import PROGRAMS, conv2d
 from tilewright import te
 from tilewright.tir import PrimFunc, Schedule, ScheduleError
 from tilewright.tir.analysis.dependence import analyze, carried_by, check_order

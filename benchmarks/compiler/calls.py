@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tilewright as tvm
-from benchmarks.measure import Figure, scaled, seconds
+from benchmarks.compiler.measure import Figure, scaled, seconds
 from tilewright import te
 
 NUMBER = 20_000

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 import tilewright as tvm
-from benchmarks.measure import Figure, scaled, seconds, speed_ratios
-from benchmarks.programs import build
+from benchmarks.compiler.measure import Figure, scaled, seconds, speed_ratios
+from benchmarks.compiler.programs import build
 from tilewright import te
 
 SIZE = 1 << 14

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import tilewright as tvm
-from benchmarks.measure import Figure, scaled, seconds
-from benchmarks.programs import TARGET, build, chain
+from benchmarks.compiler.measure import Figure, scaled, seconds
+from benchmarks.compiler.programs import TARGET, build, chain
 from tilewright import te
 from tilewright.driver.lower import lower
 from tilewright.target import Target

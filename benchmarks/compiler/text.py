@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tilewright as tvm
-from benchmarks.measure import Figure, scaled, seconds
-from benchmarks.programs import chain, tile
+from benchmarks.compiler.measure import Figure, scaled, seconds
+from benchmarks.compiler.programs import chain, tile
 from tilewright import te
 from tilewright.ir import walk
 from tilewright.script import from_source

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import tilewright as tvm
-from benchmarks.measure import Figure, speed_ratios
-from benchmarks.programs import TARGET, K, L, M, N, build, chain, product
+from benchmarks.compiler.measure import Figure, speed_ratios
+from benchmarks.compiler.programs import TARGET, K, L, M, N, build, chain, product
 from tilewright import te
 
 

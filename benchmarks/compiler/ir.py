@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.measure import Figure, scaled, seconds
+from benchmarks.compiler.measure import Figure, scaled, seconds
 from tilewright.ir import Add, IntImm, Mul, Rewriter, Var, structural_equal, walk
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Expr

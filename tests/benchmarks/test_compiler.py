@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.measure import Figure, seconds, speed_ratios
+from benchmarks.compiler.measure import Figure, seconds, speed_ratios
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,10 +33,16 @@ def test_each_side_is_called_equally_often():
 def test_some_groups_run(tmp_path):
     output = tmp_path / "figures.json"
     groups = ["calls", "ir", "text", "simplification"]
-    command = [sys.executable, "-m", "benchmarks", "--quick", "--json", str(output), "--only"]
+    options = ["--quick", "--json", str(output), "--only", *groups]
+    command = [sys.executable, "-m", "benchmarks", "compiler", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     result = subprocess.run(
-        [*command, *groups], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     figures = json.loads(output.read_text())["groups"]

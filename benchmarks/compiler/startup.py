@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.measure import Figure
+from benchmarks.compiler.measure import Figure
 
 AIM_SECONDS = 0.35
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.measure import Figure, scaled, seconds
+from benchmarks.compiler.measure import Figure, scaled, seconds
 from tilewright.arith import Analyzer
 from tilewright.ir import Var
 from tilewright.ir.dtype import INT32

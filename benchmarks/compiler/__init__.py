@@ -1,0 +1,1 @@
+"""Figures of the compiler itself: `python -m benchmarks compiler`."""

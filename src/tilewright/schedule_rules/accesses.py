@@ -1,0 +1,157 @@
+"""How far apart in memory the elements are that neighbouring instances of a block access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilewright.ir.arithmetic import multiply
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.reduction import Reduction, match_reduction
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.expr import IterType
+from tilewright.tir.stmt import Block, BufferStore
+from tilewright.tir.transform.affine import Affine, affine, split
+
+UNKNOWN = None
+"""The stride of an index that is no sum of multiples of the iterators, or of a symbolic size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """One load or store of a block.
+
+    Attributes:
+        buffer: what is accessed.
+        indices: where.
+        strides: for each iterator that the indices mention, by how many elements the place moves
+            from one value to the next; `UNKNOWN` where that is no constant number.
+    """
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    strides: Mapping[Var, int | None]
+
+    def mentions(self, var: Var) -> bool:
+        """Whether the place depends on the iterator `var`."""
+        return var in self.strides
+
+    def stride(self, var: Var) -> int | None:
+        """By how many elements the place moves with `var`; 0 if it does not."""
+        return self.strides.get(var, 0)
+
+
+class BlockAccesses:
+    """The iterators of a block, and its accesses to memory in terms of them.
+
+    Attributes:
+        block: the block.
+        loads: what its body loads, without the elements that a reduction updates.
+        stores: what its body stores.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.extents = {
+            item.var: _constant(None if item.dom is None else item.dom.extent)
+            for item in block.iter_vars
+        }
+        variables = [item.var for item in block.iter_vars]
+        nodes = list(walk(block.body))
+        self.stores = [
+            _access(node.buffer, node.indices, variables)
+            for node in nodes
+            if isinstance(node, BufferStore)
+        ]
+        written = {store.buffer.data for store in self.stores}
+        self.loads = [
+            _access(node.buffer, node.indices, variables)
+            for node in nodes
+            if isinstance(node, BufferLoad) and node.buffer.data not in written
+        ]
+
+    @property
+    def spatial(self) -> list[Var]:
+        """The data-parallel iterators, in order."""
+        return self._of_type(IterType.DATA_PAR)
+
+    @property
+    def reduction(self) -> list[Var]:
+        """The reduction iterators, in order."""
+        return self._of_type(IterType.COMM_REDUCE)
+
+    @cached_property
+    def reduces(self) -> Reduction | None:
+        """The reduction that the block is, if it is one that may be regrouped."""
+        return match_reduction(self.block) if self.block.init is not None else None
+
+    def _of_type(self, kind: IterType) -> list[Var]:
+        return [item.var for item in self.block.iter_vars if item.iter_type is kind]
+
+    def extent(self, var: Var, otherwise: int = 1024) -> int:
+        """How many values an iterator has; `otherwise` where that is symbolic."""
+        found = self.extents[var]
+        return otherwise if found is None else found
+
+    def count(self, variables: Iterable[Var]) -> int:
+        """How many combinations of values some iterators have."""
+        total = 1
+        for var in variables:
+            total *= self.extent(var)
+        return total
+
+    def size(self, access: Access) -> int:
+        """Bytes that all instances access together, at the most."""
+        return self.count(access.strides) * access.buffer.dtype.itemsize
+
+
+def accesses_of(block: Block) -> BlockAccesses:
+    """The accesses of a block."""
+    return BlockAccesses(block)
+
+
+def _access(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -> Access:
+    forms = [affine(index) for index in indices]
+    steps = _buffer_strides(buffer)
+    strides: dict[Var, int | None] = {}
+    for var in variables:
+        found = [_coefficient(form, var) for form in forms]
+        if all(item == 0 for item in found):
+            continue
+        total: int | None = 0
+        for item, step in zip(found, steps, strict=True):
+            if item == 0:
+                continue
+            if item is None or step is None:
+                total = None
+                break
+            total = (total or 0) + item * step
+        strides[var] = total
+    return Access(buffer, indices, strides)
+
+
+def _coefficient(form: Affine, var: Var) -> int | None:
+    """What `var` is multiplied by in an index; `UNKNOWN` if that is no constant."""
+    parts = split(form, var)
+    if parts is None or not parts[0].is_constant():
+        return UNKNOWN
+    return parts[0].constant
+
+
+def _buffer_strides(buffer: Buffer) -> list[int | None]:
+    """Elements from one index of each dimension to the next."""
+    if buffer.strides:
+        return [_constant(stride) for stride in buffer.strides]
+    steps: list[int | None] = []
+    step: Expr = as_expr(1)
+    for extent in reversed(buffer.shape):
+        steps.append(_constant(step))
+        step = multiply(extent, step)
+    return steps[::-1]
+
+
+def _constant(expr: Expr | None) -> int | None:
+    return int(expr.value) if isinstance(expr, IntImm) else None

@@ -1,0 +1,139 @@
+"""The schedule that a function without one gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tilewright.error import ArgumentError
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.contraction import find_contraction, schedule_contraction
+from tilewright.schedule_rules.elementwise import schedule_elementwise
+from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
+from tilewright.schedule_rules.groups import Group, Stage, append_epilogues, groups_of
+from tilewright.schedule_rules.inline import inline_producers
+from tilewright.schedule_rules.machine import Machine, machine_of
+from tilewright.schedule_rules.nest import attempt, block_of, is_complete, parallelize
+from tilewright.schedule_rules.reduction import schedule_reduction
+from tilewright.target import Target
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule import BlockRV, Schedule
+
+ATTRIBUTES: Final = {IS_SCHEDULED: True, "tir.reassociate": True}
+"""What is known of a scheduled function: sums of floats may be regrouped, as schedules do."""
+
+
+def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = None) -> Schedule:
+    """The schedule that `tvm.build` gives to functions that have none.
+
+    Functions with a schedule of their own stay as they are, and so do those whose parameters may
+    overlap (which do not have the attribute ``tir.noalias``). Print the `trace` to see what was
+    done, and go on from there to do better::
+
+        sch = tvm.default_schedule(matmul, "llvm")
+        sch.trace.show()
+        tvm.build(sch.mod, target="llvm")
+
+    Args:
+        mod: a function, or a module.
+        target: the machine that the schedule is for; by default the target of the enclosing
+            ``with Target(...)``, and without one this machine.
+
+    Returns:
+        The schedule, with all its steps.
+    """
+    chosen = target if isinstance(target, Target) else Target(target or Target.current() or "llvm")
+    module = mod if isinstance(mod, IRModule) else IRModule.from_expr(mod)
+    if not isinstance(module, IRModule):
+        raise ArgumentError(f"default_schedule: expected a PrimFunc or an IRModule, got {mod!r}")
+    return schedule_module(module, machine_of(chosen))
+
+
+def schedule_module(module: IRModule, machine: Machine) -> Schedule:
+    """The schedule of the functions of a module that have none."""
+    todo = [var for var, func in module.functions.items() if may_schedule(func)]
+    module = module.clone()
+    for var in todo:
+        module.update_func(var, module[var.name_hint].with_attrs(ATTRIBUTES))
+    sch = Schedule(module, error_render_level="none")
+    for var in todo:
+        sch = _schedule_function(sch, var, machine)
+    return sch
+
+
+def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Schedule:
+    sch.work_on(var.name_hint)
+    root = module_root(sch, var)
+    sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
+    stages = append_epilogues(_stages(sch, blocks))
+    for group in groups_of(stages, machine.first_cache):
+        sch = _schedule_group(sch, group, machine)
+    return sch
+
+
+def module_root(sch: Schedule, var: GlobalVar) -> BlockRV:
+    """The root block of a function."""
+    return sch.get_block(sch.mod[var.name_hint].body.block.name_hint, var.name_hint)
+
+
+def _stages(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
+    stages = []
+    by_block = {}
+    for block in blocks:
+        accesses = accesses_of(block_of(sch, block))
+        stage = Stage(block, accesses, find_contraction(accesses), is_complete(sch, block))
+        stages.append(stage)
+        by_block[sch.get(block).key] = stage
+    for stage in stages:
+        for consumer in sch.get_consumers(stage.block):
+            other = by_block[sch.get(consumer).key]
+            stage.consumers.append(other)
+            other.producers.append(stage)
+    return stages
+
+
+def _schedule_group(sch: Schedule, group: Group, machine: Machine) -> Schedule:
+    """Share the outer loops of a group, then schedule each of its stages inside of them."""
+    if group.shared:
+        shared = attempt(sch, lambda s: _share(s, group, machine))
+        if shared is not None:
+            for stage in group.stages:
+                sch = shared
+                shared = _schedule_stage(shared, stage, machine, _outer(shared, group, machine))
+            return shared
+    for stage in group.stages:
+        sch = _schedule_stage(sch, stage, machine, 0)
+    return sch
+
+
+def _share(sch: Schedule, group: Group, machine: Machine) -> None:
+    *producers, anchor = group.stages
+    loops = sch.get_loops(anchor.block)[: group.shared]
+    for stage in reversed(producers):
+        sch.compute_at(stage.block, loops[-1])
+    parallelize(sch, loops, machine)
+
+
+def _outer(sch: Schedule, group: Group, machine: Machine) -> int:
+    return 1 if machine.cores > 1 else group.shared
+
+
+def _schedule_stage(sch: Schedule, stage: Stage, machine: Machine, outer: int) -> Schedule:
+    """Apply the first rule that fits."""
+    found = None
+    if stage.contraction is not None:
+        epilogue = [item.block for item in stage.epilogue]
+        found = schedule_contraction(sch, stage.block, epilogue, machine, outer=outer)
+        if found is None and epilogue:
+            found = schedule_contraction(sch, stage.block, [], machine, outer=outer)
+            if found is not None:
+                for item in stage.epilogue:
+                    found = _schedule_stage(found, item, machine, 0)
+    return (
+        found
+        or schedule_elementwise(sch, stage.block, outer, machine)
+        or schedule_reduction(sch, stage.block, outer, machine)
+        or sch
+    )

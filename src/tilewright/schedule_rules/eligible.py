@@ -1,0 +1,85 @@
+"""Which functions have a schedule of their own, and are built as they are.
+
+A function without one is as `te.create_prim_func` makes it, or as a script says what is to be
+computed and nothing else: each block is in a loop per iterator, in the order of the iterators; all
+loops run one after the other, and nothing is annotated. A function that was transformed by a
+`tir.Schedule` has its schedule, whatever its loops look like: its blocks have keys.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tilewright.ir.expr import Var, is_const_int
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, Stmt
+from tilewright.tir.transform.statements import statements
+
+IS_SCHEDULED: Final = "tir.is_scheduled"
+"""The attribute of a function that has a schedule, whatever it looks like."""
+
+
+def has_schedule(func: PrimFunc) -> bool:
+    """Whether the loops of `func` are as somebody wants them."""
+    if func.attrs.get(IS_SCHEDULED) is not None:
+        return bool(int(func.attrs[IS_SCHEDULED]))
+    root = func.body
+    if not isinstance(root, BlockRealize) or not _is_plain_root(root.block):
+        return True
+    body = root.block.body
+    nests = body.seq if isinstance(body, SeqStmt) else (body,)
+    return not all(map(_is_plain_nest, nests))
+
+
+def may_schedule(func: object) -> bool:
+    """Whether `func` is a function that gets the default schedule at build.
+
+    Primitives move what reads one parameter past what writes another one, so the function must
+    promise that they do not overlap.
+    """
+    return (
+        isinstance(func, PrimFunc)
+        and bool(int(func.attrs.get("tir.noalias", 0)))
+        and not has_schedule(func)
+    )
+
+
+def _is_plain_root(block: Block) -> bool:
+    return (
+        not block.iter_vars
+        and block.key is None
+        and block.init is None
+        and not block.annotations
+        and not block.match_buffers
+        and all(buffer.scope() == "global" for buffer in block.alloc_buffers)
+    )
+
+
+def _is_plain_nest(stmt: Stmt) -> bool:
+    """Whether a statement is one block in a loop per iterator, in their order."""
+    loops: list[Var] = []
+    extents = []
+    while isinstance(stmt, For):
+        if stmt.kind is not ForKind.SERIAL or stmt.annotations or not is_const_int(stmt.min, 0):
+            return False
+        loops.append(stmt.loop_var)
+        extents.append(stmt.extent)
+        stmt = stmt.body
+    if not isinstance(stmt, BlockRealize) or not is_const_int(stmt.predicate, 1):
+        return False
+    block = stmt.block
+    if block.key is not None or block.annotations or block.match_buffers or block.alloc_buffers:
+        return False
+    values = [value for value in stmt.iter_values if isinstance(value, Var)]
+    if len(values) != len(stmt.iter_values):
+        return _is_single(stmt, loops)
+    return (
+        len(values) == len(loops)
+        and all(a is b for a, b in zip(values, loops, strict=True))
+        and not any(isinstance(inner, (For, BlockRealize)) for inner in statements(block.body))
+    )
+
+
+def _is_single(realize: BlockRealize, loops: list[Var]) -> bool:
+    """Whether a block without loops computes one value."""
+    return not loops and all(is_const_int(value, 0) for value in realize.iter_values)

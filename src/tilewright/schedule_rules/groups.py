@@ -1,0 +1,186 @@
+"""Which blocks share their outer loops, so that what one computes is still near for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.structural import structural_equal
+from tilewright.schedule_rules.accesses import BlockAccesses
+from tilewright.schedule_rules.contraction import Contraction
+from tilewright.tir.schedule import BlockRV
+
+
+@dataclass(eq=False)
+class Stage:
+    """A block with what is known about it.
+
+    Attributes:
+        block: the block.
+        accesses: its accesses.
+        contraction: what it is as a contraction, if it is one.
+        is_complete: whether it computes each element on its own.
+        producers: the stages that write what it reads.
+        consumers: the stages that read what it writes.
+        epilogue: stages that are computed for each tile of it.
+    """
+
+    block: BlockRV
+    accesses: BlockAccesses
+    contraction: Contraction | None
+    is_complete: bool
+    producers: list[Stage] = field(default_factory=list)
+    consumers: list[Stage] = field(default_factory=list)
+    epilogue: list[Stage] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Group:
+    """Stages in the order of the program, of which the last one is the anchor.
+
+    Attributes:
+        stages: the stages.
+        shared: how many outer loops they share; 0 for a group of one stage.
+    """
+
+    stages: list[Stage]
+    shared: int = 0
+
+
+def append_epilogues(stages: Sequence[Stage]) -> list[Stage]:
+    """Give contractions their element-wise consumers; what is left are stages of their own."""
+    taken: set[Stage] = set()
+    for stage in stages:
+        if stage.contraction is None:
+            continue
+        for consumer in stage.consumers:
+            others = [p for p in consumer.producers if p is not stage]
+            if (
+                consumer.is_complete
+                and consumer not in taken
+                and not any(p.contraction is not None for p in others)
+                and is_elementwise(consumer, stage)
+            ):
+                stage.epilogue.append(consumer)
+                taken.add(consumer)
+    return [stage for stage in stages if stage not in taken]
+
+
+def is_elementwise(consumer: Stage, producer: Stage) -> bool:
+    """Whether a stage reads each element of another one at its own iterators, all of them."""
+    rank = len(consumer.accesses.spatial)
+    return (
+        len(producer.accesses.spatial) == rank
+        and aligned(consumer.accesses, producer.accesses) == rank
+    )
+
+
+def groups_of(stages: Sequence[Stage], first_cache: int) -> list[Group]:
+    """Stages that share outer loops, together; the consumers first."""
+    grouped: set[Stage] = set()
+    found: list[Group] = []
+    for position in range(len(stages) - 1, -1, -1):
+        anchor = stages[position]
+        if anchor in grouped:
+            continue
+        group = Group([anchor])
+        shared = _most_shared(anchor, anchor)
+        for stage in reversed(stages[:position]):
+            if stage in grouped or shared == 0 or stage.epilogue:
+                continue
+            common = _shared_by(stage, group, shared)
+            if common:
+                group.stages.insert(0, stage)
+                group.shared = shared = common
+        grouped.update(group.stages)
+        if group.shared:
+            group.shared = _fewest_shared(group, first_cache)
+        found.append(group)
+    return found
+
+
+def _shared_by(stage: Stage, group: Group, most: int) -> int:
+    """How many outer loops a stage can share with a group that has all of its consumers."""
+    readers = [c for c in stage.consumers if c in group.stages]
+    if not readers or len(readers) != len(stage.consumers):
+        return 0
+    common = min(aligned(reader.accesses, stage.accesses) for reader in readers)
+    return min(common, most, _most_shared(stage, group.stages[-1]))
+
+
+def _most_shared(stage: Stage, anchor: Stage) -> int:
+    """How many outer loops of a stage may be shared: what is worth a vector or a tile stays.
+
+    A stage that computes less than the anchor may share all of its loops.
+    """
+    accesses = stage.accesses
+    spatial = accesses.spatial
+    if stage.is_complete and len(spatial) < len(anchor.accesses.spatial):
+        return len(spatial)
+    count = len(spatial) if accesses.reduction else len(spatial) - 1
+    if stage.contraction is not None:
+        inner = {*stage.contraction.columns, stage.contraction.row}
+        return next((n for n, var in enumerate(spatial) if var in inner), len(spatial))
+    largest = max(accesses.loads, key=accesses.size, default=None)
+    main = largest if accesses.reduction else accesses.stores[0] if accesses.stores else None
+    if main is None:
+        return 0
+    along = [n for n, var in enumerate(spatial) if main.stride(var) == 1]
+    count = min([count, *along])
+    return count if accesses.count(spatial[:count]) > 1 else 0
+
+
+def _fewest_shared(group: Group, first_cache: int) -> int:
+    """As few shared loops as leave intermediate results in the first cache."""
+    for shared in range(1, group.shared):
+        inner = sum(
+            stage.accesses.count(stage.accesses.spatial[shared:])
+            * stage.accesses.stores[0].buffer.dtype.itemsize
+            for stage in group.stages
+        )
+        outer = group.stages[-1].accesses
+        if inner <= first_cache // 2 and outer.count(outer.spatial[:shared]) > 1:
+            return shared
+    return group.shared
+
+
+def aligned(consumer: BlockAccesses, producer: BlockAccesses) -> int:
+    """How many leading iterators of a consumer are those of the elements that it reads."""
+    if len(producer.stores) != 1:
+        return 0
+    (store,) = producer.stores
+    loads = [load for load in consumer.loads if load.buffer is store.buffer]
+    if not loads:
+        return 0
+    count = 0
+    for n, (mine, its) in enumerate(zip(consumer.spatial, producer.spatial, strict=False)):
+        if n >= len(store.indices) or store.indices[n] is not its:
+            break
+        if not _same_domain(consumer, mine, producer, its):
+            break
+        if any(load.indices[n] is not mine for load in loads):
+            break
+        count += 1
+    # Iterators in front of all others only: loops run in the order of the iterators.
+    return min(count, _leading(consumer), _leading(producer))
+
+
+def _leading(accesses: BlockAccesses) -> int:
+    """How many iterators come before the first one that is not data-parallel."""
+    spatial = accesses.spatial
+    for n, item in enumerate(accesses.block.iter_vars):
+        if n >= len(spatial) or item.var is not spatial[n]:
+            return n
+    return len(spatial)
+
+
+def _same_domain(one: BlockAccesses, var: Var, other: BlockAccesses, its: Var) -> bool:
+    first = next(item.dom for item in one.block.iter_vars if item.var is var)
+    second = next(item.dom for item in other.block.iter_vars if item.var is its)
+    if first is None or second is None:
+        return False
+    a, b = first.extent, second.extent
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return a.value == b.value
+    return structural_equal(a, b)

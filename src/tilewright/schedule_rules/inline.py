@@ -1,0 +1,97 @@
+"""Which producers are computed where they are read, instead of in loops of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tilewright.ir.expr import Add, Call, Cast, Expr, Max, Min, Mul, Select, Sub
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import walk
+from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.contraction import find_contraction
+from tilewright.schedule_rules.nest import attempt, block_of, is_complete
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.stmt import BufferStore
+
+CONDITIONAL: Final = ("tir.if_then_else", "tir.likely")
+CHEAP: Final = (Add, Sub, Mul, Min, Max, Cast, Select)
+
+
+def inline_producers(sch: Schedule, blocks: Sequence[BlockRV]) -> tuple[Schedule, list[BlockRV]]:
+    """Inline the producers for which that pays.
+
+    Args:
+        sch: the schedule.
+        blocks: all blocks of a function, in order.
+
+    Returns:
+        The schedule, and the blocks that are left.
+    """
+    left = []
+    for block in blocks:
+        inlined = _inlined(sch, block)
+        if inlined is None:
+            left.append(block)
+        else:
+            sch = inlined
+    return sch, left
+
+
+def _inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
+    body = block_of(sch, block).body
+    if not is_complete(sch, block) or not isinstance(body, BufferStore):
+        return None
+    consumers = [accesses_of(block_of(sch, c)) for c in sch.get_consumers(block)]
+    if not consumers or not _pays(accesses_of(block_of(sch, block)), body.value, consumers):
+        return None
+    return attempt(sch, lambda s: s.compute_inline(block))
+
+
+def _pays(producer: BlockAccesses, value: Expr, consumers: Sequence[BlockAccesses]) -> bool:
+    """Whether reading the result takes longer than computing it again."""
+    if any(find_contraction(c) is not None for c in consumers):
+        return _is_same_element(producer, value)
+    if _is_conditional(value) and any(consumer.reduction for consumer in consumers):
+        return False
+    buffer = producer.stores[0].buffer
+    times = sum(_times_read(consumer, producer, buffer) for consumer in consumers)
+    return times <= (2 if _is_cheap(producer, value) else 1)
+
+
+def _times_read(consumer: BlockAccesses, producer: BlockAccesses, buffer: object) -> float:
+    """How often each element is read, on average."""
+    places = sum(load.buffer is buffer for load in consumer.loads)
+    return places * consumer.count(consumer.extents) / max(1, producer.count(producer.spatial))
+
+
+def _is_same_element(producer: BlockAccesses, value: Expr) -> bool:
+    """Whether the value is an element of another buffer at the same place, perhaps converted."""
+    while isinstance(value, Cast):
+        value = value.value
+    store = producer.stores[0]
+    return (
+        isinstance(value, BufferLoad)
+        and len(value.indices) == len(store.indices)
+        and all(a is b for a, b in zip(value.indices, store.indices, strict=True))
+    )
+
+
+def _is_conditional(value: Expr) -> bool:
+    return any(
+        isinstance(node, Call) and isinstance(node.op, Op) and node.op.name in CONDITIONAL
+        for node in walk(value)
+    )
+
+
+def _is_cheap(producer: BlockAccesses, value: Expr) -> bool:
+    """Whether the value takes a few additions and one load to compute."""
+    return len(producer.loads) <= 1 and not any(
+        isinstance(node, Call) or (isinstance(node, Expr) and _is_costly(node))
+        for node in walk(value)
+    )
+
+
+def _is_costly(node: Expr) -> bool:
+    return hasattr(node, "a") and not isinstance(node, CHEAP)

@@ -1,0 +1,130 @@
+"""The loops of a block, found by its iterators; and steps that are taken only if they are legal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tilewright.ir.expr import IntImm, Var
+from tilewright.schedule_rules.machine import Machine
+from tilewright.tir.analysis.block_kind import BlockKind, block_kind
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
+from tilewright.tir.stmt import Block, BlockRealize
+from tilewright.tir.transform.affine import affine
+
+Step = Callable[[Schedule], object]
+
+
+class DoesNotFitError(Exception):
+    """A block is not of the form that a rule is about."""
+
+
+class Loops(dict[Var, LoopRV]):
+    """The loop that counts each iterator of a block."""
+
+    def __missing__(self, var: Var) -> LoopRV:
+        raise DoesNotFitError(f"no loop counts {var.name}")
+
+
+def attempt(sch: Schedule, step: Step) -> Schedule | None:
+    """The schedule after `step`; None if a primitive refuses, or the rule does not fit.
+
+    `sch` stays as it is.
+    """
+    candidate = sch.copy()
+    try:
+        step(candidate)
+    except (ScheduleError, DoesNotFitError):
+        return None
+    return candidate
+
+
+def realize_of(sch: Schedule, block: BlockRV) -> BlockRealize:
+    """The block with its bindings."""
+    _, realize = sch.statement(block)
+    return realize
+
+
+def block_of(sch: Schedule, block: BlockRV) -> Block:
+    """The block itself."""
+    return realize_of(sch, block).block
+
+
+def is_complete(sch: Schedule, block: BlockRV) -> bool:
+    """Whether each instance of the block writes elements of its own, from other buffers."""
+    return block_kind(block_of(sch, block)) is BlockKind.COMPLETE
+
+
+def loops_by_iterator(sch: Schedule, block: BlockRV, outer: int = 0) -> Loops:
+    """The loop that counts each iterator of a block.
+
+    An iterator that is bound to ``j_0 * 64 + j`` is counted by ``j``. Iterators that no loop
+    counts are left out: those with one value, and those whose bindings are no such sum.
+
+    Args:
+        sch: the schedule.
+        block: the block.
+        outer: how many of the loops around it are left out, from the outermost on.
+    """
+    by_variable = {sch.get(loop).loop_var: loop for loop in sch.get_loops(block)[outer:]}
+    realize = realize_of(sch, block)
+    found = Loops()
+    for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        terms = affine(value).terms.values()
+        ones = [t.factors[0] for t in terms if t.coefficient == 1 and len(t.factors) == 1]
+        counting = [by_variable[var] for var in ones if isinstance(var, Var) and var in by_variable]
+        if len(counting) == 1:
+            found[item.var] = counting[0]
+    return found
+
+
+def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
+    """How often a loop runs; None if that is symbolic."""
+    extent = sch.get(loop).extent
+    return int(extent.value) if isinstance(extent, IntImm) else None
+
+
+def split_into(
+    sch: Schedule, loop: LoopRV, factors: Sequence[int]
+) -> tuple[list[LoopRV | None], LoopRV]:
+    """Split a loop into tiles of `factors`, without loops that would run once.
+
+    Args:
+        sch: the schedule.
+        loop: the loop.
+        factors: the sizes of the inner loops, the outer ones first.
+
+    Returns:
+        The outer loops, as many as there are factors, None for one that is not needed; and the
+        innermost one.
+    """
+    extent = extent_of(sch, loop)
+    sizes: list[int | None] = []
+    reached = 1
+    for factor in reversed(factors):
+        size = factor if extent is None else min(factor, -(-extent // reached))
+        sizes.append(size)
+        reached *= size
+    sizes.append(None if extent is None else -(-extent // reached))
+    sizes.reverse()
+    kept = [n for n, size in enumerate(sizes) if size != 1 or n == len(sizes) - 1]
+    if len(kept) == 1:
+        made = [loop]
+    else:
+        made = sch.split(loop, [None if n == kept[0] else sizes[n] for n in kept])
+    outer: list[LoopRV | None] = [None] * len(factors)
+    for n, part in zip(kept[:-1], made, strict=False):
+        outer[n] = part
+    return outer, made[-1]
+
+
+def present(*loops: LoopRV | None) -> list[LoopRV]:
+    """The loops that there are."""
+    return [loop for loop in loops if loop is not None]
+
+
+def parallelize(sch: Schedule, loops: Sequence[LoopRV], machine: Machine) -> None:
+    """Run the iterations of nested loops, which are the outermost, on all cores."""
+    if machine.cores == 1 or not loops:
+        return
+    loop = loops[0] if len(loops) == 1 else sch.fuse(*loops)
+    sch.parallel(loop)

@@ -1,0 +1,73 @@
+"""How large a tile of results should be that stays in registers."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tilewright.schedule_rules.machine import Machine
+
+RESERVED: Final = 4
+"""Vector registers that lowering does not give to accumulators."""
+
+LATENCY: Final = 4.0
+"""Cycles until the result of a multiply-add can be added to again."""
+
+STREAM: Final = 1.6
+"""Cycles in which a vector arrives from the cache that holds the operand."""
+
+LOAD: Final = 0.1
+"""Cycles that an operand costs beside the multiplications that it is loaded for."""
+
+EDGE: Final = 0.5
+"""What a tile that is cut off at the edge costs more than a whole one, in tiles."""
+
+MOST_ROWS: Final = 14
+MOST_VECTORS: Final = 8
+
+
+class Tile(NamedTuple):
+    """A tile of `rows` by `vectors` vectors."""
+
+    rows: int
+    vectors: int
+
+
+def register_tile(
+    rows: int, columns: int, depth: int, lanes: int, itemsize: int, machine: Machine
+) -> Tile:
+    """The tile whose results stay in registers while a reduction runs, with the least time.
+
+    A step of the reduction loads a vector per column and an element per row, and multiplies each
+    by each. Its time is that of the multiplications, of the loads, or of waiting for the results
+    of the step before, whichever is the longest.
+
+    Args:
+        rows: how many rows there are altogether.
+        columns: how many columns.
+        depth: how many steps the reduction has.
+        lanes: elements of a vector.
+        itemsize: bytes of an element.
+        machine: its registers, and the cache in which the operands of the rows should stay.
+    """
+    whole = -(-columns // lanes)
+    fitting = machine.first_cache // (2 * depth * itemsize)
+    candidates = [
+        Tile(r, v)
+        for v in range(1, min(MOST_VECTORS, whole) + 1)
+        for r in range(1, min(MOST_ROWS, rows) + 1)
+        if r * v + max(v + 1, RESERVED) <= machine.vector_registers and (r <= max(fitting, 6))
+    ]
+    return min(candidates, key=lambda tile: _cost(tile, rows, whole))
+
+
+def _cost(tile: Tile, rows: int, whole: int) -> tuple[float, int]:
+    """Cycles of one step of the reduction for all tiles; and how unlike a square it is."""
+    multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / 2
+    step = max(multiply, load, LATENCY, STREAM * tile.vectors)
+    tiles = _tiles(rows, tile.rows) * _tiles(whole, tile.vectors)
+    return tiles * (step + LOAD * (tile.rows + tile.vectors)), abs(tile.rows - tile.vectors)
+
+
+def _tiles(extent: int, size: int) -> float:
+    """How many tiles cover `extent`, where one that is cut off counts as more than one."""
+    return -(-extent // size) + (EDGE if extent % size else 0.0)

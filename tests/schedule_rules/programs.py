@@ -1,0 +1,141 @@
+"""Small programs without schedules, and how they are checked."""
+
+from __future__ import annotations
+
+from tests.tir.schedule.checking import assert_same_meaning
+
+import tilewright as tvm
+from tilewright import te, tir
+from tilewright.ir import IRModule
+from tilewright.schedule_rules.default import ATTRIBUTES, schedule_module
+from tilewright.schedule_rules.machine import Machine
+from tilewright.tir.stmt import For, ForKind
+
+SMALL = Machine(vector_bits=128, vector_registers=16, first_cache=256, own_cache=512, cores=1)
+"""Four lanes, and caches that hold less than the programs need."""
+
+LARGE = Machine(vector_bits=128, vector_registers=32)
+"""Four lanes, and caches that hold everything."""
+
+TWO_CORES = SMALL._replace(cores=2)
+
+
+def scheduled(func, machine=SMALL, sizes=None):
+    """The schedule of a function, which must keep its meaning."""
+    before = func.with_attrs(ATTRIBUTES)
+    sch = schedule_module(IRModule.from_expr(func), machine)
+    again = tir.Schedule(before)
+    sch.trace.apply_to_schedule(again)
+    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    assert_same_meaning(before, again, sizes=sizes)
+    return sch
+
+
+def loops_of(sch, block):
+    """The kinds and extents of the loops around a block, from the outside."""
+    return [
+        (sch.get(loop).kind.name.lower(), int(sch.get(loop).extent.value))
+        for loop in sch.get_loops(block)
+    ]
+
+
+def kinds_of(sch):
+    """The kinds of all loops of the function ``main``."""
+    return {node.kind for node in tvm.ir.walk(sch.mod["main"].body) if isinstance(node, For)}
+
+
+def names_of(sch):
+    """The names of the blocks that are left, in order."""
+    return [sch.get(block).name_hint for block in sch.get_child_blocks("root")]
+
+
+def matmul(m, n, k, transposed=False, dtype="float32"):
+    a = te.placeholder((m, k), dtype, name="A")
+    b = te.placeholder((n, k) if transposed else (k, n), dtype, name="B")
+    r = te.reduce_axis((0, k), name="k")
+    c = te.compute(
+        (m, n),
+        lambda i, j: te.sum(a[i, r] * (b[j, r] if transposed else b[r, j]), axis=r),
+        name="C",
+    )
+    return te.create_prim_func([a, b, c])
+
+
+def matmul_relu(m, n, k):
+    a, b = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
+    bias = te.placeholder((n,), name="bias")
+    r = te.reduce_axis((0, k), name="k")
+    c = te.compute((m, n), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
+    d = te.compute((m, n), lambda i, j: c[i, j] + bias[j], name="D")
+    e = te.compute((m, n), lambda i, j: tvm.tir.max(d[i, j], tir.const(0.0)), name="E")
+    return te.create_prim_func([a, b, bias, e])
+
+
+def conv2d(channels, size, filters, kernel, pad, depthwise=False):
+    x = te.placeholder((1, channels, size, size), name="X")
+    shape = (channels,) if depthwise else (filters, channels)
+    w = te.placeholder((*shape, kernel, kernel), name="W")
+    padded = te.compute(
+        (1, channels, size + 2 * pad, size + 2 * pad),
+        lambda n, c, i, j: te.if_then_else(
+            te.all(i >= pad, i < size + pad, j >= pad, j < size + pad),
+            x[n, c, i - pad, j - pad],
+            0.0,
+        ),
+        name="P",
+    )
+    rc = te.reduce_axis((0, channels), name="rc")
+    ry, rx = (te.reduce_axis((0, kernel), name=name) for name in ("ry", "rx"))
+    out = size + 2 * pad - kernel + 1
+    if depthwise:
+        y = te.compute(
+            (1, channels, out, out),
+            lambda n, c, i, j: te.sum(padded[n, c, i + ry, j + rx] * w[c, ry, rx], axis=[ry, rx]),
+            name="Y",
+        )
+    else:
+        y = te.compute(
+            (1, filters, out, out),
+            lambda n, o, i, j: te.sum(
+                padded[n, rc, i + ry, j + rx] * w[o, rc, ry, rx], axis=[rc, ry, rx]
+            ),
+            name="Y",
+        )
+    return te.create_prim_func([x, w, y])
+
+
+def softmax(n, m):
+    a = te.placeholder((n, m), name="A")
+    k, l = te.reduce_axis((0, m), name="k"), te.reduce_axis((0, m), name="l")
+    high = te.compute((n,), lambda i: te.max(a[i, k], axis=k), name="M")
+    # Not exp, so that sums of small integers stay exact.
+    e = te.compute((n, m), lambda i, j: te.abs(a[i, j] - high[i]), name="E")
+    s = te.compute((n,), lambda i: te.sum(e[i, l], axis=l), name="S")
+    o = te.compute((n, m), lambda i, j: e[i, j] + s[i], name="O")
+    return te.create_prim_func([a, o])
+
+
+def elementwise(*shape):
+    a = te.placeholder(shape, name="A")
+    b = te.compute(shape, lambda *i: a(*i) + 1, name="B")
+    c = te.compute(shape, lambda *i: b(*i) * 2, name="C")
+    return te.create_prim_func([a, c])
+
+
+def transpose(n, m):
+    a = te.placeholder((n, m), name="A")
+    return te.create_prim_func([a, te.compute((m, n), lambda i, j: a[j, i], name="B")])
+
+
+def sums(n, m, axis):
+    a = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, (n, m)[axis]), name="k")
+    if axis == 1:
+        s = te.compute((n,), lambda i: te.sum(a[i, k], axis=k), name="S")
+    else:
+        s = te.compute((m,), lambda i: te.sum(a[k, i], axis=k), name="S")
+    return te.create_prim_func([a, s])
+
+
+VECTOR = ForKind.VECTORIZED
+PARALLEL = ForKind.PARALLEL

@@ -1,0 +1,175 @@
+"""What each rule makes of programs, and that they compute the same."""
+
+import pytest
+from tests.schedule_rules.programs import (
+    LARGE,
+    PARALLEL,
+    SMALL,
+    TWO_CORES,
+    VECTOR,
+    conv2d,
+    elementwise,
+    kinds_of,
+    loops_of,
+    matmul,
+    matmul_relu,
+    names_of,
+    scheduled,
+    softmax,
+    sums,
+    transpose,
+)
+
+import tilewright as tvm
+from tilewright import te
+from tilewright.script import from_source
+
+# --- contractions -----------------------------------------------------------------------------
+
+
+def test_a_product_that_fits_into_the_cache_is_tiled_for_registers():
+    sch = scheduled(matmul(8, 16, 6), LARGE)
+    assert names_of(sch) == ["C"]
+    *_, step, row, vector, lane = loops_of(sch, "C")
+    assert step == ("unrolled", 6)
+    assert row[0] == vector[0] == "unrolled"
+    assert lane == ("vectorized", 4)
+
+
+def test_a_larger_product_is_packed():
+    sch = scheduled(matmul(16, 24, 8))
+    assert names_of(sch) == ["B_global", "C"]
+    assert loops_of(sch, "B_global")[-1] == ("vectorized", 4)
+
+
+def test_a_transposed_operand_is_packed_however_small():
+    assert names_of(scheduled(matmul(16, 8, 4, transposed=True), LARGE)) == ["B_global", "C"]
+
+
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+@pytest.mark.parametrize("size", [(7, 5, 3), (17, 19, 5), (2, 33, 4), (16, 3, 9), (1, 9, 8)])
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_products_of_any_size(size, is_transposed, machine):
+    sch = scheduled(matmul(*size, is_transposed), machine)
+    assert VECTOR in kinds_of(sch) or is_transposed
+
+
+def test_consumers_of_a_product_are_computed_for_each_tile():
+    sch = scheduled(matmul_relu(8, 16, 6), LARGE)
+    assert names_of(sch) == ["C", "E"]
+    shared = [a == b for a, b in zip(loops_of(sch, "C"), loops_of(sch, "E"), strict=False)]
+    assert shared[0]
+    assert loops_of(sch, "E")[-1] == ("vectorized", 4)
+
+
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+@pytest.mark.parametrize(
+    "program", [conv2d(2, 6, 4, 3, 1), conv2d(2, 5, 3, 1, 0), conv2d(3, 6, 0, 3, 1, True)]
+)
+def test_convolutions(program, machine):
+    assert VECTOR in kinds_of(scheduled(program, machine))
+
+
+def test_the_padding_of_a_channel_is_computed_when_the_channel_is():
+    sch = scheduled(conv2d(3, 6, 0, 3, 1, True))
+    assert sch.get(sch.get_loops("P")[0]) is sch.get(sch.get_loops("Y")[0])
+
+
+# --- rows and columns -------------------------------------------------------------------------
+
+
+def test_reductions_and_what_uses_them_share_the_rows():
+    sch = scheduled(softmax(6, 20))
+    first = {sch.get(sch.get_loops(block)[0]) for block in names_of(sch)}
+    assert len(first) == 1
+    assert loops_of(sch, "O")[-1] == ("vectorized", 4)
+
+
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+@pytest.mark.parametrize("shape", [(3, 37), (40, 3), (1, 8), (9, 16)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums(shape, axis, machine):
+    scheduled(sums(*shape, axis), machine)
+
+
+def test_a_large_sum_of_columns_takes_rows_as_they_come():
+    sch = scheduled(sums(64, 16, 0))
+    assert [kind for kind, _ in loops_of(sch, "S")] == [
+        "serial", "serial", "unrolled", "vectorized",
+    ]  # fmt: skip
+
+
+def test_a_small_sum_of_columns_stays_in_registers():
+    assert loops_of(scheduled(sums(8, 8, 0), LARGE), "S") == [
+        ("serial", 8), ("unrolled", 2), ("vectorized", 4),
+    ]  # fmt: skip
+
+
+# --- elements ---------------------------------------------------------------------------------
+
+
+def test_producers_are_inlined_and_dimensions_joined():
+    sch = scheduled(elementwise(3, 4, 6))
+    assert names_of(sch) == ["C"]
+    assert loops_of(sch, "C") == [("serial", 18), ("vectorized", 4)]
+
+
+def test_a_transposition_runs_in_squares():
+    sch = scheduled(transpose(70, 40))
+    assert [extent for _, extent in loops_of(sch, "B")] == [2, 3, 32, 32]
+
+
+@pytest.mark.parametrize(
+    "program", [elementwise(64, 8), transpose(40, 40), softmax(8, 8), sums(8, 8, 1)]
+)
+def test_several_cores(program):
+    assert PARALLEL in kinds_of(scheduled(program, TWO_CORES))
+    assert PARALLEL not in kinds_of(scheduled(program, SMALL))
+
+
+def test_an_expensive_producer_that_is_read_often_keeps_its_memory():
+    a = te.placeholder((4, 4), name="A")
+    e = te.compute((4, 4), lambda i, j: te.exp(a[i, j]), name="E")
+    b = te.compute((3, 4, 4), lambda n, i, j: e[i, j] + n, name="B")
+    sch = tvm.default_schedule(te.create_prim_func([a, b]), "llvm")
+    assert names_of(sch) == ["E", "B"]
+
+
+# --- others -----------------------------------------------------------------------------------
+
+
+def test_symbolic_sizes():
+    n = te.size_var("n")
+    a, b = te.placeholder((n, 6), name="A"), te.placeholder((6, n), name="B")
+    k = te.reduce_axis((0, 6), name="k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    func = te.create_prim_func([a, b, c])
+    for size in (1, 5, 16, 33):
+        sch = scheduled(func, SMALL, {"n": size})
+    assert VECTOR in kinds_of(sch)
+
+
+def test_steps_that_depend_on_each_other_stay_in_order():
+    func = from_source(
+        """
+from tilewright.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
+    T.func_attr({"tir.noalias": True})
+    for i, j in T.grid(7, 16):
+        with T.block("B"):
+            vi = T.axis.opaque(7, i)
+            vj = T.axis.spatial(16, j)
+            B[vi + 1, vj] = B[vi, vj] + A[vi, vj]
+"""
+    )
+    assert loops_of(scheduled(func, TWO_CORES), "B") == [("serial", 7), ("serial", 16)]
+
+
+def test_other_functions_of_a_module_stay_as_they_are():
+    other = matmul(4, 4, 4).with_attrs({"tir.is_scheduled": True, "global_symbol": "other"})
+    module = tvm.IRModule({"main": elementwise(4, 4), "other": other})
+    sch = tvm.default_schedule(module)
+    assert sch.mod["other"] is other
+    assert VECTOR in kinds_of(sch)
