@@ -3,7 +3,7 @@
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
 from tilewright.ir.convert import const
-from tilewright.tir import BufferStore, ForKind, IfThenElse, SeqStmt, decl_buffer
+from tilewright.tir import BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
 from tilewright.tir.transform import inline_lets, lower, split_full_tiles
 
 ORDER = ["m0", "n0", "k0", "m1", "k1", "n1"]
@@ -109,3 +109,17 @@ def test_a_small_tile_is_not_worth_a_test_of_its_own():
     body = split(function((C,), nest))
     assert isinstance(body.body, IfThenElse)
     assert nested_branches(body.body) == [0, 1]
+
+
+def test_tiles_of_a_part_of_the_reduction_are_asked_in_each_part():
+    order = ["k0", "m0", "n0", "k1", "m1", "n1"]
+    body = split(matmul(20, 64, 64, (6, 16, 8), order, LANES))
+    (part,) = [node for node in of_kind(body, For) if node.loop_var.name == "k0"]
+    rows = part.body.body
+    assert isinstance(rows, IfThenElse)
+    assert nested_branches(rows) == [0, 1]
+
+
+def test_a_tile_that_is_never_full_is_not_asked_for_in_each_step():
+    body = split(matmul(12, 13, 64, (6, 32, 64), TILE, LANES))
+    assert not [node for node in of_kind(body, IfThenElse) if node.else_case is not None]

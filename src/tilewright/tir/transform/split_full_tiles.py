@@ -30,7 +30,8 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, ForKind, IfThenElse, SeqStmt, Stmt, seq
-from tilewright.tir.transform.affine import difference, occurs, split
+from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.affine import difference, split
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.ranges import Ranges, conjuncts
 from tilewright.tir.transform.statements import statement_count, statements
@@ -53,8 +54,9 @@ class _Splitting(Rewriter):
         self._ranges = Ranges()
         self._left: dict[int, Expr] = {}
         """The parts of conditions that stay, where the rewriter is in tiles that are not full."""
-        self._reduction: Var | None = None
-        """The variable of the innermost reduction around."""
+        self._changing: set[Var] | None = None
+        """The variables of the innermost reduction around and of the loops in it; None outside of
+        reductions."""
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         doubled = self._doubled(stmt)
@@ -91,7 +93,7 @@ class _Splitting(Rewriter):
             return []
         groups: list[list[Guard]] = []
         for guard in guards_in(nest):
-            if id(guard.part) in self._left or not self._changes(guard.part):
+            if id(guard.part) in self._left or not self._changes(guard.always):
                 continue
             group = _same(guard.always, groups)
             if group is not None:
@@ -105,17 +107,21 @@ class _Splitting(Rewriter):
                 return group
         return []
 
-    def _changes(self, part: Expr) -> bool:
-        """Whether it has another answer in each step of the reduction around, if there is one."""
-        return self._reduction is None or occurs(self._reduction, part)
+    def _changes(self, condition: Expr) -> bool:
+        """Whether it is not the same in all steps of the reduction around, if there is one."""
+        return self._changing is None or any(
+            var in self._changing for var in variables_of(condition)
+        )
 
     def _inside(self, loop: For) -> Stmt:
         """`loop` with its body split, or cut in two if it is a reduction with a guard."""
-        outer = self._reduction
+        outer = self._changing
         if is_reduction(loop):
-            self._reduction = loop.loop_var
+            self._changing = {loop.loop_var}
+        elif outer is not None:
+            self._changing = {*outer, loop.loop_var}
         result = self._in_reduction(loop)
-        self._reduction = outer
+        self._changing = outer
         return result
 
     def _in_reduction(self, loop: For) -> Stmt:
