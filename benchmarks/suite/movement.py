@@ -40,14 +40,14 @@ def column_sums(m: int, n: int) -> PrimFunc:
 
 
 def schedule_transpose(sch: tir.Schedule, target: Target) -> None:
-    """Square tiles of vectors, which are transposed in registers."""
+    """Square tiles of vectors are transposed in registers; four by four of them fit the caches."""
     lanes = target.vector_bits // 32
     i, j = sch.get_loops("Y")
-    i0, i1 = sch.split(i, [None, lanes])
-    j0, j1 = sch.split(j, [None, lanes])
-    sch.reorder(i0, j0, i1, j1)
-    sch.unroll(i1)
-    sch.vectorize(j1)
+    i0, i1, i2 = sch.split(i, [None, 4, lanes])
+    j0, j1, j2 = sch.split(j, [None, 4, lanes])
+    sch.reorder(j0, i0, i1, j1, i2, j2)
+    sch.unroll(i2)
+    sch.vectorize(j2)
 
 
 def schedule_row_sums(sch: tir.Schedule, target: Target) -> None:

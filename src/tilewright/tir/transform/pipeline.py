@@ -27,6 +27,7 @@ from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
+from tilewright.tir.transform.transpose_gathers import transpose_gathers
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
 from tilewright.tir.transform.vectorize import vectorize
@@ -150,6 +151,7 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         hoist_conditions,  # what split_full_tiles has left of them
         named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
+        transpose_gathers,  # after unroll: what is loaded next to each other is side by side
         named("interleave_stores", interleaved),  # after unroll: the parts are side by side
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for
         named("accumulate_lanes", accumulated),  # after unroll: all updates of an element are seen
