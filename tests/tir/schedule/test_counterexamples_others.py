@@ -215,3 +215,59 @@ def test_an_inverse_that_is_none():
         copies, lambda sch: lambda: sch.transform_layout("B", ("write", 0), wrong)
     )
     assert line == "(i=0, j=1) becomes [1, 0], and the inverse leads from there to [1, 0]"
+
+
+def test_a_place_that_no_element_has():
+    def step(sch):
+        return lambda: sch.transform_layout("C", ("write", 0), lambda i, j: (i // 3, i % 3, j))
+
+    assert counterexample(copies, step) == "nothing is at [1, 1, 0]"
+
+
+def test_a_place_that_no_instance_has():
+    def step(sch):
+        return lambda: sch.transform_block_layout("C", lambda i, j: (i, j * 2))
+
+    assert counterexample(copies, step) == "nothing is at [0, 1]"
+
+
+def test_an_index_before_the_first():
+    def step(sch):
+        return lambda: sch.reindex_cache_read("C", 0, "local", lambda i, j: (i, j - i))
+
+    assert counterexample(copies, step) == "(vi=1, vj=0) gives -1"
+
+
+@T.prim_func
+def overwritten_rows(A: T.Buffer((3, 4), "float32"), C: T.Buffer((2, 3, 4), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for r, i in T.grid(2, 3):
+        for j in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(3, i)
+                vj = T.axis.spatial(4, j)
+                B[vj] = A[vi, vj] + T.float32(100) * T.cast(vi, "float32")
+        for j in range(4):
+            with T.block("C"):
+                vr = T.axis.spatial(2, r)
+                vi = T.axis.spatial(3, i)
+                vj = T.axis.spatial(4, j)
+                C[vr, vi, vj] = B[vj]
+
+
+def test_a_guard_of_elements_that_are_written_again():
+    def step(sch):
+        return lambda: sch.add_guard("B", sch.get_loops("B")[0])
+
+    line = counterexample(overwritten_rows, step)
+    assert line == "B at (vi=0, vj=0) writes B[0]; then B at (vi=1, vj=0) writes B[0]"
+    # When B[0] of the first row is needed again, it is that of another one.
+    assert_differs(overwritten_rows, forced(overwritten_rows, step), "C[1, 0, 0]")
+
+
+def test_a_tile_of_a_sum_that_starts_last():
+    line = counterexample(backwards, lambda sch: lambda: sch.blockize(sch.get_loops("C")[1]))
+    assert line == (
+        "C at (vi=0, vk=2) in iteration (i=0, k=0) updates C[0]; then C at (vi=0, vk=0) in "
+        "iteration (i=0, k=2) initialises it"
+    )

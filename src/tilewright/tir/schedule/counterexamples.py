@@ -104,6 +104,15 @@ def conflict(
     return _if_found(found)
 
 
+def self_conflict(tree: FunctionTree, block: BlockRealize) -> Found:
+    """An element that two instances of a block touch and one of them writes."""
+    for buffer in buffers_written(block.block):
+        found = conflict(tree, block, block, buffer)
+        if found is not None:
+            return found
+    return None
+
+
 def flow(tree: FunctionTree, writer: BlockRealize, reader: BlockRealize) -> Found:
     """An element that a block writes and another one reads later."""
     read = set(buffers_read(reader.block))
@@ -131,6 +140,17 @@ def no_inverse(
 ) -> Found:
     """Values of iterators that a map and its inverse do not lead back to."""
     return _if_found(collisions.find_difference(list(iterators.items()), forward, again))
+
+
+def hole(iterators: Mapping[Var, Range], indices: Sequence[Expr], shape: Sequence[Expr]) -> Found:
+    """A place in a shape that no values of iterators give."""
+    return _if_found(collisions.find_hole(list(iterators.items()), indices, shape))
+
+
+def negative(iterators: Sequence[IterVar], index: Expr) -> Found:
+    """Values of iterators for which an index is negative."""
+    domains = [(item.var, item.dom) for item in iterators if item.dom is not None]
+    return _if_found(collisions.find_negative(domains, index))
 
 
 def repetition(tree: FunctionTree, block: BlockRealize) -> Found:

@@ -144,7 +144,9 @@ def _require_apart(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) 
             )
         if loop not in nest.reduction and reduction & mentioned([loop.min, loop.extent]):
             raise ScheduleError(
-                "the bounds of {0} depend on a reduction loop of {1}", at=[loop, nest.realize]
+                "the bounds of {0} depend on a reduction loop of {1}",
+                at=[loop, nest.realize],
+                counterexample=partial(late_init, tree, nest.realize),
             )
         idle = loop not in nest.spatial and loop not in nest.reduction
         if idle and not analyzer.can_prove(loop.extent <= 1):

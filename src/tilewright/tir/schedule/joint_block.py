@@ -164,4 +164,4 @@ def _require_init_inside(tree: FunctionTree, cut: _Cut) -> None:
                 at=[cut.realize],
                 hint="decompose the reduction first, so that the initialisation is outside",
             )
-    require_same_start(cut.realize, cut.divisions, cut.loops, tree.analyzer(cut.realize))
+    require_same_start(tree, cut.realize, cut.divisions, cut.loops)

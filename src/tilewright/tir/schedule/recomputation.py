@@ -148,15 +148,19 @@ def _require_still_written(
 ) -> None:
     inputs = {item.data for item in buffers_read(block.block)}
     assert block.block.key is not None
-    loops = set(after.all_loops_above(after.block(block.block.key)))  # type: ignore[arg-type]
+    new_block = after.block(block.block.key)
+    assert new_block is not None
+    loops = set(after.all_loops_above(new_block))
     for leaf in _leaves(after):
-        if any(item.data in inputs for item in buffers_written(leaf.block)) and not (
-            loops.isdisjoint(after.all_loops_above(leaf))
-        ):
+        changed = [item for item in buffers_written(leaf.block) if item.data in inputs]
+        if changed and not loops.isdisjoint(after.all_loops_above(leaf)):
             raise ScheduleError(
                 f"{{0}} may write an element of `{buffer.name}`, which is an output, again after "
                 "{1} has changed its inputs",
                 at=[block, leaf],
+                counterexample=partial(
+                    overwritten_input, after, new_block, leaf, new_block, buffer, changed[0]
+                ),
             )
     found = check_written(analyze(tree.func), analyze(after.func), buffer)
     if found is not None:

@@ -41,7 +41,7 @@ def tile_block(tree: FunctionTree, loop: For, keep_unit: bool) -> BlockRealize:
     inner = inner_half(realize, loops, divisions, list(values), keep_unit)
     inner = detached(tree, loop, inner._replace(predicate=within), values)
     if inner.block.init is not None and any(map(is_reduction, iterators)):
-        require_same_start(realize, divisions, loops, tree.analyzer(realize))
+        require_same_start(tree, realize, divisions, loops)
         inner, init = _with_init_apart(tree, loop, outer, inner)
         outer = outer.replace(init=init)
     outer = outer.replace(body=inner.statement())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tilewright.arith import Analyzer
 from tilewright.arith.itermap import detect_iter_map
@@ -14,9 +15,10 @@ from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.blockizing import Inner
+from tilewright.tir.schedule.counterexamples import late_init
 from tilewright.tir.schedule.division import Division
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.tree import bind_scope
+from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.schedule.wrapping import with_regions
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute
@@ -70,9 +72,13 @@ def updating(block: Block) -> Block:
 
 
 def require_same_start(
-    block: BlockRealize, divisions: Sequence[Division], loops: Sequence[For], analyzer: Analyzer
+    tree: FunctionTree,
+    block: BlockRealize,
+    divisions: Sequence[Division],
+    loops: Sequence[For],
 ) -> None:
     """Refuse reductions that start anywhere but in the first iterations of the loops."""
+    analyzer = tree.analyzer(block)
     starts = {loop.loop_var: loop.min for loop in loops}
     for iter_var, division in zip(block.block.iter_vars, divisions, strict=True):
         if not is_reduction(iter_var) or iter_var.dom is None:
@@ -83,6 +89,7 @@ def require_same_start(
                 f"the reduction over `{iter_var.var.name}` of {{0}} does not start in the first "
                 "iteration of the loops",
                 at=[block],
+                counterexample=partial(late_init, tree, block),
             )
 
 

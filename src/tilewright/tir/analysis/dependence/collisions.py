@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.example import (
@@ -20,7 +21,7 @@ from tilewright.tir.analysis.dependence.example import (
 )
 from tilewright.tir.analysis.dependence.program import Program
 from tilewright.tir.analysis.dependence.relations import footprint, loop_map, quantified
-from tilewright.tir.analysis.dependence.solver import answers, isl, limited, read_map
+from tilewright.tir.analysis.dependence.solver import answers, context, isl, limited, read_map
 from tilewright.tir.analysis.dependence.touches import Touch, statement_of
 from tilewright.tir.analysis.dependence.violation import Answer, numbers, violation
 from tilewright.tir.buffer import Buffer, Range
@@ -70,6 +71,46 @@ def find_difference(
             f"{_named(iterators, found.first)} becomes {sample_point(place).first}, and the "
             f"inverse leads from there to {found.second}"
         )
+        return violation("collision", text, shown_sizes(found.sizes))
+
+
+@answers
+def find_hole(
+    iterators: Sequence[tuple[Var, Range]], indices: Sequence[Expr], shape: Sequence[Expr]
+) -> Answer:
+    """A place in a shape that no values of some iterators give.
+
+    Args:
+        iterators: the iterators, and between which values they lie.
+        indices: expressions over them.
+        shape: the extents of the places.
+    """
+    with limited():
+        given = _values(iterators, indices)
+        domains = [Range(const(0, extent.dtype), extent) for extent in shape]
+        places = _values([(Var("p", d.min.dtype), d) for d in domains], ())
+        if given is None or places is None:
+            return None
+        free = places.domain().subtract(given.range())
+        if free.is_empty():
+            return None
+        found = sample_point(free)
+        text = f"nothing is at {found.first}"
+        return violation("collision", text, shown_sizes(found.sizes))
+
+
+@answers
+def find_negative(iterators: Sequence[tuple[Var, Range]], index: Expr) -> Answer:
+    """Values of some iterators for which an index is negative."""
+    with limited():
+        given = _values(iterators, [index])
+        if given is None:
+            return None
+        below = given.upper_bound_val(isl().dim_type.out, 0, isl().Val.int_from_si(context(), -1))
+        if below.is_empty():
+            return None
+        found = sample_pair(below)
+        text = f"{_named(iterators, found.first)} gives {found.second[0]}"
         return violation("collision", text, shown_sizes(found.sizes))
 
 

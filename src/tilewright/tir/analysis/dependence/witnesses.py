@@ -202,13 +202,14 @@ def find_overwritten_input(
 
     Args:
         program: the program.
-        blocks: the block that computes, the one that overwrites, and the one that reads.
+        blocks: the block that computes, the one that overwrites, and the one that reads; or the
+            first one again, if it computes the same elements several times.
         buffer: what the first one computes.
         memory: the pointer of what the second one overwrites.
     """
     with limited():
         first, middle, last = (statement_of(program, block) for block in blocks)
-        flow = Touch(first, buffer, True), Touch(last, buffer, False)
+        flow = Touch(first, buffer, True), Touch(last, buffer, last is first)
         for used, changed in conflicts(first, middle, memory):
             early = same_element(used, changed).intersect(earlier_iterations(first, middle))
             found = _three(flow, early, earlier_iterations(middle, last))

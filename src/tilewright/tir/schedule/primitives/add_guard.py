@@ -15,7 +15,7 @@ from tilewright.tir.analysis.dependence.repetition import is_repeated
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import TRUE, guarded
-from tilewright.tir.schedule.counterexamples import conflict
+from tilewright.tir.schedule.counterexamples import conflict, self_conflict
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Access, relaxed
@@ -77,7 +77,7 @@ def add_guard(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
     condition = _condition(tree, block, loop)
     edit = tree.edit({block: guarded(block, condition)})
     if tree.checked:
-        _require_kind(block)
+        _require_kind(tree, block)
         _require_no_other_writer(tree, block, loop)
         repeated = is_repeated(analyze(tree.func), analyze(edit.func), block.block, loop)
         if repeated is not None:
@@ -151,11 +151,13 @@ def _window(
     return interval.min_value, interval.max_value
 
 
-def _require_kind(block: BlockRealize) -> None:
+def _require_kind(tree: FunctionTree, block: BlockRealize) -> None:
     found = classify_block(block.block)
     if found.kind is BlockKind.OTHER:
         raise ScheduleError(
-            f"{{0}} is neither a complete nor a reduction block: {found.reason}", at=[block]
+            f"{{0}} is neither a complete nor a reduction block: {found.reason}",
+            at=[block],
+            counterexample=partial(self_conflict, tree, block),
         )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from tilewright.ir.expr import Expr
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, decl_buffer
@@ -210,7 +208,7 @@ def _top(tree: FunctionTree, nest: ReductionNest, loop: For) -> For:
     raise ScheduleError(
         "{0} writes what {1} reads, next to it",
         at=[writer, realize],
-        counterexample=partial(conflict, tree, writer, realize, shared, ordered=False),
+        counterexample=lambda: conflict(tree, writer, realize, shared, ordered=False),
     )
 
 

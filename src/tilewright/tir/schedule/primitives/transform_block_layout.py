@@ -14,7 +14,7 @@ from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.blockizing import loops_between
-from tilewright.tir.schedule.counterexamples import collision
+from tilewright.tir.schedule.counterexamples import collision, hole
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import as_index_map, elements_of, require_true_inverse
 from tilewright.tir.schedule.legality import require_order_kept
@@ -75,9 +75,9 @@ def transform_block_layout(
         raise ScheduleError(
             f"the index map is no bijection: {error}",
             at=[block],
-            counterexample=partial(collision, elements_of(found, extents), found.final_indices),
+            counterexample=partial(_no_bijection, found, extents),
         ) from None
-    _require_as_many(tree, block, extents, shape)
+    _require_as_many(tree, block, found, extents, shape)
     types = [_type(block, found, index) for index in found.final_indices]
     _require_same_start(block, found, types)
     variables = {Var(f"ax{n}", e.dtype): e for n, e in enumerate(shape)}
@@ -101,8 +101,19 @@ def transform_block_layout(
     return edit._replace(recorded={"index_map": found})
 
 
+def _no_bijection(index_map: IndexMap, extents: list[Expr]) -> object:
+    """Two instances that an index map gives one place, or else a place that it gives none."""
+    iterators, places = elements_of(index_map, extents), index_map.final_indices
+    found = collision(iterators, places)
+    return found or hole(iterators, places, index_map.map_shape(extents))
+
+
 def _require_as_many(
-    tree: FunctionTree, block: BlockRealize, old: list[Expr], new: list[Expr]
+    tree: FunctionTree,
+    block: BlockRealize,
+    found: IndexMap,
+    old: list[Expr],
+    new: list[Expr],
 ) -> None:
     """Refuse new iterators of which some values stand for no old ones."""
     count, places = (reduce(multiply, sizes) for sizes in (old, new))
@@ -110,6 +121,7 @@ def _require_as_many(
         raise ScheduleError(
             f"the index map is no bijection: it maps {count} instances to {places} places",
             at=[block],
+            counterexample=partial(_no_bijection, found, old),
         )
 
 

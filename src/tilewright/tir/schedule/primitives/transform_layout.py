@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -16,8 +17,9 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.bindings import reads_memory
 from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
+from tilewright.tir.schedule.counterexamples import hole
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_maps import as_index_map
+from tilewright.tir.schedule.index_maps import as_index_map, elements_of
 from tilewright.tir.schedule.layout import in_layout, padding_of, require_rewritable
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import primitive
@@ -96,6 +98,7 @@ def transform_layout(
         raise ScheduleError(
             f"the new layout of the parameter `{old.name}` has padding where {padding}",
             at=[block],
+            counterexample=partial(_empty_place, found, old),
             hint="say by pad_value what it contains",
         )
     new = _in_new_shape(old, found, block)
@@ -123,6 +126,12 @@ def _require_no_alignment(tree: FunctionTree, buffer: Buffer) -> None:
                 at=[realize],
                 hint="use storage_align afterwards",
             )
+
+
+def _empty_place(index_map: IndexMap, buffer: Buffer) -> object:
+    """A place in the new layout where there is no element."""
+    elements, shape = elements_of(index_map, buffer.shape), index_map.map_shape(buffer.shape)
+    return hole(elements, index_map.final_indices, shape)
 
 
 def _padding(index_map: IndexMap, buffer: Buffer, assumed: bool) -> Expr | None:
