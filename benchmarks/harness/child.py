@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.harness import ours
+from benchmarks.harness import ours, tvm_peer
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry, entries
 from benchmarks.harness.timing import interleave
@@ -130,7 +130,10 @@ def peer_call(
     """
     if request.peer == ONE_THREAD:
         return ours.compile_work(work, schedule, inputs, threads=1).call
-    call = work.peers[request.peer](*inputs)
+    if request.peer == tvm_peer.NAME:
+        call = tvm_peer.tvm_peer(work.program(), *inputs)
+    else:
+        call = work.peers[request.peer](*inputs)
     result: Any = call()
     if result is not None:
         error = relative_error(np.asarray(result), reference)
