@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from tvm_ffi.registry import get_global_func, remove_global_func
 
 from benchmarks.harness import threads
+from benchmarks.harness.ours import aligned
 from benchmarks.suite.work import Call
 from tilewright.target import Target
 from tilewright.tir import PrimFunc
@@ -25,6 +25,8 @@ def installed() -> bool:
 
 def tvm_peer(function: PrimFunc, *inputs: np.ndarray) -> Call:
     """`function` as Apache TVM compiles it."""
+    from tvm_ffi.registry import get_global_func, remove_global_func
+
     # Both packages give a function of this name to the registry that they share.
     if get_global_func(SHARED_NAME, allow_missing=True) is not None:
         remove_global_func(SHARED_NAME)
@@ -36,7 +38,7 @@ def tvm_peer(function: PrimFunc, *inputs: np.ndarray) -> Call:
     )
     compiled = tvm.compile(module, target=target)
     outputs = [
-        np.zeros([int(n) for n in buffer.shape], str(buffer.dtype))
+        aligned(np.zeros([int(n) for n in buffer.shape], str(buffer.dtype)))
         for buffer in list(function.buffer_map.values())[len(inputs) :]
     ]
     arrays = [tvm.runtime.from_dlpack(array) for array in (*inputs, *outputs)]
