@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tilewright.arith.bounds import DATA, IMPURE, PARTIAL, bounds_of, effects_of
 from tilewright.arith.facts import SymbolicRange
-from tilewright.arith.linear import Terms, collect
+from tilewright.arith.linear import Terms, collect, constant_difference
 from tilewright.arith.modular import modular_of
 from tilewright.arith.simplify import Simplifier
 from tilewright.arith.simplify.add_sub import sum_of
@@ -221,6 +221,22 @@ class Analyzer:
         for term, factor in terms.items():
             result = result + term * factor
         return self.simplify(result + constant)
+
+    def plus(self, expr: Expr, offset: int) -> Expr:
+        """``expr + offset``, simplified; a scalar integer."""
+        terms: Terms = {}
+        constant = collect(expr, 1, terms)
+        return self.simplified_sum(terms, constant + offset, expr.dtype)
+
+    def difference(self, a: Expr, b: Expr) -> Expr:
+        """``a - b``, simplified; scalar integers of one dtype."""
+        known = constant_difference(a, b)
+        return self.simplify(a - b) if known is None else IntImm(a.dtype, known)
+
+    def can_prove_at_most(self, a: Expr, b: Expr) -> bool:
+        """Whether ``a <= b`` is known."""
+        known = constant_difference(a, b)
+        return self.can_prove(a <= b) if known is None else known <= 0
 
     def can_prove(self, condition: Expr | bool) -> bool:
         """Whether `condition` is known to hold; False says nothing about the opposite."""

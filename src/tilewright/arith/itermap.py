@@ -95,7 +95,7 @@ def detect_iter_map(
         The normal form, or the reasons why there is none.
     """
     bindings, condition = tuple(indices), as_expr(predicate)
-    plain = plain_sums(bindings, input_iters, require_bijective)
+    plain = plain_sums(bindings, input_iters, require_bijective, analyzer)
     if plain is not None and condition.__class__ is IntImm:
         return IterMapResult(plain.sums, (), plain.extents)
     detector = _Detector(input_iters, analyzer)

@@ -110,7 +110,7 @@ class Divider:
     def _divide_plain(self, binding: Expr) -> Division | None:
         """`_divide` of a sum of multiples of loops; None for others, and where it is impossible."""
         form = plain_sums([binding], self._ranges, bijective=False)
-        if form is None:
+        if form is None or not isinstance(form.sums[0].base, IntImm):
             return None
         splits: Any = form.sums[0].args
         count = sum(split.source.source in self._outer for split in splits)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.arith.conditions import conjuncts
 from tilewright.arith.interval import IntervalSet
+from tilewright.arith.iter_form import Size
 from tilewright.arith.itermap import detect_iter_map
 from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.ir.convert import as_expr, const
@@ -68,9 +69,16 @@ def box_of(
     if not found.is_affine:
         return None
     return tuple(
-        IntervalSet(total.base, analyzer.simplify(total.base + as_expr(extent, index.dtype) - 1))
-        for index, total, extent in zip(indices, found.indices, found.extents, strict=True)
+        IntervalSet(total.base, _last(total.base, extent, analyzer))
+        for total, extent in zip(found.indices, found.extents, strict=True)
     )
+
+
+def _last(first: Expr, extent: Size, analyzer: Analyzer) -> Expr:
+    """The last of `extent` values from `first` on."""
+    if isinstance(extent, int):
+        return analyzer.plus(first, extent - 1)
+    return analyzer.simplify(first + as_expr(extent, first.dtype) - 1)
 
 
 def _elements(image: Image) -> tuple[dict[Var, Range], list[Expr]]:

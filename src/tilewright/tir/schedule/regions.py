@@ -10,7 +10,7 @@ from tilewright.arith.interval import EVERYTHING, IntervalSet, constant_range, i
 from tilewright.error import DiagnosticError
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import cast, const
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.bindings import bindings_of, reads_memory
@@ -105,6 +105,8 @@ def clipped_range(interval: IntervalSet, domain: Range, analyzer: Analyzer) -> R
         return domain
     simplify = analyzer.simplify
     end = domain.min + domain.extent
+    if is_within(low, high, domain, analyzer):
+        return Range(simplify(low), analyzer.plus(analyzer.difference(high, low), 1))
     if not analyzer.can_prove(low >= domain.min):
         low = maximum(low, domain.min)
     if not analyzer.can_prove(high < end):
@@ -113,15 +115,26 @@ def clipped_range(interval: IntervalSet, domain: Range, analyzer: Analyzer) -> R
     return Range(simplify(cast(extent.dtype, low)), extent)
 
 
+def is_within(low: Expr, high: Expr, domain: Range, analyzer: Analyzer) -> bool:
+    """Whether constant bounds tell that an interval lies in a constant domain."""
+    first, extent = domain.min, domain.extent
+    if not isinstance(first, IntImm) or not isinstance(extent, IntImm):
+        return False
+    return (
+        analyzer.const_int_bound(low).min_value >= first.value
+        and analyzer.const_int_bound(high).max_value < first.value + extent.value
+    )
+
+
 def covers(buffer: Buffer, outer: Box, inner: Box, analyzer: Analyzer) -> bool:
     """Whether all elements of the buffer in `inner` are known to be in `outer`."""
     for (low, high), (first, last), extent in zip(outer, inner, buffer.shape, strict=True):
         if low is None or high is None:
             return False
-        starts = first is not None and analyzer.can_prove(low <= first)
+        starts = first is not None and analyzer.can_prove_at_most(low, first)
         if not starts and not analyzer.can_prove(low <= const(0, low.dtype)):
             return False
-        ends = last is not None and analyzer.can_prove(last <= high)
+        ends = last is not None and analyzer.can_prove_at_most(last, high)
         if not ends and not analyzer.can_prove(extent - 1 <= high):
             return False
     return True

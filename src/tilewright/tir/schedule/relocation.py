@@ -16,6 +16,7 @@ from tilewright.tir.schedule.counterexamples import idle_instance
 from tilewright.tir.schedule.domains import outside_of_domains, runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loops import nest
+from tilewright.tir.schedule.regions import is_within
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute, variables_of
@@ -71,12 +72,9 @@ def regenerated(
                 values.append(analyzer.simplify(value))
         else:
             values.append(low)
-        end = domain.min + domain.extent
-        conditions += [
-            condition
-            for condition in (value >= domain.min, value < end)
-            if not analyzer.can_prove(condition)
-        ]
+        if not is_within(value, value, domain, analyzer):
+            inside = (value >= domain.min, value < domain.min + domain.extent)
+            conditions += [part for part in inside if not analyzer.can_prove(part)]
     conditions = [analyzer.simplify(condition) for condition in conditions]
     predicate = conjunction(*conditions, *_own_conditions(tree, realize, values, analyzer))
     changed = realize.replace(iter_values=tuple(values), predicate=predicate)
@@ -91,8 +89,9 @@ def _loop_bounds(
     if interval is None or interval.min_value is None or interval.max_value is None:
         return domain.min, domain.extent
     low = cast(domain.min.dtype, interval.min_value)
-    extent = analyzer.simplify(cast(domain.min.dtype, interval.max_value) - low + 1)
-    if analyzer.can_prove(extent >= domain.extent):
+    last = cast(domain.min.dtype, interval.max_value)
+    extent = analyzer.plus(analyzer.difference(last, low), 1)
+    if analyzer.can_prove_at_most(domain.extent, extent):
         return domain.min, domain.extent
     return low, extent
 
