@@ -57,8 +57,8 @@ def match_operands(left: object, right: object, operation: str) -> tuple[Expr, E
     Raises:
         DTypeError: if no dtype holds both; it names `operation`.
     """
-    a = left if isinstance(left, Expr) else _operand(left, right)
-    b = right if isinstance(right, Expr) else _operand(right, left)
+    a: Expr = left if isinstance(left, Expr) else _operand(left, right)
+    b: Expr = right if isinstance(right, Expr) else _operand(right, left)
     if a.dtype is b.dtype:
         return a, b
     try:
@@ -114,7 +114,7 @@ def add(left: object, right: object) -> Expr:
     a, b = _match_numbers(left, right, "+")
     if type(a) not in _FOLDABLE and type(b) not in _FOLDABLE:
         return Add(a, b)
-    folded = fold_constants(Add, a, b)
+    folded = fold_constants(Add, a, b) if type(a) is type(b) else None
     if folded is not None:
         return folded
     # For floats only -0.0 is neutral in every case, but x + 0.0 differs from x for -0.0 alone;
@@ -132,7 +132,7 @@ def subtract(left: object, right: object) -> Expr:
     a, b = _match_numbers(left, right, "-")
     if type(a) not in _FOLDABLE and type(b) not in _FOLDABLE:
         return Sub(a, b)
-    folded = fold_constants(Sub, a, b)
+    folded = fold_constants(Sub, a, b) if type(a) is type(b) else None
     if folded is not None:
         return folded
     return a if a.dtype.is_integral and _is_value(b, 0) else Sub(a, b)
@@ -151,7 +151,7 @@ def multiply(left: object, right: object) -> Expr:
     a, b = _match_numbers(left, right, "*")
     if type(a) not in _FOLDABLE and type(b) not in _FOLDABLE:
         return Mul(a, b)
-    folded = fold_constants(Mul, a, b)
+    folded = fold_constants(Mul, a, b) if type(a) is type(b) else None
     if folded is not None:
         return folded
     if _is_value(a, 1):
@@ -183,7 +183,7 @@ def _divide_like(kind: type[Any], symbol: str, left: object, right: object) -> E
     a, b = _match_numbers(left, right, symbol)
     if _is_value(b, 0) and not a.dtype.is_float:
         raise DTypeError(f"`{symbol}` of {a!r} by zero")
-    folded = fold_constants(kind, a, b)
+    folded = fold_constants(kind, a, b) if type(a) is type(b) else None
     if folded is not None:
         return folded
     if a.dtype.is_integral:
@@ -218,7 +218,7 @@ def _extremum(kind: type[Any], name: str, left: object, right: object) -> Expr:
     a, b = _match_numbers(left, right, name)
     if a is b:
         return a
-    folded = fold_constants(kind, a, b)
+    folded = fold_constants(kind, a, b) if type(a) is type(b) else None
     return kind(a, b) if folded is None else folded
 
 
@@ -249,7 +249,7 @@ def _compare(kind: type[Any], symbol: str, left: object, right: object) -> Expr:
     a, b = match_operands(left, right, symbol)
     if type(a) not in _FOLDABLE:
         return kind(a, b)
-    folded = fold_constants(kind, a, b)
+    folded = fold_constants(kind, a, b) if type(a) is type(b) else None
     return folded if folded is not None else kind(a, b)
 
 

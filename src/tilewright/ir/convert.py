@@ -35,7 +35,10 @@ def const(value: object, dtype: str | None = None) -> Expr:
             number = number.item()
         if not isinstance(number, (bool, int, float)):
             raise DTypeError(f"expected a number or an expression, got {value!r}")
-    target = _default_dtype(number) if dtype is None else DType(dtype)
+    if dtype.__class__ is DType:
+        target: DType = dtype  # type: ignore[assignment]
+    else:
+        target = _default_dtype(number) if dtype is None else DType(dtype)
     if target.lanes > 1:
         return Broadcast(_scalar_const(number, target.element), target.lanes)
     return _scalar_const(number, target)
@@ -94,7 +97,7 @@ def as_expr(value: object, dtype: str | None = None) -> Expr:
 
 def cast(dtype: str, value: object) -> Expr:
     """`value` converted to `dtype`; a scalar is broadcast to the lanes of a vector dtype."""
-    target = DType(dtype)
+    target: DType = dtype if dtype.__class__ is DType else DType(dtype)  # type: ignore[assignment]
     expr = as_expr(value)
     source = expr.dtype
     if source is target:

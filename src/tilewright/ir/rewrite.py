@@ -61,8 +61,9 @@ def walk(root: Node, *, skip: Callable[[Node], bool] | None = None) -> Iterator[
     while stack:
         node = stack.pop()
         yield node
-        if skip is None or not skip(node):
-            stack.extend(reversed(node.children()))
+        children = node.children()
+        if children and (skip is None or not skip(node)):
+            stack += children[::-1]
 
 
 def walk_once(root: Node) -> Iterator[Node]:

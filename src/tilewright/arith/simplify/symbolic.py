@@ -8,7 +8,7 @@ of what remains decide. A claim that cannot be proved this way may still be true
 from __future__ import annotations
 
 from tilewright.arith.bounds import bounds_of, product
-from tilewright.arith.facts import Interval
+from tilewright.arith.facts import UNBOUNDED, Interval
 from tilewright.arith.linear import Terms
 from tilewright.arith.simplify.expand import (
     Polynomial,
@@ -70,7 +70,11 @@ def _follows_from_constraint(s: Simplifier, claim: Polynomial) -> bool:
     """Whether a constraint ``low <= form <= high`` leaves a claim that constant bounds decide."""
     for key, (low, high) in s.facts.forms.items():
         form = expand_form(s, dict(key), 0)
+        if claim.keys().isdisjoint(form):
+            continue  # then subtracting it cannot make the smallest value larger
         for bound, sign in ((low, -1), (high, 1)):
+            if abs(bound) >= UNBOUNDED:
+                continue
             rest = dict(claim)
             accumulate(rest, form, sign)
             accumulate(rest, {(): -sign * bound})

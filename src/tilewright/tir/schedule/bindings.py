@@ -12,7 +12,6 @@ from tilewright.arith import Analyzer
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import And, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import BlockRealize, For, IfThenElse, SeqStmt, Stmt
@@ -23,7 +22,13 @@ TRUE = IntImm(BOOL, 1)
 
 def reads_memory(*exprs: Node) -> bool:
     """Whether any of the expressions depends on what is in a buffer."""
-    return any(isinstance(node, BufferLoad) for expr in exprs for node in walk(expr))
+    stack = list(exprs)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, BufferLoad):
+            return True
+        stack += node.children()
+    return False
 
 
 def bindings_of(realize: BlockRealize) -> dict[Var, Expr]:

@@ -189,8 +189,16 @@ def _between(
 ) -> _Surroundings | None:
     """What is around a block inside of `place`; None if the block may not run."""
     around: _Surroundings | None = outside
+    loops: dict[Var, Range] = {}
     for stmt in tree.between(place, realize):
+        if isinstance(stmt, For) and around is not None and not around.values:
+            loops[stmt.loop_var] = Range(stmt.min, stmt.extent)
+            continue
+        if loops and around is not None:
+            around, loops = around._replace(loops={**around.loops, **loops}), {}
         around = None if around is None else around.within(stmt)
+    if loops and around is not None:
+        around = around._replace(loops={**around.loops, **loops})
     return around
 
 

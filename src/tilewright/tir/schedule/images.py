@@ -55,7 +55,7 @@ def box_of(
             analyzer.bind_range(var, domain.min, domain.extent)
     named = mentioned(indices)
     iterators |= {var: domain for var, domain in image.loops.items() if var in named}
-    ends = [end for domain in iterators.values() for end in domain.children()]
+    ends = [e for d in iterators.values() for e in d.children() if not isinstance(e, IntImm)]
     if any(mentions(end, image.loops) for end in ends) or reads_memory(*indices, *ends):
         return None
     if buffer is not None:
