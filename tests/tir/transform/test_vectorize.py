@@ -266,3 +266,11 @@ def test_the_last_odd_iteration_keeps_the_order_of_its_conditions(arrays):
     last = body.seq[-1]
     assert isinstance(last, IfThenElse)
     assert last.condition.b is n
+
+
+@pytest.mark.parametrize(("scope", "lanes"), [("global", [32, 16]), ("local", [16, 16, 16])])
+def test_long_computations_overlap_but_for_registers(arrays, scope, lanes):
+    A, B = arrays[0], decl_buffer((48,), name="B", scope=scope)
+    i = int_var("i")
+    stores = of_kind(vectorized(48, BufferStore(B, exp(A[i]), (i,)), [A, B], i), BufferStore)
+    assert [store.value.dtype.lanes for store in stores] == lanes

@@ -17,7 +17,8 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.numerics import IN_DOUBLE, KERNELS, Kernel
 from tilewright.tir.transform.lower_intrinsics import EXPANSIONS, expand_intrinsic
 
-_EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
+EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
+"""The operators that become arithmetic."""
 
 
 def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
@@ -28,7 +29,7 @@ def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
         scale_natively: whether the target multiplies vectors of float32 by powers of two in one
             instruction (`tir.ldexp`).
     """
-    name = _EXPANDED.get(call.op)  # type: ignore[call-overload]
+    name = EXPANDED.get(call.op)  # type: ignore[call-overload]
     if name is None:
         return call
     working = FLOAT32 if call.dtype.bits < 32 else call.dtype.element

@@ -49,6 +49,7 @@ from tilewright.tir.transform.dependences import carried_dependence, loop_body
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.lane_reductions import contribution, lane_reductions
 from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadcast
+from tilewright.tir.transform.lower_math import EXPANDED
 from tilewright.tir.transform.ranges import conjuncts, without_likely
 
 DEFAULT_VECTOR_BITS = 512
@@ -85,7 +86,7 @@ class _Vectorize(Rewriter):
         if lanes <= 1:
             return serial
         try:
-            return as_lanes(loop, lanes, native_lanes(loop.body, self._vector_bits))
+            return as_lanes(loop, lanes, overlapping_lanes(loop.body, self._vector_bits))
         except NotVectorizable:
             return serial
 
@@ -111,6 +112,22 @@ def native_lanes(body: Stmt, vector_bits: int) -> int:
         if isinstance(node, (BufferLoad, BufferStore)):
             bits = max(bits, node.buffer.dtype.bits)
     return max(vector_bits // bits, 1)
+
+
+def overlapping_lanes(body: Stmt, vector_bits: int) -> int:
+    """How many lanes a statement has: those of one register, or of two for a long computation.
+
+    A mathematical function is a chain of operations that wait for each other. Backends take an
+    operation on a vector of two registers apart, so that two such chains run side by side. Memory
+    that lives in registers is accessed as other loops do, one register at a time.
+    """
+    lanes = native_lanes(body, vector_bits)
+    is_long = False
+    for node in walk(body):
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope() == "local":
+            return lanes
+        is_long = is_long or (isinstance(node, Call) and node.op in EXPANDED)
+    return 2 * lanes if is_long else lanes
 
 
 def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
