@@ -40,14 +40,18 @@ def column_sums(m: int, n: int) -> PrimFunc:
 
 
 def schedule_transpose(sch: tir.Schedule, target: Target) -> None:
-    """Square tiles of vectors are transposed in registers; four by four of them fit the caches."""
+    """Square tiles of vectors are transposed in registers, and whole cache lines written at once.
+
+    Two by two tiles at a time read whole pairs of cache lines.
+    """
     lanes = target.vector_bits // 32
     i, j = sch.get_loops("Y")
-    i0, i1, i2 = sch.split(i, [None, 4, lanes])
-    j0, j1, j2 = sch.split(j, [None, 4, lanes])
+    i0, i1, i2 = sch.split(i, [None, 2, lanes])
+    j0, j1, j2 = sch.split(j, [None, 2, lanes])
     sch.reorder(j0, i0, i1, j1, i2, j2)
     sch.unroll(i2)
     sch.vectorize(j2)
+    sch.annotate(j0, "nontemporal_stores", ["Y"])
 
 
 def schedule_row_sums(sch: tir.Schedule, target: Target) -> None:

@@ -27,6 +27,7 @@ from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
+from tilewright.tir.transform.stream_stores import stream_stores
 from tilewright.tir.transform.transpose_gathers import transpose_gathers
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
@@ -160,9 +161,9 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         group_branches,  # of tiles that stick out, whose stores are independent registers now
         named("lower_math", math_lowered),  # after the vectors, which count calls
     )
-    # Both last: vectorize_inner_loops looks for sums, and a prefetch is in the way of other passes.
-    ends = (contract_fma, insert_prefetches) if target.has_fma else (insert_prefetches,)
-    return (*passes, *ends)
+    # All last: vectorize_inner_loops looks for sums, and the others are in the way of other passes.
+    ends = (insert_prefetches, stream_stores)
+    return (*passes, contract_fma, *ends) if target.has_fma else (*passes, *ends)
 
 
 def named(name: str, function_pass: Pass) -> Pass:

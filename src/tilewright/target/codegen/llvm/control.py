@@ -30,6 +30,7 @@ from tilewright.tir.stmt import (
     While,
 )
 from tilewright.tir.transform.allocations import STACK_LIMIT
+from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 ALIGNMENT = 64
 """Bytes to which workspaces are aligned."""
@@ -53,7 +54,7 @@ class Control(Parallel):
             AllocateConst: self._allocate_constant,
             AssertStmt: self._assertion,
             Evaluate: self._evaluate,
-            AttrStmt: lambda stmt: self.statement(stmt.body),
+            AttrStmt: self._attribute,
             DeclBuffer: lambda stmt: self.statement(stmt.body),
         }
 
@@ -149,6 +150,36 @@ class Control(Parallel):
         outer.lines.append(f"  br label %{head}")
         outer.lines += inner.lines
         self.start_block(done)
+
+    def _attribute(self, stmt: AttrStmt) -> None:
+        if stmt.attr_key == NONTEMPORAL_STORES:
+            self._streaming(stmt)
+        else:
+            self.statement(stmt.body)
+
+    def _streaming(self, stmt: AttrStmt) -> None:
+        """The body twice: with stores past the caches, for memory that is aligned, and without."""
+        pointer = self.variable(stmt.node)
+        address = self.pure(f"ptrtoint ptr {pointer} to i64", pointer)
+        assert isinstance(stmt.value, IntImm)
+        low = self.pure(f"and i64 {address}, {stmt.value.value - 1}", address)
+        aligned = self.pure(f"icmp eq i64 {low}, 0", low)
+        then, otherwise, after = self.label("aligned"), self.label("plain"), self.label("after")
+        self.branch(aligned, then, otherwise)
+        self.start_block(then)
+        self.streamed.add(stmt.node)
+        with self.conditional():
+            self.statement(stmt.body)
+        self.streamed.discard(stmt.node)
+        if self.module.target.architecture == "x86_64":
+            # These stores may be seen later than others that come after them.
+            self.effect(f"call void {self.module.declare('llvm.x86.sse.sfence', 'void', ())}()")
+        self.jump(after)
+        self.start_block(otherwise)
+        with self.conditional():
+            self.statement(stmt.body)
+        self.jump(after)
+        self.start_block(after)
 
     def _branches(self, stmt: IfThenElse) -> None:
         condition = self.operand(stmt.condition)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import INT32, DType
-from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Shuffle, Sub
+from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Shuffle, Sub, Var
 from tilewright.target.codegen.llvm.expressions import Expressions
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.register_window import RegisterWindow
@@ -27,6 +27,8 @@ class Memory(Expressions):
         Expressions.__init__(self, module)
         self._window = RegisterWindow(module.target.vector_registers)
         self._window_block = ""
+        self.streamed: set[Var] = set()
+        """Memory to which whole vectors are stored past the caches: it is aligned."""
 
     # --- addresses ----------------------------------------------------------------------------
 
@@ -153,6 +155,11 @@ class Memory(Expressions):
             super().effect(code)
         else:
             self.effect(code)
+
+    def _streaming_store(self, ty: str, raw: str, pointer: str, align: int) -> None:
+        """Store a whole vector, aligned to its size, past the caches."""
+        self.module.needs_nontemporal = True
+        self.effect(f"store {ty} {raw}, ptr {pointer}, align {align}, !nontemporal !0")
 
     def _window_here(self) -> RegisterWindow:
         """The window of the basic block that is being written."""
@@ -286,7 +293,10 @@ class Memory(Expressions):
         if _is_contiguous(index):
             pointer = self.address(store.buffer, index.base)  # type: ignore[attr-defined]
             if store.predicate is None:
-                self._plain_store(store.buffer, ty, raw, pointer, align)
+                if store.buffer.data in self.streamed:
+                    self._streaming_store(ty, raw, pointer, lanes * align)
+                else:
+                    self._plain_store(store.buffer, ty, raw, pointer, align)
                 return
             function = self._masked("store", dtype, ty, ("ptr",), "void")
             self.effect(

@@ -101,6 +101,7 @@ class ModuleText:
         self.needs_thread_pool = False
         self.needs_workspaces = False
         self.needs_raise = False
+        self.needs_nontemporal = False
         self.needs_packed_calls = False
         self._raising: dict[tuple[str, ...], str] = {}
 
@@ -177,6 +178,7 @@ class ModuleText:
             f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{_escaped(data)}"'
             for data, name in self._strings.items()
         ]
+        metadata = ["!0 = !{i32 1}"] if self.needs_nontemporal else []
         parts = (
             strings,
             self.definitions,
@@ -184,6 +186,7 @@ class ModuleText:
             support,
             self.parts,
             self.functions,
+            metadata,
         )
         return "\n".join([*(line for part in parts for line in part), ""])
 

@@ -1,0 +1,89 @@
+"""Stores past the caches: where they are made, and that they store the same."""
+
+import numpy as np
+import pytest
+
+import tilewright as tvm
+from tilewright.error import LoweringError
+from tilewright.script import tir as T
+from tilewright.target import Target
+from tilewright.tir import AttrStmt, For, Schedule
+from tilewright.tir.transform.pipeline import legalize_for, lower
+from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
+
+TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell"
+
+
+def doubled(rows, columns, value=("B",), kind=None, lanes=8):
+    """B = 2 A with vectors of 8 elements, annotated."""
+
+    @T.prim_func
+    def function(A: T.Buffer((rows, columns)), B: T.Buffer((rows, columns))):
+        T.func_attr({"tir.noalias": True})
+        for i, j in T.grid(rows, columns):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+
+    sch = Schedule(function)
+    i, j = sch.get_loops("B")
+    _, inner = sch.split(j, [None, lanes])
+    sch.vectorize(inner)
+    if kind is not None:
+        getattr(sch, kind)(i)
+    sch.annotate(i, NONTEMPORAL_STORES, list(value) if isinstance(value, tuple) else value)
+    return sch.mod["function"]
+
+
+def vector_bytes(func):
+    """The alignment that the streaming parts of a function ask for."""
+    lowered = legalize_for(lower(func), Target(TARGET))
+    assert not any(s.annotations for s in statements(lowered.body) if isinstance(s, For))
+    marks = [s for s in statements(lowered.body) if isinstance(s, AttrStmt)]
+    return [int(s.value) for s in marks if s.attr_key == NONTEMPORAL_STORES]
+
+
+def test_vectors_that_are_aligned_with_their_memory():
+    assert vector_bytes(doubled(3, 64)) == [32]
+    assert vector_bytes(doubled(3, 64, lanes=4)) == [16]
+    assert vector_bytes(doubled(3, 60)) == []  # the rows after the first are not aligned
+
+
+def instructions(func):
+    module = tvm.build(func, target=TARGET)
+    return module.get_source("asm")
+
+
+def test_instructions():
+    text = instructions(doubled(3, 64))
+    assert "vmovntps" in text
+    assert "sfence" in text
+    assert "vmovntps" not in instructions(doubled(3, 60))
+
+
+@pytest.mark.parametrize("shape", [(3, 64), (3, 61), (1, 8)])
+@pytest.mark.parametrize("offset", [0, 1, 8])
+def test_aligned_and_other_memory(shape, offset):
+    func = doubled(*shape)
+    size = shape[0] * shape[1]
+    memory = np.zeros(size + 32, "float32")
+    start = -(memory.ctypes.data // 4) % 16 + offset
+    b = memory[start : start + size].reshape(shape)
+    a = np.arange(size, dtype="float32").reshape(shape)
+    tvm.build(func, target="llvm")(a, b)
+    np.testing.assert_array_equal(b, a * 2)
+    assert np.count_nonzero(memory) == np.count_nonzero(a)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        (("C",), None, "loop i stores no whole vectors to a buffer 'C'"),
+        (7, None, "of loop i must list names of buffers, got 7"),
+        (("B",), "parallel", "loop i is parallel, or has such a loop inside"),
+    ],
+)
+def test_annotations_that_make_no_sense(value, kind, message):
+    with pytest.raises(LoweringError, match=message):
+        tvm.build(doubled(3, 64, value, kind), target="llvm -num-cores=2")
