@@ -3,14 +3,14 @@
 Where the lanes of a vector are some elements apart in memory, and other statements load what is
 next to each of these elements, each row is loaded at once instead of element by element::
 
-    B[0:4] = A[T.Ramp(i, 64, 4)]                   a_0 = A[i : i + 4]
-    B[64:68] = A[T.Ramp(i + 1, 64, 4)]     ->      a_1 = A[i + 64 : i + 68]
+    B[0:4] = A[T.Ramp(i, 64, 4)]                   rows[0:4] = A[i : i + 4]
+    B[64:68] = A[T.Ramp(i + 1, 64, 4)]     ->      rows[4:8] = A[i + 64 : i + 68]
     B[128:132] = A[T.Ramp(i + 2, 64, 4)]           ...
     B[192:196] = A[T.Ramp(i + 3, 64, 4)]           B[0:4] = ...  # the first elements of all a
 
 So a matrix is transposed by square tiles: one loop vectorised along the rows, the other unrolled.
 The same happens in sums of rows whose lanes are rows, and where records of a few numbers are taken
-apart.
+apart. The memory `rows` has the scope ``local``: each part of it is a register.
 
 The transposition takes log2(n) steps for n vectors (J. O. Eklundh, 1972): step d exchanges, between
 vectors that are d apart, the lanes that are d apart.
@@ -21,12 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import BOOL, HANDLE, INT32, DType
 from tilewright.ir.expr import Expr, Ramp, Shuffle, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter, walk
-from tilewright.tir.buffer import BufferLoad
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import Allocate, BufferStore, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import Key, affine, structural_key
 from tilewright.tir.transform.alias import Aliases
 
@@ -68,36 +69,70 @@ class _Transposing(Rewriter):
     def _run(self, stores: Sequence[Stmt]) -> Stmt:
         """`stores`, which run one after the other, with vectors that are loaded before them."""
         written = {store.buffer.data for store in stores if isinstance(store, BufferStore)}
-        values: dict[BufferLoad, Var] = {}
-        bindings: list[tuple[Var, Expr]] = []
-        for group in _groups(stores):
+        values: dict[BufferLoad, Expr] = {}
+        before: dict[int, list[Stmt]] = {}
+        memory: list[Buffer] = []
+        for group, first in _groups(stores):
             data = group[0][0].buffer.data
             if not any(self._aliases.may_overlap(data, other) for other in written):
-                columns = _columns(group, bindings)
+                registers = _Registers(group[0][0], len(group))
+                columns = _columns(group, registers)
                 for loads, column in zip(group, columns, strict=True):
                     values |= dict.fromkeys(loads, column)
-        body = _Replacing(values)(seq(*stores)) if values else seq(*stores)
-        for var, value in reversed(bindings):
-            body = LetStmt(var, value, body)
+                before.setdefault(first, []).extend(registers.stores)
+                memory.append(registers.memory)
+        if not values:
+            return seq(*stores)
+        replacing = _Replacing(values)
+        body = seq(
+            *(
+                part for number, store in enumerate(stores)
+                for part in (*before.get(number, ()), replacing(store))
+            )
+        )  # fmt: skip
+        for buffer in memory:
+            body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True, BOOL), body)
         return body
 
 
 class _Replacing(Rewriter):
-    def __init__(self, values: Mapping[BufferLoad, Var]) -> None:
+    def __init__(self, values: Mapping[BufferLoad, Expr]) -> None:
         self._values = values
 
     def BufferLoad(self, load: BufferLoad) -> Expr:
         return self._values.get(load, load)
 
 
-def _groups(stores: Sequence[Stmt]) -> Iterator[list[list[BufferLoad]]]:
+class _Registers:
+    """Memory of scope ``local``, each part of which is written once."""
+
+    def __init__(self, like: BufferLoad, count: int) -> None:
+        lanes, element = like.dtype.lanes, like.buffer.dtype
+        name = f"{like.buffer.name}_rows"
+        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
+        size = count * lanes * lanes.bit_length()  # the rows, and the results of each step
+        self.memory = Buffer(pointer, element, (const(size, INT32),), name)
+        self.stores: list[Stmt] = []
+        self._used = 0
+
+    def hold(self, value: Expr) -> Expr:
+        """`value`, in a register from here on."""
+        index = (Ramp(const(self._used, INT32), ONE, value.dtype.lanes),)
+        self._used += value.dtype.lanes
+        self.stores.append(BufferStore(self.memory, value, index))
+        return BufferLoad(self.memory, index)
+
+
+def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], int]]:
     """Gathers of the same distance whose first elements are neighbours, as many as a power of two.
 
-    The gathers of one element come together.
+    The gathers of one element come together. The number is that of the first statement of a group.
     """
     by_place: dict[Key, dict[int, list[BufferLoad]]] = {}
-    for load in (node for store in stores for node in walk(store)):
+    statement: dict[BufferLoad, int] = {}
+    for number, load in ((n, node) for n, store in enumerate(stores) for node in walk(store)):
         if isinstance(load, BufferLoad) and _is_gather(load):
+            statement.setdefault(load, number)
             index = load.indices[0]
             assert isinstance(index, Ramp)
             base = affine(index.base)
@@ -113,7 +148,8 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[list[list[BufferLoad]]]:
             while count * bits >= LEAST_BITS and not _are_neighbours(offsets, start, count):
                 count //= 2
             if count * bits >= LEAST_BITS and count > 1:
-                yield [loads[offset] for offset in offsets[start : start + count]]
+                group = [loads[offset] for offset in offsets[start : start + count]]
+                yield group, min(statement[load] for same in group for load in same)
                 start += count
             else:
                 start += 1
@@ -132,43 +168,37 @@ def _is_gather(load: BufferLoad) -> bool:
     return power_of_two and not any(is_const_int(index.stride, n) for n in (-1, 0, 1))
 
 
-def _columns(group: Sequence[Sequence[BufferLoad]], bindings: list[tuple[Var, Expr]]) -> list[Var]:
-    """The vectors of a group of gathers, made of rows by what is added to `bindings`."""
+def _columns(group: Sequence[Sequence[BufferLoad]], registers: _Registers) -> list[Expr]:
+    """The vectors of a group of gathers, made of rows in `registers`."""
     load = group[0][0]
     index = load.indices[0]
     assert isinstance(index, Ramp)
-    count, lanes, name = len(group), index.lanes, load.buffer.name.lower()
-    rows: list[Var] = []
+    count, lanes = len(group), index.lanes
+    rows: list[Expr] = []
     for lane in range(lanes):
         base = as_expr(index.base + index.stride * lane)
         neighbours = Ramp(base, const(1, base.dtype), count)
         row = BufferLoad(load.buffer, (neighbours,))
-        rows.append(_bind(f"{name}_row", row, bindings))
+        rows.append(registers.hold(row))
     # With fewer columns than lanes, a vector has parts of several rows, one in each block of lanes.
-    vectors = [_joined(rows[first::count], name, bindings) for first in range(count)]
+    vectors = [_joined(rows[first::count], registers) for first in range(count)]
     distance = 1
     while distance < count:
         for number in range(count):
             if not number & distance:
                 pair = vectors[number], vectors[number + distance]
                 low, high = _exchanged(*pair, distance)
-                vectors[number] = _bind(f"{name}_part", low, bindings)
-                vectors[number + distance] = _bind(f"{name}_part", high, bindings)
+                vectors[number] = registers.hold(low)
+                vectors[number + distance] = registers.hold(high)
         distance *= 2
     return vectors
 
 
-def _bind(name: str, value: Expr, bindings: list[tuple[Var, Expr]]) -> Var:
-    var = Var(name, value.dtype)
-    bindings.append((var, value))
-    return var
-
-
-def _joined(vectors: list[Var], name: str, bindings: list[tuple[Var, Expr]]) -> Var:
+def _joined(vectors: list[Expr], registers: _Registers) -> Expr:
     """The lanes of all `vectors`, one after the other."""
     while len(vectors) > 1:
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [_bind(f"{name}_rows", _picked(a, b, _both(a.dtype)), bindings) for a, b in pairs]
+        vectors = [registers.hold(_picked(a, b, _both(a.dtype))) for a, b in pairs]
     return vectors[0]
 
 
@@ -176,7 +206,7 @@ def _both(dtype: DType) -> range:
     return range(2 * dtype.lanes)
 
 
-def _exchanged(a: Var, b: Var, distance: int) -> tuple[Expr, Expr]:
+def _exchanged(a: Expr, b: Expr, distance: int) -> tuple[Expr, Expr]:
     """`a` and `b` with the lanes of `a` that are `distance` higher for the lower ones of `b`."""
     lanes = a.dtype.lanes
     low = [n + lanes - distance if n & distance else n for n in range(lanes)]
@@ -184,5 +214,5 @@ def _exchanged(a: Var, b: Var, distance: int) -> tuple[Expr, Expr]:
     return _picked(a, b, low), _picked(a, b, high)
 
 
-def _picked(a: Var, b: Var, picks: Sequence[int]) -> Expr:
+def _picked(a: Expr, b: Expr, picks: Sequence[int]) -> Expr:
     return Shuffle((a, b), tuple(const(pick, "int32") for pick in picks))
