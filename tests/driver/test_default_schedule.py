@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from tests.runtime.programs import prim_func
 from tests.schedule_rules.programs import matmul, softmax
 
 import tilewright as tvm
 from tilewright import te, tir
+from tilewright.driver.default import with_default_schedule
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.script import from_source
+from tilewright.target import Target
 from tilewright.transform import PassContext
 
 OFF = PassContext(config={"tir.default_schedule": False})
@@ -67,6 +71,67 @@ def test_results_on_several_cores():
     tvm.build(softmax(40, 50), target="llvm -num-cores=2")(a, out)
     e = a.max(1, keepdims=True) - a
     np.testing.assert_allclose(out, e + e.sum(1, keepdims=True))
+
+
+# --- parameters that may overlap ----------------------------------------------------------------
+
+
+def shifted(n):
+    """B = A + 1, without a promise that they do not overlap."""
+    return from_source(
+        f"""
+from tilewright.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer(({n},), "float32"), B: T.Buffer(({n},), "float32")):
+    for i in range({n}):
+        with T.block("B"):
+            vi = T.axis.spatial({n}, i)
+            B[vi] = A[vi] + T.float32(1)
+"""
+    )
+
+
+def test_parameters_that_overlap_are_computed_as_it_is_written():
+    module = tvm.build(shifted(64), target="llvm -num-cores=1")
+    assert module.function_names() == ["main"]
+    values, out = np.arange(64, dtype="f4"), np.zeros(64, "f4")
+    module(values, out)
+    np.testing.assert_array_equal(out, values + 1)
+    module(values, values)
+    np.testing.assert_array_equal(values, out)
+    memory = np.zeros(65, "f4")
+    module(memory[:64], memory[1:])  # what is written is read in the next iteration
+    np.testing.assert_array_equal(memory, np.arange(65))
+    memory = np.arange(128, dtype="f4")
+    module(memory[:64], memory[64:])  # neighbours do not overlap
+    np.testing.assert_array_equal(memory[64:], np.arange(64) + 1)
+
+
+def test_parameters_that_may_overlap_run_fast_where_they_do_not():
+    func = matmul(32, 32, 32)
+    careful = ir_of(func.without_attr("tir.noalias"))
+    assert "main_as_written" in careful
+    assert "main_as_written" not in ir_of(func)
+
+
+def test_symbolic_sizes_that_may_overlap():
+    n = te.size_var("n", "int64")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] + 1, name="B")
+    module = tvm.build(te.create_prim_func([a, b]).without_attr("tir.noalias"), target="llvm")
+    memory = np.zeros(41, "f4")
+    module(memory[:40], memory[1:])
+    np.testing.assert_array_equal(memory, np.arange(41))
+
+
+def test_functions_that_others_call_are_built_as_written_if_parameters_may_overlap():
+    func = matmul(8, 8, 8).without_attr("tir.noalias")
+    call = tir.Call(tvm.ir.DType("int32"), tvm.ir.GlobalVar("main"), (tir.const(0),) * 3)
+    caller = prim_func([], tir.Evaluate(call), "caller")
+    module = tvm.IRModule({"main": func, "caller": caller})
+    found = with_default_schedule(module, None, Target("llvm"), "main", None)
+    assert found is None
 
 
 # --- PassContext ------------------------------------------------------------------------------

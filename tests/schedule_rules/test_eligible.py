@@ -95,10 +95,6 @@ def test_what_the_attribute_says():
     assert not has_schedule(func.with_attr("tir.is_scheduled", False))
 
 
-def test_parameters_that_may_overlap():
-    assert not may_schedule(matmul(4, 4, 4).without_attr("tir.noalias"))
-
-
 def test_lowered_functions_are_scheduled():
     assert has_schedule(tvm.lower(matmul(4, 4, 4))["main"])
 

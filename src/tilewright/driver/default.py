@@ -7,14 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.driver.lower import as_module
+from tilewright.ir.expr import Call
+from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import PassContext
-from tilewright.schedule_rules.eligible import may_schedule
+from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.target import Target
 from tilewright.te.schedule import Schedule
 from tilewright.te.schedule.untouched import unscheduled_function
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.overlapping import IF_OVERLAPPING, can_be_asked
 
 
 def with_default_schedule(
@@ -44,13 +49,58 @@ def with_default_schedule(
         return None
     else:
         module = as_module(inputs, name)
-    if not any(map(may_schedule, module.functions.values())):
+    chosen = {
+        var: func
+        for var, func in module.functions.items()
+        if may_schedule(func) and (_has_noalias(func) or _can_be_asked(func, var, module))
+    }
+    if not chosen:
         return None
     # The proofs take long to load, and functions with a schedule need none.
     from tilewright.schedule_rules.default import default_schedule
 
     try:
-        return default_schedule(module, target).mod
+        scheduled = default_schedule(IRModule(chosen), target).mod
     except Exception as error:  # a schedule that fails must not fail the build
         warnings.warn(f"tvm.build: no default schedule: {error}", RuntimeWarning, stacklevel=3)
         return None
+    functions = dict(module.functions)
+    for var, func in chosen.items():
+        functions[var] = scheduled[var.name_hint]
+        if not _has_noalias(func):
+            functions |= _for_both(var, func, scheduled[var.name_hint], module)
+    return IRModule(functions, module.attrs, module.global_infos)
+
+
+def _has_noalias(func: PrimFunc) -> bool:
+    return bool(int(func.attrs.get("tir.noalias", 0)))
+
+
+def _can_be_asked(func: PrimFunc, var: GlobalVar, module: IRModule) -> bool:
+    """Whether a call tells if parameters overlap: each call comes from outside of the module."""
+    if func.global_symbol is None or not can_be_asked(func):
+        return False
+    functions = [f for f in module.functions.values() if isinstance(f, PrimFunc)]
+    return not any(
+        isinstance(node, Call)
+        and isinstance(node.op, GlobalVar)
+        and node.op.name_hint == var.name_hint
+        for caller in functions
+        for node in walk(caller.body)
+    )
+
+
+def _for_both(
+    var: GlobalVar, written: PrimFunc, scheduled: PrimFunc, module: IRModule
+) -> dict[GlobalVar, PrimFunc]:
+    """A function that runs as it is written where its parameters overlap.
+
+    Steps of a schedule move what reads one parameter past what writes another one.
+    """
+    name = f"{var.name_hint}_as_written"
+    while any(other.name_hint == name for other in module.functions):
+        name += "_"
+    return {
+        var: scheduled.with_attrs({"tir.noalias": True, IF_OVERLAPPING: name}),
+        GlobalVar(name): written.without_attr("global_symbol").with_attr(IS_SCHEDULED, True),
+    }

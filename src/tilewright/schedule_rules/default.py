@@ -28,8 +28,7 @@ ATTRIBUTES: Final = {IS_SCHEDULED: True, "tir.reassociate": True}
 def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = None) -> Schedule:
     """The schedule that `tvm.build` gives to functions that have none.
 
-    Functions with a schedule of their own stay as they are, and so do those whose parameters may
-    overlap (which do not have the attribute ``tir.noalias``). Print the `trace` to see what was
+    Functions with a schedule of their own stay as they are. Print the `trace` to see what was
     done, and go on from there to do better::
 
         sch = tvm.default_schedule(matmul, "llvm")

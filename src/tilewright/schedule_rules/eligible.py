@@ -8,7 +8,7 @@ loops run one after the other, and nothing is annotated. A function that was tra
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.tir.function import PrimFunc
@@ -31,17 +31,9 @@ def has_schedule(func: PrimFunc) -> bool:
     return not all(map(_is_plain_nest, nests))
 
 
-def may_schedule(func: object) -> bool:
-    """Whether `func` is a function that gets the default schedule at build.
-
-    Primitives move what reads one parameter past what writes another one, so the function must
-    promise that they do not overlap.
-    """
-    return (
-        isinstance(func, PrimFunc)
-        and bool(int(func.attrs.get("tir.noalias", 0)))
-        and not has_schedule(func)
-    )
+def may_schedule(func: object) -> TypeGuard[PrimFunc]:
+    """Whether `func` is a tensor program without a schedule."""
+    return isinstance(func, PrimFunc) and not has_schedule(func)
 
 
 def _is_plain_root(block: Block) -> bool:

@@ -22,7 +22,7 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.ir.types import PrimType
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import BufferStore, LetStmt, Stmt, seq
+from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_checks import ArgumentChecks
@@ -36,6 +36,8 @@ from tilewright.tir.transform.argument_errors import (
 from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
+from tilewright.tir.transform.memory_uses import written_pointers
+from tilewright.tir.transform.overlapping import IF_OVERLAPPING, overlap
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
 """What the symbols of packed functions begin with in a library."""
@@ -157,17 +159,6 @@ def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
     return tuple(found)
 
 
-def written_pointers(function: PrimFunc) -> set[Var]:
-    """The pointers through which `function` writes, or that it passes to someone who may."""
-    written: set[Var] = set()
-    for item in walk(function.body):
-        if isinstance(item, BufferStore):
-            written.add(item.buffer.data)
-        elif isinstance(item, Call):
-            written.update(arg for arg in item.args if isinstance(arg, Var) and arg.dtype.is_handle)
-    return written
-
-
 def signatures_of(module: IRModule) -> dict[str, tuple[ParameterInfo, ...]]:
     """The parameters of the functions of `module` that have a ``global_symbol``."""
     return {
@@ -222,7 +213,12 @@ def _packed_function(
     if calls.args is not None:
         checks.values[calls.args] = args
     arguments = tuple(checks.values[param] for param in raw.params)
-    body = checks.build(_call_raw(function, raw_name, arguments, result))
+    call = _call_raw(function, raw_name, arguments, result)
+    if IF_OVERLAPPING in function.attrs:
+        other = GlobalVar(str(function.attrs[IF_OVERLAPPING]))
+        careful = _call_raw(function, other, arguments, result)
+        call = IfThenElse(overlap(function, checks.values), careful, call)
+    body = checks.build(call)
     attrs = {"global_symbol": SYMBOL_PREFIX + name, "calling_conv": "packed"}
     params = (self_handle, args, num_args, result)
     return PrimFunc(params, body, PrimType(INT32), attrs=attrs)

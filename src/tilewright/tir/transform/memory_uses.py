@@ -9,6 +9,7 @@ from tilewright.ir.expr import Call, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
     AttrStmt,
@@ -24,6 +25,17 @@ from tilewright.tir.transform.statements import statements
 def allocates(root: Stmt) -> bool:
     """Whether a program has memory of its own."""
     return any(isinstance(stmt, Allocate) for stmt in statements(root))
+
+
+def written_pointers(function: PrimFunc) -> set[Var]:
+    """The pointers through which `function` writes, or that it passes to someone who may."""
+    written: set[Var] = set()
+    for item in walk(function.body):
+        if isinstance(item, BufferStore):
+            written.add(item.buffer.data)
+        elif isinstance(item, Call):
+            written.update(arg for arg in item.args if isinstance(arg, Var) and arg.dtype.is_handle)
+    return written
 
 
 class MemoryUses:
