@@ -684,6 +684,7 @@ def test_a_predicate_that_excludes_the_init():
                 B[0] = B[0] + A[vk]
 
     refused(before, "may exclude the instances of block `B` in which its init runs")
+    refused(before, r"Counterexample: B at \(vk=1\) reads B\[0\] before B at \(vk=1\) writes it")
 
 
 def test_a_predicate_that_mixes():

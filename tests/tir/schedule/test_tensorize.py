@@ -450,8 +450,9 @@ def test_buffers_inside_of_the_block_are_refused():
 
 def test_a_part_that_may_lie_outside_is_refused():
     sch = Schedule(symbolic)
-    with pytest.raises(ScheduleError, match="which may lie outside of the buffer"):
+    with pytest.raises(ScheduleError, match="which may lie outside of the buffer") as error:
         sch.tensorize(sch.get_loops("C")[2], "test.dot")
+    assert "at (vi_o=0, vk_o=0), the part that starts at A[0, 0] sticks out" in str(error.value)
 
 
 @T.prim_func

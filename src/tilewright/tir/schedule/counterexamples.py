@@ -153,6 +153,12 @@ def negative(iterators: Sequence[IterVar], index: Expr) -> Found:
     return _if_found(collisions.find_negative(domains, index))
 
 
+def outside(iterators: Sequence[IterVar], region: Sequence[Range], buffer: Buffer) -> Found:
+    """Values of iterators for which a region of a buffer sticks out of it."""
+    domains = [(item.var, item.dom) for item in iterators if item.dom is not None]
+    return _if_found(collisions.find_outside(domains, region, buffer))
+
+
 def repetition(tree: FunctionTree, block: BlockRealize) -> Found:
     """Two iterations that run the same instance of a block."""
     return _if_found(collisions.find_repetition(analyze(tree.func), block.block))
@@ -161,6 +167,15 @@ def repetition(tree: FunctionTree, block: BlockRealize) -> Found:
 def foreign_read(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> Found:
     """An element that one instance of a block reads and another one writes."""
     return _if_found(witnesses.find_foreign_read(analyze(tree.func), block.block, buffer))
+
+
+def uninitialised(tree: FunctionTree, block: BlockRealize) -> Found:
+    """An element that a reduction updates and does not initialise."""
+    for buffer in buffers_written(block.block):
+        found = unwritten_read(tree, block, buffer, [block])
+        if found is not None:
+            return found
+    return None
 
 
 def late_init(tree: FunctionTree, block: BlockRealize) -> Found:

@@ -13,9 +13,11 @@ from tilewright.tir.buffer import Buffer, BufferLoad, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.bindings import conjunction
 from tilewright.tir.schedule.conditions import nonempty
+from tilewright.tir.schedule.counterexamples import uninitialised
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import ReductionNest
 from tilewright.tir.schedule.regions import with_accesses
+from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import (
     Block,
     BlockKey,
@@ -78,11 +80,11 @@ def init_stores(block: Block, reduction: Reduction) -> tuple[Expr, ...] | None:
 # --- partial results ------------------------------------------------------------------------------
 
 
-def partial_block(factoring: Factoring, analyzer: Analyzer) -> BlockRealize:
+def partial_block(tree: FunctionTree, factoring: Factoring, analyzer: Analyzer) -> BlockRealize:
     """The block of the partial results, in terms of the loops around the original block."""
     nest, loop = factoring.nest, factoring.loop
     block = nest.realize.block
-    always, tail = _predicate(factoring, analyzer)
+    always, tail = _predicate(tree, factoring, analyzer)
     iterators = _Iterators(nest, loop, bool(tail))
     part = iterators.of_loop[loop.loop_var]
     body = _Redirection(factoring, part, iterators.values)(block.body)
@@ -210,7 +212,9 @@ class _Iterators:
         self.of_loop[var] = fresh
 
 
-def _predicate(factoring: Factoring, analyzer: Analyzer) -> tuple[list[Expr], list[Expr]]:
+def _predicate(
+    tree: FunctionTree, factoring: Factoring, analyzer: Analyzer
+) -> tuple[list[Expr], list[Expr]]:
     """The predicate of the partial block, and what becomes a condition of its updates.
 
     The init must run for every partial result, also for those that no value belongs to.
@@ -232,6 +236,7 @@ def _predicate(factoring: Factoring, analyzer: Analyzer) -> tuple[list[Expr], li
                     f"the predicate `{part!r}` may exclude the instances of {{0}} in which its "
                     "init runs",
                     at=[nest.realize],
+                    counterexample=lambda: uninitialised(tree, nest.realize),
                 )
             if analyzer.can_prove(substitute(part, rest)):
                 always.append(part)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, Range
+from tilewright.tir.expr import IterVar
+from tilewright.tir.schedule.counterexamples import outside
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.intrinsic_match import Place
 from tilewright.tir.stmt import Block
@@ -25,13 +29,20 @@ class View(NamedTuple):
     variables: dict[Var, Expr]
 
 
-def view_of(buffer: Buffer, place: Place, impl: Block, analyzer: Analyzer | None) -> View:
+def view_of(
+    buffer: Buffer,
+    place: Place,
+    impl: Block,
+    iterators: Sequence[IterVar],
+    analyzer: Analyzer | None,
+) -> View:
     """A view for a buffer of an implementation.
 
     Args:
         buffer: the buffer.
         place: where it lies in the program.
         impl: the block of the implementation.
+        iterators: those of the block in the program.
         analyzer: what is known in the program; None to trust that the view fits.
     """
     source, ahead = place.buffer, len(place.base) - buffer.ndim
@@ -40,7 +51,7 @@ def view_of(buffer: Buffer, place: Place, impl: Block, analyzer: Analyzer | None
         for n, low in enumerate(place.base, start=-ahead)
     )
     if analyzer is not None:
-        _require_inside(source, region, analyzer)
+        _require_inside(source, region, iterators, analyzer)
     variables: dict[Var, Expr] = {buffer.data: buffer.data.replace()}
     for expr in (*buffer.strides, buffer.elem_offset):
         if isinstance(expr, Var):
@@ -73,7 +84,9 @@ def _extent(extent: Expr, low: Expr) -> Expr:
     return IntImm(low.dtype, extent.value)
 
 
-def _require_inside(source: Buffer, region: tuple[Range, ...], analyzer: Analyzer) -> None:
+def _require_inside(
+    source: Buffer, region: tuple[Range, ...], iterators: Sequence[IterVar], analyzer: Analyzer
+) -> None:
     for item, extent in zip(region, source.shape, strict=True):
         inside = analyzer.can_prove(item.min >= 0) and analyzer.can_prove(
             item.min + item.extent <= extent
@@ -82,6 +95,7 @@ def _require_inside(source: Buffer, region: tuple[Range, ...], analyzer: Analyze
             raise ScheduleError(
                 f"the intrinsic would access `{source.name}[{_text(region)}]`, which may lie "
                 "outside of the buffer",
+                counterexample=partial(outside, iterators, region, source),
                 hint="tile by factors that divide the extents, or pad first",
             )
 

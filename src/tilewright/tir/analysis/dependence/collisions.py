@@ -5,7 +5,7 @@ Like those in `witnesses`, these questions are asked when a refusal is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.ir.convert import const
@@ -114,11 +114,39 @@ def find_negative(iterators: Sequence[tuple[Var, Range]], index: Expr) -> Answer
         return violation("collision", text, shown_sizes(found.sizes))
 
 
-def _values(iterators: Sequence[tuple[Var, Range]], indices: Sequence[Expr]) -> Any:
+@answers
+def find_outside(
+    iterators: Sequence[tuple[Var, Range]], region: Sequence[Range], buffer: Buffer
+) -> Answer:
+    """Values of some iterators for which a region of a buffer sticks out of it."""
+
+    def outside(affine: Affine) -> str:
+        sides = (
+            f"{affine.text(item.min)} < 0 or "
+            f"{affine.text(item.min + item.extent)} > {affine.text(extent)}"
+            for item, extent in zip(region, buffer.shape, strict=True)
+        )
+        return f"({' or '.join(sides)})"
+
+    with limited():
+        starts = _values(iterators, [item.min for item in region], outside)
+        if starts is None or starts.is_empty():
+            return None
+        found = sample_pair(starts)
+        first = f"{buffer.name}[{', '.join(map(str, found.second))}]"
+        text = f"at {_named(iterators, found.first)}, the part that starts at {first} sticks out"
+        return violation("outside", text, shown_sizes(found.sizes))
+
+
+def _values(
+    iterators: Sequence[tuple[Var, Range]],
+    indices: Sequence[Expr],
+    where: Callable[[Affine], str] | None = None,
+) -> Any:
     """The map from iterators to some expressions over them; None if it is not affine."""
     names = [f"i{number}" for number in range(len(iterators))]
     affine = Affine(dict(zip((var for var, _ in iterators), names, strict=True)))
-    conditions = []
+    conditions = [] if where is None else [where(affine)]
     for name, (_, domain) in zip(names, iterators, strict=True):
         low, size = affine.text(domain.min), affine.text(domain.extent)
         conditions.append(f"{low} <= {name} < {low} + {size}")

@@ -66,7 +66,8 @@ class Violation:
 
     Attributes:
         kind: ``"order"``, ``"carried"``, ``"missing"``, ``"twice"`` or ``"extra"``; for questions
-            asked when a refusal is shown, also ``"unwritten"``, ``"conflict"`` or ``"collision"``.
+            asked when a refusal is shown, also ``"unwritten"``, ``"conflict"``, ``"collision"`` or
+            ``"outside"``.
     """
 
     def __init__(

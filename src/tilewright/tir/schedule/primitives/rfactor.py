@@ -103,7 +103,7 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
     factoring = Factoring(
         nest, loop, reduction, stores, partial, axis, outside - frozenset(nest.start)
     )
-    inner, before = _copied_nest(tree, top, realize, partial_block(factoring, analyzer))
+    inner, before = _copied_nest(tree, top, realize, partial_block(tree, factoring, analyzer))
     after = _without_reduction(tree, top, factoring, write_back_block(factoring))
     return with_stage(
         tree,

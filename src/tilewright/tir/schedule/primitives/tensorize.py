@@ -99,7 +99,10 @@ def tensorize(
     proving = tree.analyzer(block_or_loop) if tree.checked else None
     if proving is not None:
         bind_scope(proving, realize.block)
-    views = {buffer: view_of(buffer, place, impl, proving) for buffer, place in places.items()}
+    iterators = realize.block.iter_vars
+    views = {
+        buffer: view_of(buffer, place, impl, iterators, proving) for buffer, place in places.items()
+    }
     variables: dict[Var, Expr] = {}
     for view in views.values():
         variables.update(view.variables)
