@@ -293,7 +293,7 @@ def test_an_init_that_reads():
 def test_terms_that_are_not_zero_in_the_padding():
     func = reduction(lambda c, A, B, i, k: c + A[i, k] + B[i])
     text = refused(func, "a term of block `C` does not depend on `vk`", [1, 2])
-    assert "would also be added where vk is in the padding" in text
+    assert "at vk = 5, which the padding adds, the term is not 0" in text
     check(func, [2, 1])
     refused(reduction(lambda c, A, B, i, k: c + T.float32(1)), "does not depend on `vk`", [1, 2])
 
@@ -301,7 +301,7 @@ def test_terms_that_are_not_zero_in_the_padding():
 def test_elements_that_may_be_infinite():
     func = reduction(lambda c, A, B, i, k: c + A[i, k] * B[i])
     text = refused(func, r"`B\[vi\]` in block `C` does not depend on `vk`", [1, 2])
-    assert "0 * inf" in text
+    assert "at vk = 5, which the padding adds, it adds 0 * inf" in text
     arrays = [np.ones((3, 5), "float32"), np.full(3, np.inf, "float32"), np.zeros(3, "float32")]
     interpret(func, *arrays)
     assert np.isinf(arrays[2]).all()

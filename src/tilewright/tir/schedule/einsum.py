@@ -153,22 +153,29 @@ def require_zero_in_padding(einsum: Einsum, padded: set[Var]) -> None:
         missing = [padded - set(load.indices) for load in loads]
         lacking = min(missing, key=len, default=padded)
         if lacking:
-            name = next(iter(lacking)).name
+            var = next(iter(lacking))
             raise ScheduleError(
-                f"a term of {{0}} does not depend on `{name}` by an element that is 0 in the "
+                f"a term of {{0}} does not depend on `{var.name}` by an element that is 0 in the "
                 "padding",
                 at=[einsum.realize],
-                counterexample=f"the term would also be added where {name} is in the padding",
+                counterexample=f"{_in_padding(einsum, var)}, the term is not 0",
             )
         for load, others in zip(loads, missing, strict=True):
             if others and load.dtype.is_float:
-                name = next(iter(others)).name
+                var = next(iter(others))
                 raise ScheduleError(
-                    f"`{load!r}` in {{0}} does not depend on `{name}`",
+                    f"`{load!r}` in {{0}} does not depend on `{var.name}`",
                     at=[einsum.realize],
-                    counterexample=f"where it is infinite, the padding of {name} adds "
-                    "0 * inf, which is nan",
+                    counterexample=f"{_in_padding(einsum, var)}, it adds 0 * inf where it is "
+                    "infinite, which is nan",
                 )
+
+
+def _in_padding(einsum: Einsum, var: Var) -> str:
+    """The first value of an iterator that padding adds."""
+    (domain,) = (v.dom for v in einsum.realize.block.iter_vars if v.var is var)
+    assert domain is not None
+    return f"at {var.name} = {domain.min + domain.extent}, which the padding adds"
 
 
 def require_whole_domain(einsum: Einsum, loops: dict[Var, Expr]) -> None:
