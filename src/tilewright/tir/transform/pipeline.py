@@ -19,6 +19,7 @@ from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
 from tilewright.tir.transform.interleave_stores import interleave_stores
+from tilewright.tir.transform.known_branches import drop_known_branches
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
 from tilewright.tir.transform.lower_math import lower_math
@@ -152,6 +153,7 @@ def legalization(target: Machine) -> tuple[Pass, ...]:
         hoist_conditions,  # what split_full_tiles has left of them
         named("vectorize", vectorized),  # what the schedule asks for
         unroll,  # after vectorize: the copies are vector statements
+        drop_known_branches,  # most conditions of copies
         transpose_gathers,  # after unroll: what is loaded next to each other is side by side
         named("interleave_stores", interleaved),  # after unroll: the parts are side by side
         named("vectorize_inner_loops", inner_loops_vectorized),  # what nobody asked for

@@ -47,6 +47,7 @@ from tilewright.tir.transform.locations import (
     summarize,
 )
 from tilewright.tir.transform.register_file import Candidate, RegisterAccesses, RegisterFile
+from tilewright.tir.transform.statements import statements
 
 RESERVED_REGISTERS = 4
 """Vector registers that are left for operands."""
@@ -181,6 +182,7 @@ class _Promotion(Rewriter):
         if summary.opaque:
             return []
         summary.bound.add(loop.loop_var)
+        innermost = not any(isinstance(stmt, For) for stmt in statements(loop.body))
         by_memory: dict[Var, list[tuple[Touch, When]]] = {}
         for item in summary.touches:
             by_memory.setdefault(item[0].node.buffer.data, []).append(item)
@@ -192,7 +194,8 @@ class _Promotion(Rewriter):
             if self._may_alias(data, written, set(by_memory)):
                 continue
             found.extend(_invariant(items, summary, data in written))
-        return self._within_budget(found)
+        # What is only read is loaded again where inner loops want the registers.
+        return self._within_budget([c for c in found if c.stored or innermost])
 
     def _is_register(self, data: Var, items: Sequence[tuple[Touch, When]]) -> bool:
         """Whether it is memory of scope ``local`` at constant indices: registers already."""
