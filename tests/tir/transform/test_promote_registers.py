@@ -12,6 +12,7 @@ from tests.tir.transform.programs import (
 )
 
 from tilewright.ir.convert import const
+from tilewright.ir.expr import is_const_int
 from tilewright.tir import (
     Allocate,
     BufferLoad,
@@ -196,3 +197,58 @@ def test_a_first_value_under_the_same_condition_replaces_the_load():
 def test_a_first_value_under_another_condition_is_stored():
     after = promote_registers(guarded_sum(below_three, first=True))
     assert any(isinstance(access, BufferLoad) for access in accesses(after.body, "S"))
+
+
+def sum_and_then(behind, noalias=True):
+    """`S[0] = 0`, `for i: S[0] += A[i]`, and what `behind(A, S, D)` makes."""
+    A, S, D = (decl_buffer((8,), name=name) for name in "ASD")
+    i, at = int_var("i"), const(0)
+    loop = loop_nest([(i, 8)], BufferStore(S, S[0] + A[i], (at,)))
+    body = seq(BufferStore(S, const(0.0), (at,)), loop, *behind(A, S, D))
+    return lower(function((A, S, D), body, noalias=noalias))
+
+
+def store(buffer, value, at=0):
+    return BufferStore(buffer, value, (const(at),))
+
+
+@pytest.mark.parametrize(
+    ("behind", "loads", "stores"),
+    [
+        (lambda A, S, D: [store(S, S[0] * 2)], 0, 1),
+        (lambda A, S, D: [store(D, S[0] * 2), store(D, S[0] + D[0], 1)], 0, 1),
+        (lambda A, S, D: [store(D, A[0]), store(S, S[0] + A[2])], 0, 1),
+        (lambda A, S, D: [store(S, S[0] + S[1])], 0, 1),
+        (lambda A, S, D: [IfThenElse(S[0] < 3, store(D, S[0]))], 0, 1),
+        (lambda A, S, D: [store(D, S[D[0].astype("int32")])], 1, 1),  # perhaps S[0]
+        (lambda A, S, D: [store(D, A[0])], 0, 1),
+    ],
+)
+def test_what_comes_behind_uses_the_registers(behind, loads, stores):
+    func = sum_and_then(behind)
+    after = promote_registers(func)
+    places = [a for a in accesses(after.body, "S") if is_const_int(a.indices[0], 0) or loads]
+    assert len([a for a in places if isinstance(a, BufferLoad)]) == loads
+    assert len([a for a in places if isinstance(a, BufferStore)]) == stores
+    got, want = ([np.arange(n, n + 8, dtype="float32") for n in (1, 2, 0)] for _ in range(2))
+    interpret(func, *want)
+    interpret(after, *got)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_store_to_memory_that_may_be_the_same_stays_behind():
+    func = sum_and_then(lambda A, S, D: [store(D, const(1.0)), store(S, S[0] * 2)], noalias=False)
+    assert promote_registers(func) is func
+
+
+def test_what_is_only_read_takes_no_register_from_inner_loops():
+    A, B, C = (decl_buffer((8, 8), name=name) for name in "ABC")
+    i, j, k = map(int_var, "ijk")
+    update = BufferStore(C, C[i, j] + A[i, 0] * B[k, j], (i, j))
+    after = promote_registers(
+        inline_lets(lower(function((A, B, C), loop_nest([(i, 8), (j, 8), (k, 8)], update))))
+    )
+    (middle,) = loops_of(after.body, "j")
+    assert accesses(middle, "A")
+    assert not accesses(loops_of(after.body, "k")[0], "A")

@@ -7,9 +7,10 @@ lie outside of 1000 columns.
 
 from __future__ import annotations
 
+from tilewright.ir.expr import IntImm
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import BufferStore, For, IfThenElse, SeqStmt, Stmt, nop, seq
+from tilewright.tir.stmt import BufferStore, Evaluate, For, IfThenElse, SeqStmt, Stmt, nop, seq
 from tilewright.tir.transform.ranges import Ranges
 from tilewright.tir.transform.statements import statements
 
@@ -32,8 +33,9 @@ class _Dropping(Rewriter):
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         parts = [self(part) for part in stmt.seq]
-        same = all(new is old for new, old in zip(parts, stmt.seq, strict=True))
-        return stmt if same else seq(*parts)
+        if all(new is old and not _is_nop(old) for new, old in zip(parts, stmt.seq, strict=True)):
+            return stmt
+        return seq(*(part for part in parts if not _is_nop(part)))
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         return store  # there are no statements in it
@@ -46,3 +48,7 @@ class _Dropping(Rewriter):
             return stmt if condition is stmt.condition else stmt.replace(condition=condition)
         taken = stmt.then_case if known else stmt.else_case
         return nop() if taken is None else self(taken)
+
+
+def _is_nop(stmt: Stmt) -> bool:
+    return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)

@@ -9,7 +9,9 @@ every backend keeps in registers, its indices being constants), and stored after
                                                 C[i] = C_local[0]
 
 It is done for the outermost loop for which it is possible. A store right before the loop gives the
-first value without a detour through memory. Elements that are only read are held in variables.
+first value without a detour through memory, and stores right behind it that use the elements (the
+last steps of the sum, an element-wise function of it) use the registers. Elements that are only
+read are held in variables, in innermost loops.
 
 It is possible where nothing else in the loop can touch the element: all accesses of its memory in
 the loop are at known distances from it, and other memory is other memory (it is allocated by the
@@ -18,11 +20,12 @@ function, or the function promises `tir.noalias`); and where the loop certainly 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
-from tilewright.ir.rewrite import Rewriter, walk, walk_once
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -34,18 +37,17 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
-from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, keys_of
 from tilewright.tir.transform.locations import (
     Location,
-    LoopSummary,
     Touch,
     Touches,
     When,
-    all_disjoint,
+    is_opaque,
     summarize,
 )
+from tilewright.tir.transform.register_candidates import indexed_memory, invariant_elements
 from tilewright.tir.transform.register_file import Candidate, RegisterAccesses, RegisterFile
 from tilewright.tir.transform.statements import statements
 
@@ -88,8 +90,10 @@ class _Promotion(Rewriter):
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         done: list[Stmt] = []
-        for part in stmt.seq:
-            result = self._loop(part, done) if isinstance(part, For) else self(part)
+        left = list(reversed(stmt.seq))
+        while left:
+            part = left.pop()
+            result = self._loop(part, done, left) if isinstance(part, For) else self(part)
             done.extend(result.seq if isinstance(result, SeqStmt) else (result,))
         same = len(done) == len(stmt.seq)
         if same and all(new is old for new, old in zip(done, stmt.seq, strict=True)):
@@ -97,14 +101,17 @@ class _Promotion(Rewriter):
         return seq(*done)
 
     def For(self, loop: For) -> Stmt:
-        return self._loop(loop, [])
+        return self._loop(loop, [], [])
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         return store  # there are no statements in it
 
-    def _loop(self, loop: For, before: list[Stmt]) -> Stmt:
-        """`loop` with promoted elements; takes the stores that give their first values out of
-        the end of `before`."""
+    def _loop(self, loop: For, before: list[Stmt], behind: list[Stmt]) -> Stmt:
+        """`loop` with promoted elements.
+
+        Takes the stores that give their first values out of the end of `before`, and those that
+        use their last ones out of `behind`, where the next statement comes last.
+        """
         candidates = self._candidates(loop) if loop.kind is ForKind.SERIAL else []
         if not candidates:
             return loop.map_children(self)
@@ -118,14 +125,54 @@ class _Promotion(Rewriter):
             self._aliases.add_allocated(pointer)
         needed = sum(map(self._cost, candidates))
         self._free -= needed
-        promoted = loop.replace(body=RegisterAccesses(registers, self._touches)(loop.body))
-        result = registers.around(promoted.map_children(self), first)
+        in_registers = RegisterAccesses(registers, self._touches)
+        promoted = loop.replace(body=in_registers(loop.body))
+        inside = [promoted.map_children(self)]
         self._free += needed
         for stmt in replaced:
             _remove(before, stmt)
         if certain or (stored and len(first) == len(stored)):
-            return result
-        return IfThenElse(as_expr(loop.extent > 0), result)
+            used = self._uses(stored, behind)
+            inside += map(in_registers, reversed(behind[len(behind) - used :]))
+            del behind[len(behind) - used :]
+            return registers.around(seq(*inside), first)
+        return IfThenElse(as_expr(loop.extent > 0), registers.around(seq(*inside), first))
+
+    def _uses(self, stored: Sequence[Candidate], behind: Sequence[Stmt]) -> int:
+        """How many statements at the end of `behind`, in reverse order, may use the registers of
+        `stored`, the last of them one that does."""
+        wanted = {candidate.location: candidate for candidate in stored}
+        count = 0
+        for number, stmt in enumerate(reversed(behind), start=1):
+            stores = guarded_stores(stmt)
+            if not stores or not self._keeps_apart(stores, wanted):
+                break
+            if any(self._touches(node).location in wanted for node in accesses_in(stmt)):
+                count = number
+        return count
+
+    def _keeps_apart(
+        self, stores: Sequence[tuple[Conditions, BufferStore]], wanted: Mapping[Location, Candidate]
+    ) -> bool:
+        """Whether stores touch the promoted elements as a whole and where they exist, or not."""
+        memories = {location.data for location in wanted}
+        for conditions, store in stores:
+            for node in (n for root in (*conditions, store) for n in accesses_in(root)):
+                candidate = wanted.get(self._touches(node).location)  # type: ignore[arg-type]
+                if candidate is not None:
+                    guards = candidate.conditions
+                    if guards and keys_of(guards) != keys_of(conditions):
+                        return False
+                elif self._may_touch(node, wanted) or self._overlap(
+                    {node.buffer.data}, memories - {node.buffer.data}
+                ):
+                    return False
+        return not any(
+            isinstance(node, Call) and is_opaque(node)
+            for conditions, store in stores
+            for root in (*conditions, store)
+            for node in walk(root)
+        )
 
     def _first_values(
         self, before: Sequence[Stmt], stored: Sequence[Candidate]
@@ -164,9 +211,12 @@ class _Promotion(Rewriter):
             return None
         return location
 
-    def _may_touch(self, store: BufferStore, wanted: Iterable[Location]) -> bool:
-        location = self._touches(store).location
-        return location is None or any(_clash(location, other) for other in wanted)
+    def _may_touch(self, node: BufferLoad | BufferStore, wanted: Iterable[Location]) -> bool:
+        """Whether `node` accesses some of `wanted`, in memory that they are in."""
+        location = self._touches(node).location
+        if location is None:
+            return any(node.buffer.data is other.data for other in wanted)
+        return any(_clash(location, other) for other in wanted)
 
     def _overlap(self, some: set[Var], others: set[Var]) -> bool:
         return any(self._aliases.may_overlap(a, b) for a in some for b in others)
@@ -193,7 +243,7 @@ class _Promotion(Rewriter):
                 continue
             if self._may_alias(data, written, set(by_memory)):
                 continue
-            found.extend(_invariant(items, summary, data in written))
+            found.extend(invariant_elements(items, summary, data in written))
         # What is only read is loaded again where inner loops want the registers.
         return self._within_budget([c for c in found if c.stored or innermost])
 
@@ -218,70 +268,17 @@ class _Promotion(Rewriter):
         return chosen
 
 
-def indexed_memory(body: Stmt, touches: Touches) -> set[Var]:
-    """The memory with accesses at indices that are no constants, which no register has."""
-    return {
-        node.buffer.data
-        for node in walk_once(body)
-        if isinstance(node, (BufferLoad, BufferStore)) and not _is_constant(touches(node))
-    }
-
-
-def _is_constant(touch: Touch) -> bool:
-    return touch.location is not None and not touch.location.terms
-
-
-def _invariant(
-    items: Sequence[tuple[Touch, When]], summary: LoopSummary, written: bool
-) -> list[Candidate]:
-    """The elements of one memory that can be promoted."""
-    by_location: dict[Location, list[tuple[Touch, When]]] = {}
-    for touch, when in items:
-        fixed = touch.location is not None and not touch.variables & summary.bound
-        if not fixed:
-            if written:
-                return []
-            continue
-        assert touch.location is not None
-        by_location.setdefault(touch.location, []).append((touch, when))
-    if written and not all_disjoint(by_location):
-        return []
-    if len({touch.node.buffer.dtype for touch, _ in items}) > 1:
-        return []  # views of different types count elements differently
-    if not written and any(location.predicate is not None for location in by_location):
-        return []
-    candidates: list[Candidate] = []
-    for location, found in by_location.items():
-        stored = written and any(touch.is_store for touch, _ in found)
-        conditions = _conditions([when for _, when in found], summary.bound)
-        if conditions is not None and (stored or not conditions):
-            candidates.append(Candidate(location, found[0][0].node, stored, conditions))
-    return candidates
-
-
-def _conditions(accesses: Sequence[When], bound: set[Var]) -> When:
-    """The conditions under which every iteration makes some of `accesses`, and none is made
-    otherwise; None if there are none like that which the loop does not change."""
-    if any(when == () for when in accesses):
-        return ()
-    first = accesses[0]
-    if first is None or any(when is None for when in accesses):
-        return None
-    keys = keys_of(first)
-    if any(when is not None and keys_of(when) != keys for when in accesses[1:]):
-        return None
-    for condition in first:
-        if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
-            return None
-        if not bound.isdisjoint(variables_of(condition)):
-            return None
-    return first
-
-
 def _clash(location: Location, other: Location) -> bool:
     if location.data is not other.data:
         return False
     return location.terms != other.terms or location.overlaps(other)
+
+
+def accesses_in(root: Node) -> Iterator[BufferLoad | BufferStore]:
+    """All loads and stores below `root`."""
+    for node in walk(root):
+        if isinstance(node, (BufferLoad, BufferStore)):
+            yield node
 
 
 def loaded_memory(stmt: Stmt) -> set[Var]:
