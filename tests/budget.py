@@ -95,7 +95,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     chosen = [item for item in items if _is_property(item)]
     config.hook.pytest_deselected(items=[item for item in items if not _is_property(item)])
-    items[:] = chosen
+    # The longest first: what is left for the end keeps all workers busy.
+    items[:] = sorted(chosen, key=_weight, reverse=True)
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     total = sum(map(_weight, items))
     for item in items:

@@ -162,8 +162,6 @@ FITS: dict[str, tuple[str, tuple[object, ...]]] = {
     "SIN_64": ("sin(x) = x + x^3 P(x^2), |x| <= pi / 4", odd(mp.sin, 1e-3, QUARTER_PI, 6)),
     "COS_32": ("cos(x) = 1 - x^2 / 2 + x^4 P(x^2), |x| <= pi / 4", cosine(2)),
     "COS_64": ("cos(x) = 1 - x^2 / 2 + x^4 P(x^2), |x| <= pi / 4", cosine(5)),
-    "TANH_32": ("tanh(x) = x + x^3 P(x^2), |x| <= 0.625", odd(mp.tanh, 0, 0.625, 4)),
-    "TANH_64": ("tanh(x) = x + x^3 P(x^2), |x| <= 0.625", odd(mp.tanh, 1e-3, 0.625, 12)),
     "SINH_64": ("sinh(x) = x + x^3 P(x^2), |x| <= 1", odd(mp.sinh, 1e-3, 1.0, 7)),
     "ERF_64": ("erf(x) = x + x P(x^2), |x| <= 1", ratio(mp.erf, 1e-3, 1.0, 12)),
     "LOG_ERFC_32": ("log(erfc(-u)) = u + u P(u), -3.95 <= u <= 0",

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.harness import ours
+from benchmarks.harness import ours, tvm_peer
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry, entries
-from benchmarks.harness.timing import interleave
+from benchmarks.harness.timing import find_pace, interleave, wait_for_other_threads
 from benchmarks.suite.work import Call, Work
 
 ONE_THREAD: Final = "ours on 1 thread"
 """The peer that a work on several threads is compared with beside the other packages."""
 WRONG: Final = "WRONG RESULT"
+CHECKED_SECONDS: Final = 0.005
+"""How long each side runs for the check that it keeps to one thread."""
 PEER_ERROR: Final = 1e-3
 """A peer that differs from the reference by more computes something else."""
 
@@ -61,6 +64,9 @@ class Request:
 
 def main() -> None:
     request = Request.from_json(sys.argv[1])
+    if not request.peer.startswith("torch"):
+        # tvm-ffi would load it, with its libraries: two seconds for each process.
+        sys.modules["torch"] = None  # type: ignore[assignment]
     entry = next(e for e in entries() if e.work.name == request.work)
     inputs = [ours.aligned(x) for x in entry.work.inputs(np.random.default_rng(0))]
     reference = np.asarray(entry.work.reference(*(x.astype("float64") for x in inputs)))
@@ -113,6 +119,12 @@ def measure(
         record.problem = f"{error.name} is not installed"
     except Exception as error:
         record.problem = f"{request.peer} failed: {summary(error)}"
+    if request.threads == 1 and not record.problem:
+        crowd = [side for side, call in zip(("ours", request.peer), calls, strict=True)
+                 if runs_on_more_threads(call)]  # fmt: skip
+        record.problem = "".join(f"{side} runs on more than one thread" for side in crowd[:1])
+        if crowd:
+            return
     samples = interleave(
         calls, request.rounds, request.threads, request.batch_seconds, request.limit
     )
@@ -130,13 +142,27 @@ def peer_call(
     """
     if request.peer == ONE_THREAD:
         return ours.compile_work(work, schedule, inputs, threads=1).call
-    call = work.peers[request.peer](*inputs)
+    if request.peer == tvm_peer.NAME:
+        call = tvm_peer.tvm_peer(work.program(), *inputs)
+    else:
+        call = work.peers[request.peer](*inputs)
     result: Any = call()
     if result is not None:
         error = relative_error(np.asarray(result), reference)
         if not error <= max(PEER_ERROR, work.relative_error):
             raise ValueError(f"its result is off by {error:.1e}")
     return call
+
+
+def runs_on_more_threads(call: Call) -> bool:
+    """Whether other threads work, too: then the time of this one does not say what it takes."""
+    calls = find_pace(call, CHECKED_SECONDS).number
+    wait_for_other_threads()
+    process, thread = time.process_time(), time.thread_time()
+    for _ in range(calls):
+        call()
+    thread = time.thread_time() - thread
+    return time.process_time() - process > 1.2 * thread + 1e-4
 
 
 def relative_error(result: np.ndarray, reference: np.ndarray) -> float:

@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             console.print(f"{entry.family:12} {entry.work.name}", highlight=False)
         return
     results = run(chosen, options, console)
-    console.print(as_table(results.records, results.peaks, results.title))
+    console.print(as_table(results.records, results.peaks, results.title, console.width))
     for path in results.save(options.output):
         console.print(f"written: {path}", highlight=False)
     if any(record.problem.startswith(WRONG) for record in results.records):

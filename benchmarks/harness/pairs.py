@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from benchmarks.harness import threads
+from benchmarks.harness import threads, tvm_peer
 from benchmarks.harness.child import ONE_THREAD, Request, empty_record
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry
@@ -82,7 +82,11 @@ def pairs(
     """What there is to measure: a work, a peer of it, and a number of threads."""
     for entry in entries:
         for number in thread_counts:
-            names = [*entry.work.peers, *([ONE_THREAD] if number > 1 else [])]
+            names = list(entry.work.peers)
+            if tvm_peer.installed():
+                names.append(tvm_peer.NAME)
+            if number > 1:
+                names.append(ONE_THREAD)
             for name in names:
                 if peers is None or name in peers:
                     yield entry, name, number

@@ -55,12 +55,9 @@ def torch_compiled_peer(function: Callable[..., Any]) -> Callable[..., Call]:
     def prepare(*inputs: np.ndarray) -> Call:
         torch, tensors = _torch(inputs)
 
-        def computation(*arguments: Any) -> Any:
-            return function(torch, *arguments)
-
-        compiled = torch.compile(computation, dynamic=False, fullgraph=True)
-        compiled(*tensors)
-        return partial(compiled, *tensors)
+        compiled = torch.compile(partial(function, torch), dynamic=False, fullgraph=True)
+        out = {"out": function(torch, *tensors)} if _takes_out(function) else {}
+        return partial(compiled, *tensors, **out)
 
     return prepare
 

@@ -23,6 +23,8 @@ from benchmarks.harness.roofline import as_svg
 from benchmarks.harness.table import as_table
 
 PACKAGES: Final = ("numpy", "torch", "onnxruntime", "apache-tvm", "llvmlite")
+BUSY: Final = 0.5
+"""Other programs that run on the average, from which on figures are worth less."""
 JSON, TEXT = "results.json", "table.txt"
 
 
@@ -101,7 +103,9 @@ class Results:
     def title(self) -> str:
         """What was measured where."""
         versions = ", ".join(f"{name} {v}" for name, v in self.machine["packages"].items())
-        return f"{self.machine['processor']}; {versions}"
+        load = self.machine.get("load", 0.0)
+        busy = f"; other programs kept {load:.1f} cores busy" if load > BUSY else ""
+        return f"{self.machine['processor']}; {versions}{busy}"
 
 
 def describe_machine() -> dict[str, Any]:
@@ -116,6 +120,7 @@ def describe_machine() -> dict[str, Any]:
         "processor": processor_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "system": platform.platform(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
         "python": platform.python_version(),
         "packages": versions,
     }

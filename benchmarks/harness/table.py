@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from rich.table import Table
 
@@ -11,46 +12,56 @@ from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record, quartiles
 from benchmarks.harness.units import duration, unit
 
+MEASURED: Final = (
+    "ours", "peer's", "ratio", "middle half", "by clock", "rounds", "speed", "share"
+)  # fmt: skip
+NARROW: Final = ("ours", "peer's", "ratio", "middle half", "speed", "share")
+WIDE: Final = 180
+"""Characters of a table with all columns."""
 
-def as_table(records: Sequence[Record], peaks: Mapping[int, Peaks], title: str) -> Table:
-    """One row a record, the rows of a work together."""
+
+def as_table(
+    records: Sequence[Record], peaks: Mapping[int, Peaks], title: str, width: int = WIDE
+) -> Table:
+    """One row a record, the rows of a work together; some columns only where there is room."""
     table = Table(title=title, title_justify="left")
-    table.add_column("work", overflow="fold")
+    table.add_column("work", overflow="fold", min_width=16)
     table.add_column("schedule")
     table.add_column("thr", justify="right")
-    table.add_column("peer")
-    for name in ("ours", "peer's", "ratio", "middle half", "by clock", "rounds", "speed", "share"):
+    table.add_column("peer", no_wrap=True)
+    for name in MEASURED if width >= WIDE else NARROW:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("aim", no_wrap=True)
-    table.add_column("note", overflow="fold")
+    table.add_column("note", overflow="fold", min_width=12)
     previous: Record | None = None
     for record in records:
         same_work = previous is not None and previous.work == record.work
         if previous is not None and not same_work:
             table.add_section()
+        cells = measured(record, peaks.get(record.threads))
         table.add_row(
             "" if same_work else record.work, record.schedule, str(record.threads), record.peer,
-            *measured(record), share(record, peaks.get(record.threads)), verdict(record),
+            *(cells[name] for name in (MEASURED if width >= WIDE else NARROW)), verdict(record),
             note(record),
         )  # fmt: skip
         previous = record
     return table
 
 
-def measured(record: Record) -> list[str]:
+def measured(record: Record, peaks: Peaks | None) -> dict[str, str]:
     """The cells of times, ratio and speed."""
-    ratio = record.ratio
-    if ratio is None:
-        spread = clock = shown = ""
-    else:
+    cells = dict.fromkeys(MEASURED, "")
+    cells["ours"] = duration(record.seconds)
+    cells["peer's"] = duration(record.their_seconds)
+    cells["rounds"] = str(len(record.ours) or "")
+    cells["speed"] = speed(record)
+    cells["share"] = share(record, peaks)
+    if record.ratio is not None:
         low, high = quartiles(record.ratios)
-        shown, spread = f"{ratio:.3g}", f"{low:.3g} - {high:.3g}"
-        clock = f"{statistics.median(record.wall_ratios):.3g}"
-    rounds = str(len(record.ours)) if record.ours else ""
-    return [
-        duration(record.seconds), duration(record.their_seconds), shown, spread, clock, rounds,
-        speed(record),
-    ]  # fmt: skip
+        cells["ratio"] = f"{record.ratio:.3g}"
+        cells["middle half"] = f"{low:.3g} - {high:.3g}"
+        cells["by clock"] = f"{statistics.median(record.wall_ratios):.3g}"
+    return cells
 
 
 def verdict(record: Record) -> str:

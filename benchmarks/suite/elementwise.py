@@ -126,7 +126,8 @@ def gelu_nodes(helper: Any) -> list[Any]:
 WORKS = (
     elementwise(
         "gelu", gelu_of, gelu_numpy,
-        lambda torch, x: torch.nn.functional.gelu(x, approximate="tanh"), gelu_nodes, flop=9,
+        lambda torch, x, out=None: torch._C._nn.gelu(x, approximate="tanh", out=out), gelu_nodes,
+        flop=9,
     ),
     elementwise(
         "add and relu", lambda x, y: tir.max(x + y, 0.0),

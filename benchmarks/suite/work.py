@@ -28,7 +28,8 @@ class Work:
         inputs: makes the inputs, in the order of the parameters.
         reference: the result, of the inputs in float64.
         peers: how others do it: given the inputs, the call to time. They import what they need,
-            and run on as many threads as `benchmarks.harness.threads.count` says.
+            and run on as many threads as `benchmarks.harness.threads.count` says. Only those with
+            names that begin with ``"torch"`` can import torch.
             `benchmarks.harness.peers` makes the usual ones.
         flop: floating-point (or integer) operations of one run, for GFLOP/s.
         bytes: the least that has to be read and written in one run, for GB/s.

@@ -70,6 +70,13 @@ def test_convolutions(program, machine):
     assert VECTOR in kinds_of(scheduled(program, machine))
 
 
+@pytest.mark.parametrize("machine", [LARGE._replace(vector_bits=n) for n in (256, 512)])
+def test_rows_that_leave_lanes_empty_are_packed_one_after_the_other(machine):
+    sch = scheduled(conv2d(2, 3, 18, 3, 1), machine)
+    assert names_of(sch) == ["P", "P_global", "Y", "Y_global"]
+    assert loops_of(sch, "Y")[-1][0] == "vectorized"
+
+
 def test_the_padding_of_a_channel_is_computed_when_the_channel_is():
     sch = scheduled(conv2d(3, 6, 0, 3, 1, True))
     assert sch.get(sch.get_loops("P")[0]) is sch.get(sch.get_loops("Y")[0])

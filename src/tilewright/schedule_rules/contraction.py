@@ -4,11 +4,10 @@ convolutions."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from tilewright.ir.expr import Expr, Var
-from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
+from tilewright.schedule_rules.accesses import Access, accesses_of
 from tilewright.schedule_rules.copies import vectorize_tile
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
@@ -19,6 +18,7 @@ from tilewright.schedule_rules.nest import (
     present,
     split_into,
 )
+from tilewright.schedule_rules.operands import Contraction, find_contraction
 from tilewright.schedule_rules.tiles import register_tile
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
@@ -28,60 +28,8 @@ ENOUGH_REUSE: Final = 16
 FEW_STEPS: Final = 16
 """A reduction of so many steps is unrolled."""
 
-
-@dataclass(frozen=True, eq=False)
-class Contraction:
-    """How the iterators of a block take part in a product.
-
-    Attributes:
-        accesses: the accesses of the block.
-        columns: the iterator over neighbours in the result, which run along the lanes of a
-            vector; after others of which each step is a whole row of it, if they count as one.
-        row: an iterator that the operand with columns does not depend on, so that each vector of
-            it is used for several rows.
-        outer: the other spatial iterators.
-        operand: the access to the operand with columns; None if there are several.
-        is_contiguous: whether the columns of all operands are neighbours in memory, too.
-    """
-
-    accesses: BlockAccesses
-    columns: tuple[Var, ...]
-    row: Var
-    outer: tuple[Var, ...]
-    operand: Access | None
-    is_contiguous: bool
-
-
-def find_contraction(accesses: BlockAccesses) -> Contraction | None:
-    """The block as a contraction, if it is one."""
-    if accesses.reduces is None or len(accesses.stores) != 1 or len(accesses.loads) < 2:
-        return None
-    spatial = [var for var in accesses.spatial if accesses.extents[var] != 1]
-    store = accesses.stores[0]
-    column = next((var for var in spatial if store.stride(var) == 1), None)
-    if column is None:
-        return None
-    moving = [load for load in accesses.loads if load.mentions(column)]
-    fixed = [load for load in accesses.loads if not load.mentions(column)]
-    if not moving or not fixed:
-        return None
-    rows = _independent(spatial, moving, column) or _independent(spatial, fixed, column)[-1:]
-    if not rows:
-        return None
-    row = max(rows, key=accesses.extent)
-    outer = tuple(var for var in spatial if var is not column and var is not row)
-    operand = moving[0] if len(moving) == 1 else None
-    is_contiguous = all(load.stride(column) == 1 for load in moving)
-    return Contraction(accesses, (column,), row, outer, operand, is_contiguous)
-
-
-def _independent(spatial: Sequence[Var], loads: Sequence[Access], column: Var) -> list[Var]:
-    """The iterators besides `column` that none of `loads` depends on."""
-    return [
-        var
-        for var in spatial
-        if var is not column and not any(load.mentions(var) for load in loads)
-    ]
+ENOUGH_FILLED: Final = 0.75
+"""The part of the lanes that should be used."""
 
 
 def schedule_contraction(
@@ -96,73 +44,124 @@ def schedule_contraction(
         machine: the machine.
         outer: how many of the loops around it are fixed already.
     """
-    accesses = accesses_of(block_of(sch, block))
-    found = find_contraction(accesses)
+    found = find_contraction(accesses_of(block_of(sch, block)))
     if found is None:
         return None
-    plan = Plan(found, machine, outer)
-    scheduled: Schedule | None = None
-    if plan.packs:
-        scheduled = attempt(sch, lambda s: plan.apply(s, block, epilogue, packed=True))
-    return scheduled or attempt(sch, lambda s: plan.apply(s, block, epilogue, packed=False))
+    for plan in plans(found, machine, outer):
+        scheduled = attempt(sch, lambda s, plan=plan: plan.apply(s, block, epilogue))
+        if scheduled is not None:
+            return scheduled
+    return None
+
+
+def plans(found: Contraction, machine: Machine, outer: int) -> list[Plan]:
+    """Ways to tile a contraction, the best first."""
+    merged, single = found.mergeable(), (found.column,)
+    forms = []
+    if len(merged) > 1 and found.is_contiguous(merged):
+        forms.append(Plan(found, merged, machine, outer, packed=False))
+    plain = Plan(found, single, machine, outer, packed=False)
+    if len(found.moving) == 1 and plain.rows >= ENOUGH_REUSE:
+        if len(merged) > 1 and plain.leaves_lanes_empty():
+            forms.append(Plan(found, merged, machine, outer, packed=True))
+        if not found.is_contiguous(single) or plain.exceeds_cache():
+            forms.append(Plan(found, single, machine, outer, packed=True))
+    return [*forms, plain]
 
 
 class Plan:
-    """The tiles of a contraction."""
+    """The tiles of a contraction.
 
-    def __init__(self, found: Contraction, machine: Machine, outer: int) -> None:
+    Args:
+        found: the contraction.
+        columns: the iterators that count as columns, the last one over neighbours.
+        machine: the machine.
+        outer: how many of the loops around the block are fixed already.
+        packed: whether the operand with columns is copied into panels first.
+    """
+
+    def __init__(
+        self,
+        found: Contraction,
+        columns: Sequence[Var],
+        machine: Machine,
+        outer: int,
+        *,
+        packed: bool,
+    ) -> None:
         self.found = found
+        self.columns = columns
         self.machine = machine
         self.outer = outer
+        self.packed = packed
         a = found.accesses
-        self.dtype = a.stores[0].buffer.dtype
-        self.lanes = machine.lanes(self.dtype)
+        self.itemsize = found.moving[0].buffer.dtype.itemsize
+        self.lanes = machine.lanes(a.stores[0].buffer.dtype)
         self.depth = a.count(a.reduction)
-        self.columns = a.count(found.columns)
+        self.width_of_all = a.count(columns)
         self.rows = a.extent(found.row)
         self.tile = register_tile(
-            self.rows, self.columns, self.depth, self.lanes, self.dtype.itemsize, machine
+            self.rows,
+            self.width_of_all,
+            self.depth,
+            self.lanes,
+            a.stores[0].buffer.dtype.itemsize,
+            machine,
+            streams=not packed and self.exceeds_cache(),
         )
         self.width = self.tile.vectors * self.lanes
-        self.panels = self._panels()
+
+    def exceeds_cache(self) -> bool:
+        """Whether what is read of the operand with columns does not stay in the cache."""
+        return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
+
+    def leaves_lanes_empty(self) -> bool:
+        """Whether rows of columns are so short that vectors are not filled, or others are read
+        from far away again for each row."""
+        vectors = -(-self.width_of_all // self.lanes)
+        if self.width_of_all < ENOUGH_FILLED * vectors * self.lanes:
+            return True
+        others = max(self.found.accesses.size(load) for load in self.found.fixed)
+        return vectors < 2 and others > self.machine.own_cache // 2
 
     def _panels(self) -> int:
         """How many panels of the operand with columns fill half of the cache."""
-        panel_bytes = self.depth * self.width * self.dtype.itemsize
-        panels = -(-self.columns // self.width)
+        if not self.packed:
+            return 1
+        panel_bytes = self.depth * self.width * self.itemsize
+        panels = -(-self.width_of_all // self.width)
         fitting = max(1, min(panels, self.machine.own_cache // 2 // panel_bytes))
         cores = 1 if self.outer else self.machine.cores
         return max(1, min(fitting, panels // cores))
 
-    @property
-    def packs(self) -> bool:
-        """Whether the operand with columns should be copied into panels first."""
-        operand = self.found.operand
-        if operand is None or self.rows < ENOUGH_REUSE:
-            return False
-        size = self.depth * self.columns * operand.buffer.dtype.itemsize
-        return not self.found.is_contiguous or size > self.machine.own_cache // 2
-
-    def apply(
-        self, sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV], *, packed: bool
-    ) -> None:
-        """Tile the loops, and vectorise; pack the operand with columns if asked to."""
+    def apply(self, sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV]) -> None:
+        """Tile the loops, and vectorise; pack the operand with columns if that is planned."""
         f = self.found
+        if self.packed and len(self.columns) > 1:
+            epilogue = self._stage_results(sch, block, epilogue)
         loops = loops_by_iterator(sch, block, self.outer)
-        columns = [loops[var] for var in f.columns]
-        column = columns[0] if len(columns) == 1 else sch.fuse(*columns)
-        panels = self.panels if packed else 1
+        merged = [loops[var] for var in self.columns]
+        outer = [
+            loops[var]
+            for var in f.outer
+            if var in loops and not any(var is item for item in self.columns)
+        ]
+        depth = [loops[var] for var in f.accesses.reduction if var in loops]
+        if len(merged) > 1:
+            sch.reorder(*outer, loops[f.row], *merged, *depth)
+            column = sch.fuse(*merged)
+        else:
+            column = merged[0]
         (block_column, panel, vector), lane = split_into(
-            sch, column, [panels, self.tile.vectors, self.lanes]
+            sch, column, [self._panels(), self.tile.vectors, self.lanes]
         )
         (block_row,), row = split_into(sch, loops[f.row], [self.tile.rows])
-        outer = [loops[var] for var in f.outer if var in loops]
-        depth = [loops[var] for var in f.accesses.reduction if var in loops]
         around = [*outer, *present(block_column, block_row, panel)]
         sch.reorder(*around, *depth, *present(row, vector, lane))
-        if packed:
-            place = block_column or (outer[-1] if outer else None)
-            self._pack(sch, block, place)
+        if self.packed:
+            # Where columns are merged, those of a panel are no box of the operand.
+            place = block_column if len(merged) == 1 else None
+            self._pack(sch, block, place or (outer[-1] if outer else None))
         for consumer in epilogue:
             self._append(sch, consumer, around[-1] if around else None)
         if self.depth <= FEW_STEPS:
@@ -176,32 +175,54 @@ class Plan:
 
     def _pack(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
         """Copy the panels of the operand that an iteration of `place` uses, side by side."""
-        operand = self.found.operand
-        assert operand is not None
+        (operand,) = self.found.moving
         copy = sch.reindex_cache_read(block, operand.buffer.name, "global", self._layout(operand))
         if place is not None:
             sch.compute_at(copy, place)
         self._vectorize(sch, copy, place)
 
     def _layout(self, operand: Access) -> Callable[..., tuple[Any, ...]]:
-        """Panels one after the other, in each the rows, in each row the columns."""
-        f, width = self.found, self.width
-        iterators = [item.var for item in f.accesses.block.iter_vars]
-        inner = [
-            n
-            for n, var in enumerate(iterators)
-            if operand.mentions(var) and not any(var is item for item in f.columns)
-        ]
-        columns = [n for n, var in enumerate(iterators) if any(var is c for c in f.columns)]
-        extents = [f.accesses.extent(var) for var in f.columns]
+        """Panels one after the other, in each the steps of the sum, in each of these columns."""
+        accesses, width = self.found.accesses, self.width
+        iterators = [item.var for item in accesses.block.iter_vars]
+        columns = [position_of(var, iterators) for var in self.columns]
+        inner = [n for n, var in enumerate(iterators) if operand.mentions(var) and n not in columns]
+
+        is_single = self.width_of_all <= width
 
         def layout(*values: Expr) -> tuple[Any, ...]:
-            flat = values[columns[0]]
-            for n, extent in zip(columns[1:], extents[1:], strict=True):
-                flat = flat * extent + values[n]
-            return (flat // width, *(values[n] for n in inner), flat % width)
+            flat = flattened(values, columns, [accesses.extent(iterators[n]) for n in columns])
+            rest = [values[n] for n in inner]
+            return (*rest, flat) if is_single else (flat // width, *rest, flat % width)
 
         return layout
+
+    def _stage_results(
+        self, sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV]
+    ) -> Sequence[BlockRV]:
+        """Collect the results of a tile in memory of its own, each vector on its own.
+
+        In the result, a vector that sticks out at the end of a row would overlap the next row.
+
+        Returns:
+            What reads the tile: the block that copies it, or the only consumer in its place.
+        """
+        accesses, lanes = self.found.accesses, self.lanes
+        iterators = [item.var for item in accesses.block.iter_vars]
+        row = position_of(self.found.row, iterators)
+        outer = [position_of(var, iterators) for var in self.found.outer]
+        columns = [position_of(var, iterators) for var in self.columns]
+        outer = [n for n in outer if n not in columns]
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            flat = flattened(values, columns, [accesses.extent(iterators[n]) for n in columns])
+            return (*(values[n] for n in outer), values[row], flat // lanes, flat % lanes)
+
+        copy = sch.reindex_cache_write(block, 0, "global", layout)
+        if len(epilogue) == 1 and attempt(sch, lambda s: s.compute_inline(copy)) is not None:
+            sch.compute_inline(copy)
+            return epilogue
+        return [copy, *epilogue]
 
     def _append(self, sch: Schedule, consumer: BlockRV, place: LoopRV | None) -> None:
         """Compute a consumer of the result for each tile of it."""
@@ -220,3 +241,16 @@ def _loops_below(sch: Schedule, block: BlockRV, place: LoopRV) -> int:
     loops = [sch.get(loop) for loop in sch.get_loops(block)]
     position = next(n for n, loop in enumerate(loops) if loop is sch.get(place))
     return len(loops) - position - 1
+
+
+def position_of(var: Var, iterators: Sequence[Var]) -> int:
+    """Which of `iterators` is `var`."""
+    return next(n for n, item in enumerate(iterators) if item is var)
+
+
+def flattened(values: Sequence[Expr], positions: Sequence[int], extents: Sequence[int]) -> Any:
+    """The number of an element in a box: the last of `positions` varies fastest."""
+    flat: Any = values[positions[0]]
+    for position, extent in zip(positions[1:], extents[1:], strict=True):
+        flat = flat * extent + values[position]
+    return flat

@@ -22,8 +22,9 @@ def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lane
     for var in accesses.spatial:
         moving = [load for load in accesses.loads if load.mentions(var)]
         if var in loops and moving and all(load.stride(var) == 1 for load in moving):
-            others = [loops[v] for v in accesses.spatial if v is not var and v in loops]
+            others = [v for v in accesses.spatial if v is not var and v in loops]
+            others.sort(key=lambda v: -(accesses.stores[0].stride(v) or 0))
             (panel, vector), lane = split_into(sch, loops[var], [vectors, lanes])
-            sch.reorder(*present(panel), *others, *present(vector, lane))
+            sch.reorder(*present(panel), *(loops[v] for v in others), *present(vector, lane))
             sch.vectorize(lane)
             return

@@ -9,13 +9,14 @@ from tilewright.error import ArgumentError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.accesses import accesses_of
-from tilewright.schedule_rules.contraction import find_contraction, schedule_contraction
+from tilewright.schedule_rules.contraction import schedule_contraction
 from tilewright.schedule_rules.elementwise import schedule_elementwise
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.schedule_rules.groups import Group, Stage, append_epilogues, groups_of
 from tilewright.schedule_rules.inline import inline_producers
 from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete, parallelize
+from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.reduction import schedule_reduction
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.schedule_rules.accesses import BlockAccesses
-from tilewright.schedule_rules.contraction import Contraction
+from tilewright.schedule_rules.operands import Contraction
 from tilewright.tir.schedule import BlockRV
 
 
@@ -120,8 +120,9 @@ def _most_shared(stage: Stage, anchor: Stage) -> int:
         return len(spatial)
     count = len(spatial) if accesses.reduction else len(spatial) - 1
     if stage.contraction is not None:
-        inner = {*stage.contraction.columns, stage.contraction.row}
-        return next((n for n, var in enumerate(spatial) if var in inner), len(spatial))
+        inner = {*stage.contraction.mergeable(), stage.contraction.row}
+        count = next((n for n, var in enumerate(spatial) if var in inner), len(spatial))
+        return count if accesses.count(spatial[:count]) > 1 else 0
     largest = max(accesses.loads, key=accesses.size, default=None)
     main = largest if accesses.reduction else accesses.stores[0] if accesses.stores else None
     if main is None:
@@ -155,15 +156,20 @@ def aligned(consumer: BlockAccesses, producer: BlockAccesses) -> int:
         return 0
     count = 0
     for n, (mine, its) in enumerate(zip(consumer.spatial, producer.spatial, strict=False)):
-        if n >= len(store.indices) or store.indices[n] is not its:
+        if n >= len(store.indices) or not _is_at(store.indices[n], its, producer):
             break
         if not _same_domain(consumer, mine, producer, its):
             break
-        if any(load.indices[n] is not mine for load in loads):
+        if not all(_is_at(load.indices[n], mine, consumer) for load in loads):
             break
         count += 1
     # Iterators in front of all others only: loops run in the order of the iterators.
     return min(count, _leading(consumer), _leading(producer))
+
+
+def _is_at(index: Expr, var: Var, accesses: BlockAccesses) -> bool:
+    """Whether an index is an iterator, or the only value that it has."""
+    return index is var or (accesses.extents[var] == 1 and is_const_int(index, 0))
 
 
 def _leading(accesses: BlockAccesses) -> int:

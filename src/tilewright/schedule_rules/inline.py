@@ -9,8 +9,8 @@ from tilewright.ir.expr import Add, Call, Cast, Expr, Max, Min, Mul, Select, Sub
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
-from tilewright.schedule_rules.contraction import find_contraction
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete
+from tilewright.schedule_rules.operands import find_contraction
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.stmt import BufferStore

@@ -15,6 +15,9 @@ LATENCY: Final = 4.0
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""
 
+MEMORY: Final = 16.0
+"""Cycles in which a vector arrives from further away."""
+
 LOAD: Final = 0.1
 """Cycles that an operand costs beside the multiplications that it is loaded for."""
 
@@ -33,7 +36,14 @@ class Tile(NamedTuple):
 
 
 def register_tile(
-    rows: int, columns: int, depth: int, lanes: int, itemsize: int, machine: Machine
+    rows: int,
+    columns: int,
+    depth: int,
+    lanes: int,
+    itemsize: int,
+    machine: Machine,
+    *,
+    streams: bool = False,
 ) -> Tile:
     """The tile whose results stay in registers while a reduction runs, with the least time.
 
@@ -48,6 +58,7 @@ def register_tile(
         lanes: elements of a vector.
         itemsize: bytes of an element.
         machine: its registers, and the cache in which the operands of the rows should stay.
+        streams: whether the operand with columns is too large for a cache.
     """
     whole = -(-columns // lanes)
     fitting = machine.first_cache // (2 * depth * itemsize)
@@ -57,13 +68,14 @@ def register_tile(
         for r in range(1, min(MOST_ROWS, rows) + 1)
         if r * v + max(v + 1, RESERVED) <= machine.vector_registers and (r <= max(fitting, 6))
     ]
-    return min(candidates, key=lambda tile: _cost(tile, rows, whole))
+    stream = MEMORY if streams else STREAM
+    return min(candidates, key=lambda tile: _cost(tile, rows, whole, stream))
 
 
-def _cost(tile: Tile, rows: int, whole: int) -> tuple[float, int]:
+def _cost(tile: Tile, rows: int, whole: int, stream: float) -> tuple[float, int]:
     """Cycles of one step of the reduction for all tiles; and how unlike a square it is."""
     multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / 2
-    step = max(multiply, load, LATENCY, STREAM * tile.vectors)
+    step = max(multiply, load, LATENCY, stream * tile.vectors)
     tiles = _tiles(rows, tile.rows) * _tiles(whole, tile.vectors)
     return tiles * (step + LOAD * (tile.rows + tile.vectors)), abs(tile.rows - tile.vectors)
 

@@ -1,6 +1,7 @@
 """A pair is checked before it is timed, and its failures are records."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -83,6 +84,23 @@ def test_a_peer_that_computes_something_else_is_no_peer():
     record = measured(work(peers={"numpy": numpy_peer(np.subtract)}))
     assert "numpy failed: ValueError: its result is off by" in record.problem
     assert record.theirs == []
+
+
+def test_a_peer_that_brings_more_threads_is_not_timed():
+    def two_threads(*inputs):
+        busy = np.ones(1 << 16)
+        with_help = ThreadPoolExecutor(1)
+
+        def call():
+            other = with_help.submit(np.sin, busy)
+            np.sin(busy)
+            other.result()
+
+        return call
+
+    record = measured(work(peers={"pool": two_threads}), "pool")
+    assert record.problem == "pool runs on more than one thread"
+    assert record.ours == record.theirs == []
 
 
 def test_our_own_time_on_one_thread_is_a_peer():

@@ -1,4 +1,4 @@
-"""tanh and erf: one minus an exponential, and near 0 an odd polynomial."""
+"""tanh and erf by exponentials; erf in float64 by an odd polynomial near 0."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from tilewright.tir.numerics.coefficients import (
     ERF_64,
     ERF_TAIL_64,
     EXP_32,
+    EXP_64,
     LOG_ERFC_32,
-    TANH_32,
-    TANH_64,
 )
 from tilewright.tir.numerics.exponential import LOG2_E, LOG_2, exp
-from tilewright.tir.numerics.kernel import Kernel
+from tilewright.tir.numerics.kernel import (
+    EXPONENT_BIAS,
+    MANTISSA_BITS,
+    ROUNDING_SHIFT,
+    Kernel,
+)
+from tilewright.tir.op import reinterpret
 
 # Where the function is 1 after rounding.
 TANH_IS_ONE = {32: 9.1, 64: 19.2}
@@ -20,14 +25,23 @@ ERF_IS_ONE = {32: 3.95, 64: 5.95}
 
 
 def tanh(k: Kernel, x: Expr) -> Expr:
-    """Hyperbolic tangent: 1 - 2 / (exp(2 |x|) + 1) away from 0."""
+    """Hyperbolic tangent: t / (t + 1) with t = (exp(2 |x|) - 1) / 2, which loses nothing near 0."""
     x = k.let(x, "x")
-    square = k.let(x * x, "square")
-    small = k.fma(square * x, k.polynomial(square, TANH_32 if k.bits == 32 else TANH_64), x)
-    size = k.clamp(k.absolute(x), 0.0, TANH_IS_ONE[k.bits])
-    e = exp(k, size + size) + k.real(1.0)
-    large = k.real(1.0) - k.real(2.0) / e
-    return k.copy_sign(Select(k.absolute(x) < k.real(0.625), small, large), x)
+    size = k.at_most(k.absolute(x), TANH_IS_ONE[k.bits])
+    # With the bias of the exponent in the shifted number, its low bits make the scale.
+    shift = ROUNDING_SHIFT[k.bits] + EXPONENT_BIAS[k.bits]
+    shifted = k.let(k.fma(size, 2 * LOG2_E, shift), "shifted")
+    bits = reinterpret(k.integer, shifted) << k.whole(MANTISSA_BITS[k.bits])
+    scale = k.let(reinterpret(k.dtype, bits), "scale")
+    r = k.let(k.fma(shifted - k.real(shift), -LOG_2 / 2, size), "r")
+    exp_tail = EXP_32 if k.bits == 32 else EXP_64
+    tail = k.polynomial(r, [c * 2.0**n for n, c in enumerate(exp_tail, start=1)])
+    t = k.let(k.fma(scale, k.fma(r * r, tail, r), k.fma(scale, 0.5, -0.5)), "t")
+    inverse = k.let(k.rough_inverse(t + k.real(1.0)), "inverse")
+    quotient = k.let(t * inverse, "quotient")
+    # What is left of t = quotient * (t + 1); without the rounding of t + 1 where that matters.
+    rest = k.fma(quotient * k.real(-1.0), t, t - quotient)
+    return k.copy_sign(k.fma(rest, inverse, quotient), x)
 
 
 def erf(k: Kernel, x: Expr) -> Expr:

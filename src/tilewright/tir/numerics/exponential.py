@@ -37,12 +37,19 @@ def exp_of_small(k: Kernel, r: Expr, precise: bool = False) -> Expr:
     return head + k.fma(r * r, tail, lost)
 
 
-def exp(k: Kernel, x: Expr, *, precise: bool = False, power: int = 0) -> Expr:
-    """e**x * 2**power; float32: 1.0 ulp, or 0.6 if `precise`."""
+def exp(
+    k: Kernel, x: Expr, *, precise: bool = False, power: int = 0, low: Expr | None = None
+) -> Expr:
+    """e**x * 2**power; float32: 1.0 ulp, or 0.6 if `precise`.
+
+    With `low`, which is small beside x, it is e**(x + low).
+    """
     x = k.clamp(x, *LIMITS[k.bits])
-    high, low = LOG_2_PARTS[k.bits]
+    high, rest = LOG_2_PARTS[k.bits]
     n, whole = k.nearest(x, LOG2_E)
-    r = k.fma(n, -low, k.fma(n, -high, x))
+    r = k.fma(n, -rest, k.fma(n, -high, x))
+    if low is not None:
+        r = r + low
     return k.scale(exp_of_small(k, r, precise), whole + k.whole(power))
 
 

@@ -62,6 +62,9 @@ from tilewright.tir.transform.vectorize import (
 GROUP = 4
 """Vectors per iteration of the main loop, for short bodies: they hide the cost of the loop."""
 
+HEAVY_GROUP = 2
+"""The same for bodies that call functions, which are long chains of operations: two overlap."""
+
 MASKED_BITS = 256
 """Narrower vectors have no masked accesses worth using."""
 
@@ -119,7 +122,7 @@ class _InnerLoops(Rewriter):
         self._check_memory(body)
         heavy = any(isinstance(node, Call) for node in walk(loop.body))
         check_access_pattern(loop, reductions, heavy, self._vector_bits)
-        group = 1 if heavy else GROUP
+        group = HEAVY_GROUP if heavy else GROUP
         if extent is not None:
             if reductions and extent < width:
                 raise NotVectorizable("it is too short")

@@ -1,0 +1,89 @@
+"""What the iterators of a sum of products stand for: rows, columns, and steps of the sum."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.ir.expr import Var
+from tilewright.schedule_rules.accesses import Access, BlockAccesses
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """How the iterators of a block take part in a product.
+
+    Attributes:
+        accesses: the accesses of the block.
+        column: the iterator over neighbours in the result, which run along the lanes of a vector.
+        row: an iterator that the operand with columns does not depend on, so that each vector of
+            it is used for several rows.
+        outer: the other spatial iterators.
+        moving: the accesses to operands with columns.
+        fixed: the accesses to operands without.
+    """
+
+    accesses: BlockAccesses
+    column: Var
+    row: Var
+    outer: tuple[Var, ...]
+    moving: tuple[Access, ...]
+    fixed: tuple[Access, ...]
+
+    def is_contiguous(self, columns: Sequence[Var]) -> bool:
+        """Whether `columns`, as one, run over one stretch of every operand with columns."""
+        return all(
+            load.stride(self.column) == 1
+            and all(self.follows(load, u, v) for u, v in itertools.pairwise(columns))
+            for load in self.moving
+        )
+
+    def follows(self, access: Access, outer: Var, inner: Var) -> bool:
+        """Whether each step of `outer` is as far as `inner` runs."""
+        step, extent = access.stride(inner), self.accesses.extents[inner]
+        return step is not None and extent is not None and access.stride(outer) == step * extent
+
+    def mergeable(self) -> tuple[Var, ...]:
+        """The columns with those of the outer iterators that continue them in the result.
+
+        They are iterators of the same operands, so that all together may count as columns.
+        """
+        (store,) = self.accesses.stores
+        columns = [self.column]
+        for var in reversed(self.outer):
+            in_all = all(load.mentions(var) for load in self.moving)
+            in_none = not any(load.mentions(var) for load in self.fixed)
+            if in_all and in_none and self.follows(store, var, columns[0]):
+                columns.insert(0, var)
+        return tuple(columns)
+
+
+def find_contraction(accesses: BlockAccesses) -> Contraction | None:
+    """The block as a contraction, if it is one."""
+    if accesses.reduces is None or len(accesses.stores) != 1 or len(accesses.loads) < 2:
+        return None
+    spatial = [var for var in accesses.spatial if accesses.extents[var] != 1]
+    store = accesses.stores[0]
+    column = next((var for var in spatial if store.stride(var) == 1), None)
+    if column is None:
+        return None
+    moving = tuple(load for load in accesses.loads if load.mentions(column))
+    fixed = tuple(load for load in accesses.loads if not load.mentions(column))
+    if not moving or not fixed:
+        return None
+    rows = _independent(spatial, moving, column) or _independent(spatial, fixed, column)[-1:]
+    if not rows:
+        return None
+    row = max(rows, key=accesses.extent)
+    outer = tuple(var for var in spatial if var is not column and var is not row)
+    return Contraction(accesses, column, row, outer, moving, fixed)
+
+
+def _independent(spatial: Sequence[Var], loads: Sequence[Access], column: Var) -> list[Var]:
+    """The iterators besides `column` that none of `loads` depends on."""
+    return [
+        var
+        for var in spatial
+        if var is not column and not any(load.mentions(var) for load in loads)
+    ]
