@@ -9,7 +9,7 @@ from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of, union
 from tilewright.arith.linear import detect_linear_equation, mentions
 from tilewright.ir.convert import cast
-from tilewright.ir.expr import Expr, FloorDiv, IntImm, Var
+from tilewright.ir.expr import Expr, FloorDiv, IntImm, Var, is_const_int
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.schedule.bindings import mentioned
 from tilewright.tir.schedule.inlining import invert
@@ -33,6 +33,13 @@ def instances_that_access(
     starts: list[Expr] = []
     sides: list[IntervalSet] = []
     for item, (low, high) in zip(region.region, box, strict=True):
+        if _is_own_element(block, item) and all(
+            end is None or end.dtype is item.min.dtype for end in (low, high)
+        ):
+            starts.append(item.min)
+            sides.append(IntervalSet(low, high))
+            _note(ranges, item.min, sides[-1])  # type: ignore[arg-type]
+            continue
         # An instance accesses an element if it starts at it, or before it by less than its extent.
         reach = _longest_reach(block, item.extent - 1, analyzer)
         known = low is not None and reach is not None
@@ -43,12 +50,21 @@ def instances_that_access(
         index, side = _without_quotients(item.min, sides[-1])
         scaled = _scaled_iterator(block, index)
         if scaled is not None:
-            found = _scaled_range(scaled, side, analyzer)
-            old = ranges.get(scaled.var)
-            ranges[scaled.var] = found if old is None else _narrower(old, found)
+            _note(ranges, scaled.var, _scaled_range(scaled, side, analyzer))
     if len(ranges) < sum(_is_iterator(block, var) for var in mentioned(starts)):
         ranges = _inverted_ranges(block, starts, sides, analyzer) | ranges
     return ranges
+
+
+def _is_own_element(block: Block, item: Range) -> bool:
+    """Whether an instance accesses the element whose index is just one of its iterators."""
+    index = item.min
+    return isinstance(index, Var) and is_const_int(item.extent, 1) and _is_iterator(block, index)
+
+
+def _note(ranges: Ranges, var: Var, found: IntervalSet) -> None:
+    old = ranges.get(var)
+    ranges[var] = found if old is None else _narrower(old, found)
 
 
 def _longest_reach(block: Block, reach: Expr, analyzer: Analyzer) -> Expr | None:

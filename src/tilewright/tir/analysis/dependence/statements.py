@@ -114,7 +114,9 @@ class Statement:
         named = list(zip(self.iterators, self.domains, self.bindings, strict=True))
         builder = _LevelBuilder()
         for step in self.path:
-            if isinstance(step.node, BlockRealize):
+            if isinstance(step.node, For):
+                builder.loops.append(step.node)
+            elif isinstance(step.node, BlockRealize):
                 count = len(step.node.iter_values)
                 found.append(builder.level(named[:count], step.node.predicate))
                 named, builder = named[count:], _LevelBuilder()
@@ -164,10 +166,9 @@ class _LevelBuilder:
         self.more: list[object] = []
 
     def add(self, step: Step) -> None:
+        """Take in a step that is no loop and no block."""
         node = step.node
-        if isinstance(node, For):
-            self.loops.append(node)
-        elif isinstance(node, IfThenElse):
+        if isinstance(node, IfThenElse):
             if step.branch == 0:
                 self.conditions.append(node.condition)
             else:
