@@ -53,7 +53,7 @@ def measured(record: Record, peaks: Peaks | None) -> dict[str, str]:
     cells = dict.fromkeys(MEASURED, "")
     cells["ours"] = duration(record.seconds)
     cells["peer's"] = duration(record.their_seconds)
-    cells["rounds"] = str(len(record.ours) or "")
+    cells["rounds"] = str(len(record.counted()[0]) or "")
     cells["speed"] = speed(record)
     cells["share"] = share(record, peaks)
     if record.ratio is not None:
@@ -73,8 +73,9 @@ def verdict(record: Record) -> str:
 
 
 def note(record: Record) -> str:
-    """Why something is missing."""
-    return record.problem.replace("[", r"\[")
+    """Why something is missing, or worth little."""
+    busy = "the machine was busy" if record.disturbed else ""
+    return "; ".join(part for part in (record.problem, busy) if part).replace("[", r"\[")
 
 
 def speed(record: Record) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import glob
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple, TypeAlias
 
 from benchmarks.suite.work import Call
@@ -17,6 +18,8 @@ Clock: TypeAlias = Callable[[], int]
 MAX_CALLS: Final = 1_000_000
 VERY_LONG: Final = 0.2
 """Seconds of a call that is not warmed up."""
+DISTURBED: Final = 0.02
+"""The share of the time without a processor from which on a sample is disturbed."""
 SLICE: Final = 0.002
 """Seconds of sleep between two looks at whether other threads still run."""
 
@@ -26,6 +29,13 @@ class Sample(NamedTuple):
 
     wall: float
     cpu: float
+    delay: float = 0.0
+    """For which threads of this process waited for a processor."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs took so much that the clock says little."""
+        return self.delay > DISTURBED * self.wall
 
 
 def cpu_clock(threads: int) -> Clock:
@@ -36,13 +46,27 @@ def cpu_clock(threads: int) -> Clock:
 def batch(call: Call, number: int, clock: Clock) -> Sample:
     """`number` calls."""
     repeats = itertools.repeat(None, number)
+    delay = run_delay()
     cpu = clock()
     wall = time.perf_counter_ns()
     for _ in repeats:
         call()
     wall = time.perf_counter_ns() - wall
     cpu = clock() - cpu
-    return Sample(wall / number * 1e-9, cpu / number * 1e-9)
+    delay = run_delay() - delay
+    return Sample(wall / number * 1e-9, cpu / number * 1e-9, delay / number * 1e-9)
+
+
+def run_delay() -> int:
+    """Nanoseconds that threads of this process were ready to run but had no processor.
+
+    Only Linux says; elsewhere it is 0.
+    """
+    total = 0
+    for path in glob.glob("/proc/self/task/*/schedstat"):
+        with suppress(OSError, ValueError, IndexError), open(path, encoding="ascii") as stream:
+            total += int(stream.read().split()[1])
+    return total
 
 
 class Pace(NamedTuple):
@@ -79,7 +103,8 @@ def interleave(
         rounds: how many; fewer if they would take longer than `limit` seconds, but not fewer than
             `least`.
         threads: if more than one, threads of one call may still wait actively for work when the
-            next begins; it begins only when they sleep, and with a run that is not timed.
+            next begins; it begins only when they sleep, and with a run that is not timed. Rounds
+            that other programs disturb are kept but do not count, up to three times `rounds`.
         batch_seconds: what a batch of calls takes at least; short ones are repeated.
     """
     clock = cpu_clock(threads)
@@ -87,7 +112,10 @@ def interleave(
     samples: list[list[Sample]] = [[] for _ in calls]
     start = time.perf_counter()
     with no_collection():
-        for completed in range(rounds):
+        counted = 0
+        for completed in range(rounds if threads == 1 else 3 * rounds):
+            if counted == rounds:
+                break
             elapsed = time.perf_counter() - start
             if completed >= least and elapsed / completed * (completed + 1) > limit:
                 break
@@ -101,6 +129,7 @@ def interleave(
                 if pace.number > 1 or (threads > 1 and pace.seconds < VERY_LONG):
                     call()
                 samples[side].append(batch(call, pace.number, clock))
+            counted += threads == 1 or not any(side[-1].disturbed for side in samples)
     return samples
 
 

@@ -28,7 +28,7 @@ def register_tiles(sch: tir.Schedule, target: Target) -> None:
     i, row = sch.split(i, [None, 4])
     j, vector, lane = sch.split(j, [None, vectors, lanes])
     k, step = sch.split(k, [None, 4])
-    sch.reorder(b, j, i, k, step, row, vector, lane)
+    sch.reorder(b, i, j, k, step, row, vector, lane)
     for loop in (step, row, vector):
         sch.unroll(loop)
     sch.vectorize(lane)

@@ -35,6 +35,23 @@ def test_rounds_end_at_the_limit_but_not_before_the_least_number():
     assert 3 <= len(interleave(slow, 1000, batch_seconds=1e-4, limit=0.05)[1]) < 100
 
 
+def test_disturbed_rounds_are_repeated_but_not_forever(monkeypatch):
+    delays = iter([0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0])
+    monkeypatch.setattr(timing, "batch", lambda *_: timing.Sample(1.0, 1.0, next(delays)))
+    monkeypatch.setattr(timing, "find_pace", lambda call, seconds: timing.Pace(1, 1.0))
+    calls = [lambda: None, lambda: None]
+    assert len(interleave(calls, rounds=2, threads=2)[0]) == 4
+    monkeypatch.setattr(timing, "batch", lambda *_: timing.Sample(1.0, 1.0, 0.5))
+    assert len(interleave(calls, rounds=2, threads=2)[0]) == 6
+    assert len(interleave(calls, rounds=2, threads=1)[0]) == 2
+
+
+def test_a_thread_that_waits_for_the_processor_is_seen():
+    assert timing.run_delay() >= 0
+    assert timing.Sample(1.0, 1.0, 0.05).disturbed
+    assert not timing.Sample(1.0, 1.0, 0.001).disturbed
+
+
 def test_other_threads_are_waited_for_but_not_forever():
     start = time.perf_counter()
     timing.wait_for_other_threads(limit=0.01)
