@@ -111,6 +111,11 @@ def log_ratio_tail(z: Real) -> Real:
     return (mp.log1p(s) - mp.log1p(-s) - 2 * s) / s**3
 
 
+def log_ratio_rest(z: Real) -> Real:
+    """The R with log((1 + s) / (1 - s)) = 2 s + 2/3 s**3 + 2 s**5 R(s**2), z = s**2."""
+    return (log_ratio_tail(z) - mp.mpf(2) / 3) / (2 * z)
+
+
 def exp_tail(x: Real) -> Real:
     """The P with exp(x) = 1 + x + x**2 P(x)."""
     return (mp.expm1(x) - x) / x**2 if abs(x) > mp.mpf(10) ** -15 else mp.mpf(1) / 2 + x / 6
@@ -158,6 +163,8 @@ FITS: dict[str, tuple[str, tuple[object, ...]]] = {
     "LOG_64": ("log((1 + s) / (1 - s)) = 2 s + s^3 P(s^2), |s| <= 3 - 2 sqrt(2)",
                (log_ratio_tail, TINY, (3 - 2 * ROOT) ** 2 * 1.001, 7,
                 lambda z: mp.sqrt(z) ** 2 / 2)),
+    "LOG_IN_PARTS_64": ("log((1 + s) / (1 - s)) / 2 = s + s^3 / 3 + s^5 P(s^2), |s| <= 0.1716",
+                        (log_ratio_rest, 1e-6, (3 - 2 * ROOT) ** 2 * 1.001, 7, lambda z: z * z)),
     "SIN_32": ("sin(x) = x + x^3 P(x^2), |x| <= pi / 4", odd(mp.sin, 0, QUARTER_PI, 2)),
     "SIN_64": ("sin(x) = x + x^3 P(x^2), |x| <= pi / 4", odd(mp.sin, 1e-3, QUARTER_PI, 6)),
     "COS_32": ("cos(x) = 1 - x^2 / 2 + x^4 P(x^2), |x| <= pi / 4", cosine(2)),

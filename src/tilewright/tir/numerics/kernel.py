@@ -27,11 +27,15 @@ class Kernel:
     Args:
         dtype: float32 or float64, with any number of lanes: the dtype of the computation.
         scale_natively: whether `tir.ldexp` on such a value is cheap on the target.
+        result_bits: of the dtype that the result is rounded to; those of `dtype` if not given.
     """
 
-    def __init__(self, dtype: DType, scale_natively: bool = False) -> None:
+    def __init__(
+        self, dtype: DType, scale_natively: bool = False, result_bits: int | None = None
+    ) -> None:
         self.dtype = dtype
         self.bits = dtype.bits
+        self.result_bits = result_bits or dtype.bits
         self.integer = DType(f"int{dtype.bits}").with_lanes(dtype.lanes)
         self.scale_natively = scale_natively
         self._bindings: list[tuple[Var, Expr]] = []

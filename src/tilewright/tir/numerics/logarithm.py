@@ -7,12 +7,13 @@ import math
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Select, Var
-from tilewright.tir.numerics.coefficients import LOG_32, LOG_64
+from tilewright.tir.numerics.coefficients import LOG_32, LOG_64, LOG_IN_PARTS_64
 from tilewright.tir.numerics.exponential import LOG10_2_PARTS, LOG_2_PARTS
 from tilewright.tir.numerics.kernel import MANTISSA_BITS, Kernel
 from tilewright.tir.op import reinterpret
 
 SMALLEST_NORMAL = {32: 2.0**-126, 64: 2.0**-1022}
+THIRD_IN_PARTS = (1 / 3, 2.0**-54 / 3)
 ROOT_HALF_BITS = {32: 0x3F3504F3, 64: 0x3FE6A09E667F3BCD}
 
 
@@ -70,6 +71,46 @@ def log(k: Kernel, x: Expr) -> Expr:
     high, low = LOG_2_PARTS[k.bits]
     result = f + mantissa_terms(k, f, e * k.real(low))
     return with_special_cases(k, x, k.fma(e, high, result))
+
+
+def log_in_parts(k: Kernel, x: Expr) -> tuple[Var, Var]:
+    """The natural logarithm as a sum of two float64, which together have 15 bits more than one.
+
+    It is e log(2) + 2 (s + s**3 / 3 + s**5 Q(s**2)) with s = f / (2 + f): every term that is not
+    small is kept with what its rounding has lost. Of 0 and of infinity the first part is infinite;
+    the second then has no meaning.
+    """
+    x = k.let(x, "x")
+    e, f = split(k, x)
+    divisor = k.let(f + k.real(2.0), "divisor")
+    divisor_low = f - (divisor - k.real(2.0))
+    inverse = k.let(k.real(1.0) / divisor, "inverse")
+    s = k.let(f * inverse, "s")
+    negative = k.let(s * k.real(-1.0), "negative")
+    s_low = k.let(k.fma(negative, divisor_low, k.fma(negative, divisor, f)) * inverse, "s_low")
+    z = k.let(s * s, "z")
+    z_low = k.let(k.fma(s, s, z * k.real(-1.0)) + (s + s) * s_low, "z_low")
+    tail = k.let(z * k.polynomial(z, LOG_IN_PARTS_64), "tail")
+    third, third_low = THIRD_IN_PARTS
+    factor = k.let(tail + k.real(third), "factor")
+    factor_low = (k.real(third) - factor) + tail + k.real(third_low)
+    square, square_low = _product(k, z, z_low, factor, k.let(factor_low, "factor_low"))
+    cube, cube_low = _product(k, s, s_low, square, square_low)
+    half = k.let(s + cube, "half")
+    half_low = (s - half) + cube + (s_low + cube_low)
+    mantissa = k.let(half + half, "mantissa")
+    big, small = LOG_2_PARTS[64]
+    exponent = k.let(e * k.real(big), "exponent")
+    high = k.let(exponent + mantissa, "high")
+    low = (exponent - high) + mantissa + k.fma(half_low, 2.0, e * k.real(small))
+    return k.let(with_special_cases(k, x, high), "log"), k.let(low, "log_low")
+
+
+def _product(k: Kernel, a: Var, a_low: Var, b: Var, b_low: Var) -> tuple[Var, Var]:
+    """(a + a_low) * (b + b_low), nearly exact, in two parts."""
+    high = k.let(a * b, "high")
+    low = k.fma(a, b, high * k.real(-1.0)) + k.fma(a, b_low, a_low * b)
+    return high, k.let(low, "low")
 
 
 def log2(k: Kernel, x: Expr) -> Expr:

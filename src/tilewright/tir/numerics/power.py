@@ -9,7 +9,7 @@ from tilewright.ir.expr import Call, Expr, Select
 from tilewright.ir.op import Op
 from tilewright.tir.numerics.exponential import exp
 from tilewright.tir.numerics.kernel import Kernel
-from tilewright.tir.numerics.logarithm import log
+from tilewright.tir.numerics.logarithm import log, log_in_parts
 
 
 def floor(k: Kernel, x: Expr) -> Expr:
@@ -20,13 +20,13 @@ def floor(k: Kernel, x: Expr) -> Expr:
 def power(k: Kernel, x: Expr, y: Expr) -> Expr:
     """x**y = exp(y log |x|), with the C standard's special cases.
 
-    In float64 the error grows with the size of the exponent (up to 1000 ulp near the limits of the
-    range); a float32 power is computed in float64, where that does not matter.
+    The error of the logarithm is multiplied by the size of the exponent. So a float64 power takes a
+    logarithm in two parts; a float32 power is computed in float64, where one part will do.
     """
     x, y = k.let(x, "x"), k.let(y, "y")
     zero, one = k.real(0.0), k.real(1.0)
     size = k.let(k.absolute(x), "size")
-    magnitude = exp(k, y * log(k, size))
+    magnitude = _power_of_positive(k, size, y)
     # 1 to any power is 1, and so is anything to the power 0; also for NaN and infinity.
     is_one = logical_or(y.equal(zero), x.equal(one))
     minus_one = logical_and(size.equal(one), k.absolute(y).equal(k.real(math.inf)))
@@ -39,6 +39,17 @@ def power(k: Kernel, x: Expr, y: Expr) -> Expr:
     # A negative finite base needs a whole exponent.
     undefined = logical_and(logical_and(x < zero, logical_not(whole)), logical_not(infinite))
     return Select(undefined, k.real(math.nan), signed)
+
+
+def _power_of_positive(k: Kernel, x: Expr, y: Expr) -> Expr:
+    if k.result_bits < 64:
+        return exp(k, y * log(k, x))
+    high, low = log_in_parts(k, x)
+    product = k.let(y * high, "product")
+    product_low = k.fma(y, high, product * k.real(-1.0)) + y * low
+    # Far outside of the range of exp, where the product may be infinite, it does not matter.
+    inside = k.absolute(product) < k.real(800.0)
+    return exp(k, product, precise=True, low=Select(inside, product_low, k.real(0.0)))
 
 
 def hypot(k: Kernel, x: Expr, y: Expr) -> Expr:

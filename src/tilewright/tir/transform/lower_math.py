@@ -26,7 +26,7 @@ def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
 
     Args:
         call: a call of a mathematical function; its dtype is a float with any number of lanes.
-        scale_natively: whether the target multiplies vectors of float32 by powers of two in one
+        scale_natively: whether the target multiplies vectors of floats by powers of two in one
             instruction (`tir.ldexp`).
     """
     name = EXPANDED.get(call.op)  # type: ignore[call-overload]
@@ -39,7 +39,7 @@ def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
     arguments = [cast(dtype, argument) for argument in call.args]
     if name == "rsqrt":
         return cast(call.dtype, const(1.0, dtype) / Call(dtype, _SQRT, tuple(arguments)))
-    kernel = Kernel(dtype, scale_natively and working is FLOAT32)
+    kernel = Kernel(dtype, scale_natively, call.dtype.bits)
     return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
 
 
