@@ -22,6 +22,7 @@ from benchmarks.compiler import (
     simplification,
     startup,
     text,
+    threads,
 )
 from benchmarks.compiler.measure import Figure
 
@@ -35,6 +36,7 @@ GROUPS: dict[str, Callable[[int], list[Figure]]] = {
     "schedules": schedules.measure,
     "kernels": kernels.measure,
     "functions": functions.measure,
+    "threads": threads.measure,
 }
 REPEAT, REPEAT_QUICK = 9, 3
 
@@ -69,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def as_table(figures: dict[str, list[Figure]]) -> Table:
     """The figures for people."""
-    table = Table(title=f"{platform.processor() or platform.machine()}, one thread")
+    table = Table(title=platform.processor() or platform.machine())
     table.add_column("group")
     table.add_column("figure", overflow="fold")
     for name in ("median", "middle half", "aim"):

@@ -204,7 +204,9 @@ def test_dynamic_parts_give_the_same(schedule):
 def arguments_of_the_pool(stmt, *params):
     """The least iterations of a part, and whether parts are dynamic; None for a serial loop."""
     text = compiled(function(params, stmt)).llvm_ir
-    found = re.search(r"call i32 @tilewright_parallel\(.*, i64 (\S+), i32 0, i1 (\w+)\)", text)
+    found = re.search(
+        r"call i32 @tilewright_parallel\(.*, i64 (\S+), i64 \S+, i32 0, i1 (\w+)\)", text
+    )
     return found and (found[1], found[2])
 
 

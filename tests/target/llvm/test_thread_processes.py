@@ -3,6 +3,7 @@
 import _ctypes
 import ctypes
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -17,6 +18,9 @@ from tilewright.ir import IRModule
 from tilewright.runtime.linking import link_shared
 from tilewright.target import Target
 from tilewright.target.codegen.llvm import compile_module
+from tilewright.target.codegen.llvm.compile import machine_for, optimised, parse
+from tilewright.target.codegen.llvm.jit import load
+from tilewright.target.codegen.llvm.threads import pool_text
 
 ROOT = Path(__file__).parents[3]
 
@@ -175,3 +179,39 @@ def test_a_library_that_is_closed_keeps_its_workers(tmp_path, monkeypatch):
     _ctypes.dlclose(loaded._handle)
     time.sleep(0.01)  # they would poll code that is no longer there
     assert str(tmp_path) in Path("/proc/self/maps").read_text()
+
+
+# --- processors -----------------------------------------------------------------------------------
+
+
+def leave():
+    """The function of the pool by which a worker leaves a processor."""
+    text = pool_text(platform.machine()) + (
+        "define void @leave(i32 %processor, i32 %threads) {\n"
+        "  call void @tilewright.pool.leave(i32 %processor, i32 %threads)\n"
+        "  ret void\n"
+        "}\n"
+    )
+    machine = machine_for(Target("llvm"))
+    code = machine.emit_object(optimised(parse(text, machine), machine))
+    library = load(code, ["leave"], (), ())
+    function = ctypes.PYFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)(library["leave"])
+    function.library = library
+    return function
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_a_thread_leaves_a_processor_that_another_one_needs():
+    function, processor = leave(), ctypes.PyDLL(None).sched_getcpu
+    allowed = os.sched_getaffinity(0)
+    here = min(allowed)
+    try:
+        os.sched_setaffinity(0, {here})
+        function(here, 2)  # it may run nowhere else
+        assert processor() == here
+        os.sched_setaffinity(0, allowed)
+        function(here, len(allowed))
+        assert processor() != here
+        assert os.sched_getaffinity(0) == allowed
+    finally:
+        os.sched_setaffinity(0, allowed)

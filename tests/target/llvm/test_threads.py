@@ -28,17 +28,17 @@ class Pool:
         POOLS.append(library)
         self._run = ctypes.CFUNCTYPE(
             ctypes.c_int32, BODY, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64,
-            ctypes.c_int32, ctypes.c_bool,
+            ctypes.c_int64, ctypes.c_int32, ctypes.c_bool,
         )(library["tilewright_parallel"])  # fmt: skip
         self.num_threads = ctypes.CFUNCTYPE(ctypes.c_int32)(library["tilewright_num_threads"])
         self.set_num_threads = ctypes.CFUNCTYPE(None, ctypes.c_int32)(
             library["tilewright_set_num_threads"]
         )
 
-    def run(self, body, begin, end, *, least=1, cores=0, dynamic=False):
+    def run(self, body, begin, end, *, least=1, fine=1 << 40, cores=0, dynamic=False):
         """Run ``body(from, to)`` on parts; True if none failed."""
         wrapped = BODY(lambda _, start, stop: int(body(start, stop) or 0))
-        return self._run(wrapped, None, begin, end, least, cores, dynamic) == 0
+        return self._run(wrapped, None, begin, end, least, fine, cores, dynamic) == 0
 
     def parts(self, begin, end, **options):
         """The parts of a range, in order."""
@@ -77,10 +77,10 @@ def test_parts_are_not_too_small(pool):
 
 
 @pytest.mark.parametrize("pool", [1, 2, 3, 31, 32, 33, 40], indirect=True)
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_every_iteration_is_in_one_part(pool, dynamic):
+@pytest.mark.parametrize("options", [{}, {"fine": 1}, {"fine": 2}, {"dynamic": True}])
+def test_every_iteration_is_in_one_part(pool, options):
     for extent in (1, 2, 31, 32, 33, 64, 100):
-        parts = pool.parts(0, extent, dynamic=dynamic)
+        parts = pool.parts(0, extent, **options)
         assert [i for start, stop in parts for i in range(start, stop)] == [*range(extent)]
 
 
@@ -110,20 +110,50 @@ def test_each_thread_has_its_own_static_part(pool):
     assert all(len(own) == 1 for own in threads)
 
 
-def test_dynamic_parts_balance(pool):
-    """While one iteration takes all its time, other threads do all the others."""
-    others = threading.Semaphore(0)
-    waited = []
+def test_a_thread_has_several_static_parts_if_they_are_not_too_small(pool):
+    pool.set_num_threads(2)
+    assert len(pool.parts(0, 1000, fine=1)) == 16
+    assert pool.parts(0, 1000, fine=200) == [(i, i + 250) for i in range(0, 1000, 250)]
+    assert pool.parts(0, 1000, fine=300) == [(0, 500), (500, 1000)]
+    assert pool.parts(0, 3, fine=1) == [(0, 2), (2, 3)]
+    assert pool.parts(0, 9, fine=1) == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
+    pool.set_num_threads(5)
+    assert len(pool.parts(0, 1000, fine=1)) == 30
+    pool.set_num_threads(40)
+    assert len(pool.parts(0, 1000, fine=1)) == 40
+
+
+def test_a_thread_begins_with_its_own_parts(pool):
+    """Both begin at once; part 8 of 16 is the first one of the second thread."""
+    pool.set_num_threads(2)
+    barrier, began = threading.Barrier(2), {}
+
+    def body(start, stop):
+        if start in (0, 8):
+            began[start] = threading.get_native_id()
+            barrier.wait(30)
+
+    for _ in range(20):
+        assert pool.run(body, 0, 16, fine=1)
+        assert began[0] == threading.get_native_id() != began[8]
+
+
+@pytest.mark.parametrize(
+    "options", [{"dynamic": True}, {"fine": 1}], ids=["dynamic", "static with several parts"]
+)
+def test_parts_balance(pool, options):
+    """While one part takes all its time, the other thread does all the others."""
+    others, waited = threading.Semaphore(0), []
 
     def body(start, stop):
         if start == 0:
-            waited.append(all(others.acquire(timeout=30) for _ in range(99)))
+            waited.append(all(others.acquire(timeout=30) for _ in range(15)))
         else:
             others.release()
 
     pool.set_num_threads(2)
     for _ in range(5):
-        assert pool.run(body, 0, 100, dynamic=True)
+        assert pool.run(body, 0, 16, **options)
     assert waited == [True] * 5
 
 

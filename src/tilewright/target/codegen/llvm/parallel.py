@@ -15,7 +15,7 @@ from tilewright.error import CodegenError
 from tilewright.ir.arithmetic import maximum
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import FLOAT64, INT64, DType
-from tilewright.ir.expr import Call, FloatImm, IntImm, Var
+from tilewright.ir.expr import Call, Expr, FloatImm, IntImm, Var
 from tilewright.target.codegen.llvm.calls import Calls
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.threads import POOL, has_pool
@@ -26,7 +26,10 @@ from tilewright.tir.stmt import Allocate, For, Stmt
 from tilewright.tir.substitute import variables_of
 
 LEAST_WORK: Final = 10_000
-"""Cycles that a part takes at least, if that can be said: what sharing it costs, and a bit more."""
+"""Cycles of work for which a thread is used: what sharing it costs, and a bit more."""
+
+FINE_WORK: Final = 100_000
+"""Cycles of a part at least, if a thread has several: what it costs to take one is nothing then."""
 
 
 class Captured(NamedTuple):
@@ -76,7 +79,7 @@ class Parallel(Calls):
         ):
             return False
         schedule = parallel_schedule(stmt)
-        least = self._least_part(stmt, schedule)
+        least, fine = self._sizes_of_parts(stmt, schedule)
         if isinstance(stmt.extent, IntImm) and least.isdigit():
             parts = stmt.extent.value / int(least)
             if parts <= 1 or (parts < 2 and not schedule.dynamic):
@@ -86,27 +89,31 @@ class Parallel(Calls):
         body = type(self)(self.module, self)
         name, closure = body.body_function(stmt)
         self.module.needs_thread_pool = True
-        self.module.declare(POOL, "i32", ("ptr", "ptr", "i64", "i64", "i64", "i32", "i1"))
+        self.module.declare(POOL, "i32", ("ptr", "ptr", "i64", "i64", "i64", "i64", "i32", "i1"))
         cores, dynamic = target.attrs.get("num-cores", 0), str(schedule.dynamic).lower()
         status = self.value(
             f"call i32 @{POOL}(ptr {name}, ptr {closure}, i64 {start}, i64 {end}, i64 {least}, "
-            f"i32 {cores}, i1 {dynamic})"
+            f"i64 {fine}, i32 {cores}, i1 {dynamic})"
         )
         self.leave_if_failed(status)
         return True
 
-    def _least_part(self, stmt: For, schedule: ParallelSchedule) -> str:
-        """How many iterations a part has at least."""
+    def _sizes_of_parts(self, stmt: For, schedule: ParallelSchedule) -> tuple[str, str]:
+        """How many iterations make it worth to use a thread, and to give it several parts."""
         if schedule.chunk is not None:
-            return str(schedule.chunk)
+            return str(schedule.chunk), "1"
         work = iteration_work(stmt, self.module.target.vector_bits)
         if work is None:
-            return "1"
+            return "1", "1"
         work = self.analyzer.simplify(work)
-        if isinstance(work, FloatImm):
-            return str(max(math.ceil(LEAST_WORK / max(work.value, 1)), 1))
+        return self._iterations_of(LEAST_WORK, work), self._iterations_of(FINE_WORK, work)
+
+    def _iterations_of(self, total: int, work: Expr) -> str:
+        """How many iterations of that much work take `total` cycles."""
         # An iteration of no work counts as one.
-        count = const(float(LEAST_WORK), FLOAT64) / maximum(work, const(1.0, FLOAT64))
+        if isinstance(work, FloatImm):
+            return str(max(math.ceil(total / max(work.value, 1)), 1))
+        count = const(float(total), FLOAT64) / maximum(work, const(1.0, FLOAT64))
         return self.index(as_expr(cast(INT64, count) + 1))
 
     def leave_if_failed(self, status: str) -> None:

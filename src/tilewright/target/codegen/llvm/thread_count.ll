@@ -21,10 +21,9 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
-; The processors that the process may run on.
-define internal i64 @tilewright.threads.affinity() {
+; The number of processors that the thread may run on, and a mask of them of 128 bytes.
+define internal i64 @tilewright.threads.affinity(ptr %mask) {
 entry:
-  %mask = alloca [16 x i64], align 8
   call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
   call i32 @sched_getaffinity(i32 0, i64 128, ptr %mask)
   br label %sum
@@ -75,6 +74,7 @@ unlimited:
 ; What a process of that number uses if it has chosen nothing.
 define internal i32 @tilewright.threads.standard() {
 entry:
+  %mask = alloca [16 x i64], align 8
   %text = call ptr @getenv(ptr @tilewright.threads.variable)
   %set = icmp ne ptr %text, null
   br i1 %set, label %parse, label %machine
@@ -87,7 +87,7 @@ parse:
 given:
   ret i32 %parsed
 machine:
-  %cpus = call i64 @tilewright.threads.affinity()
+  %cpus = call i64 @tilewright.threads.affinity(ptr %mask)
   %time = call i64 @tilewright.threads.quota()
   %least = call i64 @llvm.umin.i64(i64 %cpus, i64 %time)
   %count = trunc i64 %least to i32

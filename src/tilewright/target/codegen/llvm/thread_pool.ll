@@ -1,8 +1,9 @@
 ; The thread pool: see threads.py, which fills in the names that begin with a dollar sign.
 
 ; What the threads work on, in one cache line: ticket, body, closure, begin, end, iterations of a
-; part, parts, threads, whether each thread has a part of its own.
-%tilewright.job = type { i64, ptr, ptr, i64, i64, i64, i32, i32, i32 }
+; part, parts, threads, how many parts belong to each thread (0 if none does), the processor of the
+; thread that started the loop.
+%tilewright.job = type { i64, ptr, ptr, i64, i64, i64, i32, i32, i32, i32 }
 @tilewright.pool.job = internal global %tilewright.job zeroinitializer, align 64
 @tilewright.pool.pending = internal global i32 0, align 64
 @tilewright.pool.status = internal global i32 0, align 64
@@ -12,7 +13,9 @@
 @tilewright.pool.owner = internal global i32 0, align 4
 
 declare i64 @syscall(i64, ...)
+declare i32 @sched_getcpu()
 declare i32 @llvm.cttz.i32(i32, i1)
+declare i32 @llvm.ctlz.i32(i32, i1)
 declare i32 @llvm.umin.i32(i32, i32)
 declare extern_weak void @TVMFFIErrorMoveFromRaised(ptr)
 declare extern_weak void @TVMFFIErrorSetRaised(ptr)
@@ -123,14 +126,24 @@ choose:
   %is_apart = icmp ne i32 %apart, 0
   br i1 %is_apart, label %own, label %next
 own:
-  %place = and i32 %thread, 31
-  %wish = shl i32 1, %place
-  %mine = and i32 %left, %wish
+  ; The first that belongs to this thread, or else the last of all, which others come to last.
+  %base = mul i32 %thread, %apart
+  %start = call i32 @llvm.umin.i32(i32 %base, i32 31)
+  %from = shl i32 -1, %start
+  %stop = add i32 %base, %apart
+  %after = icmp ugt i32 %stop, 31
+  %length = select i1 %after, i32 0, i32 %stop
+  %beyond = shl i32 -1, %length
+  %behind = select i1 %after, i32 0, i32 %beyond
+  %outside = xor i32 %behind, -1
+  %home = and i32 %from, %outside
+  %mine = and i32 %left, %home
   %is_mine = icmp ne i32 %mine, 0
-  %negative = sub i32 0, %left
-  %lowest = and i32 %left, %negative
-  %bit = select i1 %is_mine, i32 %mine, i32 %lowest
-  %position = call i32 @llvm.cttz.i32(i32 %bit, i1 true)
+  %first = call i32 @llvm.cttz.i32(i32 %mine, i1 false)
+  %zeros = call i32 @llvm.ctlz.i32(i32 %left, i1 true)
+  %last = sub i32 31, %zeros
+  %position = select i1 %is_mine, i32 %first, i32 %last
+  %bit = shl i32 1, %position
   br label %take
 next:
   %parts = load i32, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 6)
@@ -152,13 +165,21 @@ done:
 }
 
 ; Run the parts of a loop on several threads, with the lock held.
-define internal i32 @tilewright.pool.share(ptr %body, ptr %closure, i64 %begin, i64 %end, i64 %least, i32 %threads, i1 %dynamic) {
+define internal i32 @tilewright.pool.share(ptr %body, ptr %closure, i64 %begin, i64 %end, i64 %least, i64 %fine, i32 %threads, i1 %dynamic) {
 entry:
   %state = alloca [2 x i64], align 8
   %extent = sub i64 %end, %begin
   %wide = zext i32 %threads to i64
   %before_last = sub i64 %extent, 1
-  %whole = udiv i64 %before_last, %wide
+  ; Of a static loop each thread has up to 8 parts, 32 in all, of `fine` iterations or more.
+  %share = udiv i64 %extent, %wide
+  %pieces = udiv i64 %share, %fine
+  %room = udiv i64 32, %wide
+  %most = call i64 @llvm.umin.i64(i64 %room, i64 8)
+  %several = call i64 @llvm.umin.i64(i64 %pieces, i64 %most)
+  %each = call i64 @llvm.umax.i64(i64 %several, i64 1)
+  %wished = mul i64 %wide, %each
+  %whole = udiv i64 %before_last, %wished
   %equal = add i64 %whole, 1
   %countable = lshr i64 %extent, 30
   %small = call i64 @llvm.umax.i64(i64 %least, i64 %countable)
@@ -170,7 +191,10 @@ entry:
   %few = icmp ule i64 %all, 32
   %static = xor i1 %dynamic, true
   %is_apart = and i1 %few, %static
-  %apart = zext i1 %is_apart to i32
+  %quotient = udiv i64 %others, %wide
+  %owned = add i64 %quotient, 1
+  %home = trunc i64 %owned to i32
+  %apart = select i1 %is_apart, i32 %home, i32 0
   store ptr %body, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 1)
   store ptr %closure, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 2)
   store i64 %begin, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 3)
@@ -179,6 +203,8 @@ entry:
   store i32 %parts, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 6)
   store atomic i32 %used, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 7) monotonic, align 4
   store i32 %apart, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 8)
+  %place = call i32 @sched_getcpu()
+  store atomic i32 %place, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 9) monotonic, align 4
   store atomic i32 0, ptr @tilewright.pool.status monotonic, align 4
   store ptr null, ptr @tilewright.pool.error, align 8
   store atomic i32 %parts, ptr @tilewright.pool.pending monotonic, align 4
@@ -237,7 +263,7 @@ done:
   ret i32 %status
 }
 
-define linkonce_odr hidden i32 @tilewright_parallel(ptr %body, ptr %closure, i64 %begin, i64 %end, i64 %least, i32 %cores, i1 %dynamic) {
+define linkonce_odr hidden i32 @tilewright_parallel(ptr %body, ptr %closure, i64 %begin, i64 %end, i64 %least, i64 %fine, i32 %cores, i1 %dynamic) {
 entry:
   %any = icmp slt i64 %begin, %end
   br i1 %any, label %divide, label %nothing
@@ -295,7 +321,7 @@ inline:
 start:
   %available = add i32 %workers, 1
   %threads = call i32 @llvm.umin.i32(i32 %wanted, i32 %available)
-  %status = call i32 @tilewright.pool.share(ptr %body, ptr %closure, i64 %begin, i64 %end, i64 %least, i32 %threads, i1 %dynamic)
+  %status = call i32 @tilewright.pool.share(ptr %body, ptr %closure, i64 %begin, i64 %end, i64 %least, i64 %fine, i32 %threads, i1 %dynamic)
   %error = load ptr, ptr @tilewright.pool.error, align 8
   store atomic i32 0, ptr @tilewright.pool.lock release, align 4
   %no_error = icmp eq ptr %error, null

@@ -4,6 +4,8 @@
 @tilewright.pool.workers = internal global i32 0, align 64
 
 declare i32 @sched_yield()
+declare i32 @sched_setaffinity(i32, i64, ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
@@ -46,6 +48,36 @@ patient:
   ret i1 true
 }
 
+; Leave the processor of the thread that started the loop, which needs it, if there are as many as
+; threads. The system does that too, but not for a long time where all processors have work.
+define internal void @tilewright.pool.leave(i32 %processor, i32 %threads) cold noinline {
+entry:
+  %mask = alloca [16 x i64], align 8
+  %others = alloca [16 x i64], align 8
+  %count = call i64 @tilewright.threads.affinity(ptr %mask)
+  %all = trunc i64 %count to i32
+  %enough = icmp uge i32 %all, %threads
+  %known = icmp ult i32 %processor, 1024
+  %movable = and i1 %enough, %known
+  br i1 %movable, label %move, label %done
+move:
+  call void @llvm.memcpy.p0.p0.i64(ptr %others, ptr %mask, i64 128, i1 false)
+  %index = lshr i32 %processor, 6
+  %slot = getelementptr i64, ptr %others, i32 %index
+  %word = load i64, ptr %slot, align 8
+  %place = and i32 %processor, 63
+  %shift = zext i32 %place to i64
+  %bit = shl i64 1, %shift
+  %without = xor i64 %bit, -1
+  %rest = and i64 %word, %without
+  store i64 %rest, ptr %slot, align 8
+  call i32 @sched_setaffinity(i32 0, i64 128, ptr %others)
+  call i32 @sched_setaffinity(i32 0, i64 128, ptr %mask)
+  br label %done
+done:
+  ret void
+}
+
 define internal ptr @tilewright.pool.worker(ptr %packed) {
 entry:
   %state = alloca [2 x i64], align 8
@@ -78,7 +110,15 @@ sleep:
 join:
   %threads = load atomic i32, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 7) monotonic, align 4
   %takes_part = icmp ult i32 %thread, %threads
-  br i1 %takes_part, label %work, label %poll
+  br i1 %takes_part, label %compare, label %poll
+compare:
+  %here = call i32 @sched_getcpu()
+  %there = load atomic i32, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 9) monotonic, align 4
+  %together = icmp eq i32 %here, %there
+  br i1 %together, label %leave, label %work
+leave:
+  call void @tilewright.pool.leave(i32 %here, i32 %threads)
+  br label %work
 work:
   call void @tilewright.pool.run(i32 %now, i32 %thread)
   br label %wait

@@ -1,23 +1,27 @@
 """The thread pool, which is written in LLVM IR (``thread_*.ll``).
 
-``tilewright_parallel(body, closure, begin, end, least, cores, dynamic)`` runs
+``tilewright_parallel(body, closure, begin, end, least, fine, cores, dynamic)`` runs
 ``body(closure, from, to)`` on parts of the range [begin, end) and returns 0, or -1 if a part
 failed; the error of the first that failed is then registered on the calling thread. After a failure
 the parts that are left are skipped.
 
-* Parts have `least` iterations or more. A static loop has as many as there are threads to use, of
-  the same size, but none that would not end sooner: 5 iterations take 2 of 4 threads' time whether
-  3 threads run them or 4. A dynamic loop has parts of `least` iterations.
+* As many threads are used as there are `least` iterations for each. A static loop has the same
+  number of parts for each thread, of the same size: 1 to 8, of at least `fine` iterations if more
+  than 1. No part is for nothing: 5 iterations take 2 of 4 threads' time whether 3 threads run them
+  or 4. A dynamic loop has parts of `least` iterations.
 * Which parts are left is said by a ticket, which also holds the number of the loop. The calling
   thread takes parts as well, until none is left, so a loop never waits for a worker that has not
   started to run. Up to 32 parts of a static loop belong to a thread each, which takes its own first
-  and so finds in its cache what it has left there; further parts are taken in order.
+  and so finds in its cache what it has left there; who has done its own takes those of a thread
+  that is late, because it has a slower core or one that others want, too. More parts are taken in
+  order.
 * One loop runs at a time: a nested loop, and one that another thread starts meanwhile, runs on its
   own calling thread. The lock holds the number of the process, so that a process forked in the
   middle of a loop is not locked out; a forked process starts workers of its own.
 * Workers are started when first needed and stay. Between loops they poll for `PATIENCE`, then sleep
   on a futex, each in a group of its own, so that a loop wakes those that it needs. Who polls lets
   other threads have the processor every `PAUSES` pauses.
+* A worker that finds itself on the processor of the calling thread moves to another one.
 * A library that is exported has a pool of its own, and stays loaded once its workers run.
 
 At most ``tilewright_num_threads()`` threads are used, and at most `cores` unless that is 0. The
