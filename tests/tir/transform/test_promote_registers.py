@@ -27,6 +27,7 @@ from tilewright.tir import (
 )
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform import inline_lets, lower, promote_registers, unroll, vectorize
+from tilewright.tir.transform.guarded_stores import same_conditions
 
 VECTOR = ForKind.VECTORIZED
 TILE = {"m1": ForKind.UNROLLED, "n1": ForKind.VECTORIZED}
@@ -252,3 +253,10 @@ def test_what_is_only_read_takes_no_register_from_inner_loops():
     (middle,) = loops_of(after.body, "j")
     assert accesses(middle, "A")
     assert not accesses(loops_of(after.body, "k")[0], "A")
+
+
+def test_conditions_on_different_variables_are_different():
+    i, j = int_var("i"), int_var("j")
+    assert same_conditions((i < 3,), (i < 3,))
+    assert not same_conditions((i < 3,), (j < 3,))
+    assert not same_conditions((i < 3,), (i < 3, j < 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.ir.expr import Expr
+from tilewright.ir.structural import structural_equal
 from tilewright.tir.stmt import BufferStore, IfThenElse, SeqStmt, Stmt
 from tilewright.tir.transform.affine import Key, structural_key
 
@@ -32,3 +33,9 @@ def _collect(
 def keys_of(conditions: Conditions) -> tuple[Key, ...]:
     """What is equal for conditions that are written alike."""
     return tuple(map(structural_key, conditions))
+
+
+def same_conditions(some: Conditions, others: Conditions) -> bool:
+    """Whether conditions are written alike. Their keys must not be compared: a variable that is
+    compared with another one is an expression."""
+    return structural_equal(some, others)

@@ -38,7 +38,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.alias import Aliases
-from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, keys_of
+from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, same_conditions
 from tilewright.tir.transform.locations import (
     Location,
     Touch,
@@ -161,7 +161,7 @@ class _Promotion(Rewriter):
                 candidate = wanted.get(self._touches(node).location)  # type: ignore[arg-type]
                 if candidate is not None:
                     guards = candidate.conditions
-                    if guards and keys_of(guards) != keys_of(conditions):
+                    if guards and not same_conditions(guards, conditions):
                         return False
                 elif self._may_touch(node, wanted) or self._overlap(
                     {node.buffer.data}, memories - {node.buffer.data}
@@ -207,7 +207,7 @@ class _Promotion(Rewriter):
         """The promoted element that `store` sets exactly where it exists, if there is one."""
         location = self._touches(store).location
         candidate = None if location is None else wanted.get(location)
-        if candidate is None or keys_of(when) != keys_of(candidate.conditions):
+        if candidate is None or not same_conditions(when, candidate.conditions):
             return None
         return location
 

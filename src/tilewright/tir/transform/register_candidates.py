@@ -9,7 +9,7 @@ from tilewright.ir.rewrite import walk, walk_once
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore, Stmt
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.guarded_stores import keys_of
+from tilewright.tir.transform.guarded_stores import same_conditions
 from tilewright.tir.transform.locations import (
     Location,
     LoopSummary,
@@ -76,8 +76,7 @@ def _conditions(accesses: Sequence[When], bound: set[Var]) -> When:
     first = accesses[0]
     if first is None or any(when is None for when in accesses):
         return None
-    keys = keys_of(first)
-    if any(when is not None and keys_of(when) != keys for when in accesses[1:]):
+    if any(when is not None and not same_conditions(first, when) for when in accesses[1:]):
         return None
     for condition in first:
         if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
