@@ -6,7 +6,7 @@ os.environ.setdefault("TILEWRIGHT_IR_GUARD", "1")
 
 import hypothesis
 
-pytest_plugins = ["tests.budget"]
+pytest_plugins = ["tests.budget", "tests.counts"]
 
 hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=2000, deadline=None)

@@ -7,7 +7,8 @@ import sys
 
 import hypothesis
 import pytest
-from tests.property.harness import assert_same_outcome, count_program, memory_of
+from tests.counts import count_program
+from tests.property.harness import assert_same_outcome, memory_of
 from tests.property.programs import Program
 
 import tilewright as tvm

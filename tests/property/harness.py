@@ -1,8 +1,7 @@
-"""Counting what ran, and comparing results."""
+"""Comparing results."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,6 @@ from tests.property.programs import Program
 
 from tilewright.tir import PrimFunc
 from tilewright.tir.interpreter import interpret
-
-COUNTS: Counter[str] = Counter()
-"""How many random programs each property has been checked with in this process."""
-
-
-def count_program(what: str) -> None:
-    """Note that one random program has been checked."""
-    COUNTS[what] += 1
 
 
 def assert_same(actual: np.ndarray, expected: np.ndarray, what: str = "") -> None:

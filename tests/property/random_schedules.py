@@ -8,7 +8,7 @@ from typing import Any
 from tests.property.likely_arguments import LIKELY
 from tests.property.recipes import RECIPES
 from tests.property.step_arguments import LEFT_OUT, RefusedError, argument
-from tests.property.time_limit import LAST_WORDS
+from tests.time_limit import LAST_WORDS
 
 from tilewright.error import TVMError
 from tilewright.tir import Schedule, ScheduleError

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.counts import COMPILED, PAIRS, REPLAYED, count_program
 from tests.property import nest_stages, plain_stages, reduction_stages
 from tests.property.block_programs import HEADER, BlockPrograms
-from tests.property.harness import assert_same, count_program
+from tests.property.harness import assert_same
 from tests.property.random_schedules import Steps
-from tests.property.time_limit import LAST_WORDS, TakesTooLongError, time_limit
+from tests.time_limit import LAST_WORDS, TakesTooLongError, time_limit
 
 import tilewright as tvm
 from tilewright import tir
@@ -33,13 +33,6 @@ LARGEST = 10
 
 TRACES = 0.15
 """The share of the pairs whose traces are replayed."""
-
-PAIRS, COMPILED, REPLAYED = (
-    "program and schedule pairs",
-    "program and schedule pairs compiled",
-    "traces replayed",
-)
-"""What is counted."""
 
 
 class Case(NamedTuple):
@@ -127,21 +120,6 @@ def _count(steps: Steps) -> None:
         count_program(f"step {name}: accepted")
     for name in steps.refused:
         count_program(f"step {name}: refused")
-
-
-def summary(counts: Mapping[str, int]) -> list[str]:
-    """A line that tells what was checked; none if nothing was."""
-    if PAIRS not in counts:
-        return []
-    accepted, refused = (
-        sum(n for what, n in counts.items() if what.startswith("step ") and what.endswith(end))
-        for end in (": accepted", ": refused")
-    )
-    return [
-        f"{counts[PAIRS]} pairs of a random program and a random schedule: {accepted} steps "
-        f"accepted, {refused} refused; {counts.get(COMPILED, 0)} of the results compiled, "
-        f"{counts.get(REPLAYED, 0)} traces replayed"
-    ]
 
 
 # --- running --------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import secrets
 import pytest
 from tests.budget import SECONDS
 from tests.property.schedule_fuzz import Case, check_result, random_case
-from tests.property.time_limit import LAST_WORDS, time_limit
+from tests.time_limit import LAST_WORDS, time_limit
 
 from tilewright.ir import IRModule
 from tilewright.schedule_rules.default import schedule_module

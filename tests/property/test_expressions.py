@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.counts import count_program
 from tests.property.evaluate import evaluate
 from tests.property.expressions import DTYPES, Expressions, Options
-from tests.property.harness import assert_same, count_program
+from tests.property.harness import assert_same
 from tests.property.values import random_scalar, random_values
 
 from tilewright.ir import DType, Expr, Ramp, Var, const

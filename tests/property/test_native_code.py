@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.counts import count_program
 from tests.property.compiled import (
     check_compiled,
     needs_c_compiler,
     processors,
     share,
 )
-from tests.property.harness import count_program
 from tests.property.kernels import kernels
 from tests.property.nests import nests
 from tests.property.programs import Features, programs

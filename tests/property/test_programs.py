@@ -9,7 +9,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.property.harness import assert_same_outcome, count_program, outcome
+from tests.counts import count_program
+from tests.property.harness import assert_same_outcome, outcome
 from tests.property.programs import Features, programs
 
 from tilewright.ir.structural import assert_structural_equal, structural_equal

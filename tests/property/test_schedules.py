@@ -27,7 +27,7 @@ def check_pairs(numbers, start, *, compiled):
 # In parts, so that several workers take part in it.
 
 
-@pytest.mark.budget(25)
+@pytest.mark.budget(40)
 @pytest.mark.parametrize("part", range(4))
 def test_a_schedule_keeps_the_meaning(part, budget):
     check_pairs(budget.examples(100), part * 100, compiled=False)

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from tests.property.harness import count_program
+from tests.counts import count_program
 from tests.property.programs import programs
 from tests.tir.transform.programs import (
     TRUE,

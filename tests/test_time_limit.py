@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.counts import COMPILED, PAIRS, REPLAYED, summary
 from tests.property import schedule_fuzz
 from tests.property.random_schedules import Steps
-from tests.property.time_limit import TakesTooLongError, time_limit
+from tests.time_limit import TakesTooLongError, time_limit
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def compute_for_ever():
@@ -45,7 +46,7 @@ def test_a_result_that_hangs_is_told(monkeypatch):
 
 IN_NATIVE_CODE = """
 import ctypes
-from tests.property.time_limit import LAST_WORDS, time_limit
+from tests.time_limit import LAST_WORDS, time_limit
 
 def test_it():
     LAST_WORDS.begin("seed 1234")
@@ -58,7 +59,7 @@ def test_a_worker_that_hangs_in_native_code_dies_with_last_words(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_it.py").write_text(IN_NATIVE_CODE)
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
-    options = ["-p", "tests.property.conftest", "-p", "no:cacheprovider", "-n", "1"]
+    options = ["-p", "tests.counts", "-p", "no:cacheprovider", "-n", "1"]
     result = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--max-worker-restart", "0"],
         cwd=tmp_path,
@@ -75,11 +76,11 @@ def test_a_worker_that_hangs_in_native_code_dies_with_last_words(tmp_path):
 
 def test_a_line_sums_up_what_was_checked():
     counts = {
-        schedule_fuzz.PAIRS: 7, schedule_fuzz.COMPILED: 2, schedule_fuzz.REPLAYED: 1,
+        PAIRS: 7, COMPILED: 2, REPLAYED: 1,
         "step split: accepted": 5, "step fuse: accepted": 1, "step fuse: refused": 4,
     }  # fmt: skip
-    assert schedule_fuzz.summary(counts) == [
+    assert summary(counts) == [
         "7 pairs of a random program and a random schedule: 6 steps accepted, 4 refused; 2 of the "
         "results compiled, 1 traces replayed"
     ]
-    assert schedule_fuzz.summary({"compiled by llvm": 3}) == []
+    assert summary({"compiled by llvm": 3}) == []
