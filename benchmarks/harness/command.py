@@ -96,8 +96,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for entry in chosen:
             console.print(f"{entry.family:12} {entry.work.name}", highlight=False)
         return
+    if not list(pairs(chosen, options.threads, options.peers)):
+        parser().error(f"none of these works has a peer {' or '.join(options.peers)}")
     results = run(chosen, options, console)
     console.print(as_table(results.records, results.peaks, results.title, console.width))
+    console.print(results.summary())
     for path in results.save(options.output):
         console.print(f"written: {path}", highlight=False)
     if any(record.problem.startswith(WRONG) for record in results.records):

@@ -92,10 +92,23 @@ class Results:
             "records": [record.as_dictionary() for record in self.records],
         }
 
+    def summary(self) -> str:
+        """How many aims are met: an aim is that of a work under one schedule, on some threads."""
+        verdicts: dict[tuple[str, str, int], list[bool | None]] = {}
+        for record in self.records:
+            if record.aim is not None:
+                key = record.work, record.schedule, record.threads
+                verdicts.setdefault(key, []).append(record.reached)
+        missed = sum(False in reached for reached in verdicts.values())
+        met = sum(all(reached) for reached in verdicts.values())
+        unknown = len(verdicts) - missed - met
+        return f"aims: {met} met, {missed} missed, {unknown} unknown"
+
     def text(self) -> str:
         """The table in characters alone."""
         console = Console(file=StringIO(), width=200, no_color=True)
         console.print(as_table(self.records, self.peaks, self.title))
+        console.print(self.summary())
         assert isinstance(console.file, StringIO)
         return console.file.getvalue()
 

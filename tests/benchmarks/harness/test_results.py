@@ -33,6 +33,20 @@ def test_a_new_measurement_replaces_the_old_one():
     ]  # fmt: skip
 
 
+def test_an_aim_is_met_if_it_is_beside_all_peers_that_count():
+    def aimed(work, peer, aim, **fields):
+        return record(work, peer, 1.0, aim=aim, **fields)
+
+    found = results(
+        aimed("a", "numpy", 1.0), aimed("a", "torch", 0.9), aimed("a", "onnxruntime", None),
+        aimed("b", "numpy", 1.0), aimed("b", "torch", 1.1),
+        aimed("b", "numpy", 0.5, schedule="default"),
+        aimed("c", "numpy", 1.0), aimed("c", "torch", 1.0, problem="torch is not installed"),
+    )  # fmt: skip
+    found.records[-1].theirs = []
+    assert found.summary() == "aims: 2 met, 1 missed, 1 unknown"
+
+
 def test_what_is_saved_can_be_loaded(tmp_path):
     before = results(record("product", "numpy", 0.5))
     files = before.save(tmp_path / "new")
