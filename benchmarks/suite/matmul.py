@@ -10,6 +10,9 @@ from tilewright import te, tir
 from tilewright.target import Target
 from tilewright.tir import PrimFunc
 
+CACHE = 1 << 21
+"""Bytes of the cache next to the core's own."""
+
 
 def program(m: int, n: int, k: int) -> PrimFunc:
     """C = A @ B."""
@@ -19,17 +22,43 @@ def program(m: int, n: int, k: int) -> PrimFunc:
     return te.create_prim_func([A, B, C])
 
 
-def register_tiles(sch: tir.Schedule, target: Target) -> None:
-    """A tile of four rows by four vectors of C stays in registers over a part of the reduction."""
+def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:
+    """Tiles of the result stay in registers; panels of a large right matrix are packed.
+
+    A tile has six rows by four vectors, or by two where there are half as many registers.
+    Packed panels fill a quarter of the cache that is next to the core's own, and a thread has its
+    own. A matrix that fits there is read where it is.
+    """
     lanes = target.vector_bits // 32
-    i, j, k = sch.get_loops("C")
-    k0, k1 = sch.split(k, [None, 256])
-    i0, i1 = sch.split(i, [None, 4])
-    j0, j1, lane = sch.split(j, [None, 4, lanes])
-    sch.reorder(k0, j0, i0, k1, i1, j1, lane)
-    sch.unroll(i1)
-    sch.unroll(j1)
+    rows, vectors = (6, 4) if target.vector_registers >= 32 else (6, 2)
+    i, j, k = sch.get_loops(block)
+    columns, depth = (sch.get(loop).extent.value for loop in (j, k))
+    vectors = min(vectors, -(-columns // lanes))
+    width = vectors * lanes
+    packs = 4 * columns * depth > CACHE // 2
+    panels = max(CACHE // 4 // (4 * depth * width), 1) if packs else 1
+
+    i, row = sch.split(i, [None, rows])
+    block_of_columns, panel, vector, lane = sch.split(j, [None, panels, vectors, lanes])
+    k, step = sch.split(k, [None, 4])
+    sch.reorder(block_of_columns, i, panel, k, step, row, vector, lane)
+    if packs:
+        copy = sch.reindex_cache_read(
+            block, 1, "global", lambda i, j, k: (j // width, k, j % width)
+        )
+        sch.compute_at(copy, block_of_columns)
+        column, depth = sch.get_loops(copy)[1:]
+        copied_panel, column, copied_lane = sch.split(column, [None, vectors, lanes])
+        sch.reorder(copied_panel, depth, column, copied_lane)
+        sch.unroll(column)
+        sch.vectorize(copied_lane)
+        if target.num_cores > 1:
+            sch.parallel(copied_panel if panels > 1 else depth)
+    for loop in (step, row, vector):
+        sch.unroll(loop)
     sch.vectorize(lane)
+    if target.num_cores > 1:
+        sch.parallel(i)
 
 
 def matmul(m: int, n: int, k: int, aim: float = 1.0) -> Work:
@@ -51,4 +80,10 @@ def matmul(m: int, n: int, k: int, aim: float = 1.0) -> Work:
     )
 
 
-WORKS = (matmul(1024, 1024, 1024, aim=1.03),)
+WORKS = (
+    matmul(1024, 1024, 1024, aim=1.03),
+    matmul(1023, 1021, 1019, aim=1.03),
+    matmul(64, 64, 64, aim=1.2),
+    matmul(128, 128, 128, aim=1.2),
+    matmul(256, 256, 256, aim=1.05),
+)

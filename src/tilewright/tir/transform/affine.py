@@ -43,9 +43,12 @@ class Affine(NamedTuple):
 
 
 def structural_key(node: Node) -> Key:
-    """A hashable value that is equal for expressions that are equal; variables by identity."""
+    """A hashable value that is equal for expressions that are equal; variables by identity.
+
+    It is for comparisons while the expressions live.
+    """
     if isinstance(node, Var):
-        return node
+        return id(node)
     if isinstance(node, IntImm):
         return (IntImm, node.dtype, node.value)
     parts: list[Key] = [node.__class__]
