@@ -92,6 +92,18 @@ def test_reductions_and_what_uses_them_share_the_rows():
     assert loops_of(sch, "O")[-1] == ("vectorized", 4)
 
 
+def test_a_number_for_each_row_between_its_reduction_and_its_use():
+    X = te.placeholder((6, 20), name="X")
+    k = te.reduce_axis((0, 20), name="k")
+    S = te.compute((6,), lambda i: te.sum(X[i, k], axis=k), name="S")
+    mean = te.compute((6,), lambda i: te.exp(S[i] * 0.05), name="mean")
+    O = te.compute((6, 20), lambda i, j: X[i, j] * mean[i] + mean[i], name="O")  # noqa: E741
+    sch = scheduled(te.create_prim_func([X, O]))
+    first = {sch.get(sch.get_loops(block)[0]) for block in names_of(sch)}
+    assert len(first) == 1
+    assert loops_of(sch, "O")[-1] == ("vectorized", 4)
+
+
 @pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
 @pytest.mark.parametrize("shape", [(3, 37), (40, 3), (1, 8), (9, 16)])
 @pytest.mark.parametrize("axis", [0, 1])

@@ -83,6 +83,8 @@ def _vectors(
 ) -> None:
     """Vectors along `vector`, and along iterators of which each step is a whole row of it."""
     loops = loops_by_iterator(sch, block, outer)
+    if vector not in loops:  # one element for each iteration of the loops around
+        return
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
     joined = joined_with(vector, accesses, [v for v in accesses.spatial if v in loops])
     others = [loop for var, loop in loops.items() if not any(var is item for item in joined)]
