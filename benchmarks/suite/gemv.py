@@ -25,14 +25,13 @@ def columns_in_registers(sch: tir.Schedule, target: Target) -> None:
 
 def rows_at_once(sch: tir.Schedule, target: Target) -> None:
     """Eight rows of the matrix at once go into the result, which stays in the first-level cache."""
-    lanes = target.vector_bits // 32
     i, j, k = sch.get_loops("C")
-    j0, j1, lane = sch.split(j, [None, 2, lanes])
+    j0, lane = sch.split(j, [None, target.vector_bits // 32])
     k0, k1 = sch.split(k, [None, 8])
-    sch.reorder(i, k0, j0, j1, k1, lane)
-    sch.unroll(j1)
+    sch.reorder(i, k0, j0, k1, lane)
     sch.unroll(k1)
     sch.vectorize(lane)
+    sch.annotate(j0, "software_prefetch", {"B": 8})
 
 
 def product(n: int, k: int, schedule: object, aim: float) -> Work:

@@ -55,13 +55,14 @@ def schedule_transpose(sch: tir.Schedule, target: Target) -> None:
 
 
 def schedule_row_sums(sch: tir.Schedule, target: Target) -> None:
-    """Four rows at once, each with sums in the lanes of two vectors."""
+    """Eight rows at once, each with sums in the lanes of a vector."""
     i, k = sch.get_loops("Y")
-    i0, i1 = sch.split(i, [None, 4])
-    k0, k1 = sch.split(k, [None, 2 * target.vector_bits // 32])
+    i0, i1 = sch.split(i, [None, 8])
+    k0, k1 = sch.split(k, [None, target.vector_bits // 32])
     sch.reorder(i0, k0, i1, k1)
     sch.unroll(i1)
     sch.vectorize(k1)
+    sch.annotate(k0, "software_prefetch", {"X": 16})
 
 
 def schedule_column_sums(sch: tir.Schedule, target: Target) -> None:
