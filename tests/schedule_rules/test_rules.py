@@ -97,7 +97,7 @@ def test_a_number_for_each_row_between_its_reduction_and_its_use():
     k = te.reduce_axis((0, 20), name="k")
     S = te.compute((6,), lambda i: te.sum(X[i, k], axis=k), name="S")
     mean = te.compute((6,), lambda i: te.exp(S[i] * 0.05), name="mean")
-    O = te.compute((6, 20), lambda i, j: X[i, j] * mean[i] + mean[i], name="O")  # noqa: E741
+    O = te.compute((6, 20), lambda i, j: X[i, j] * mean[i] + mean[i], name="O")
     sch = scheduled(te.create_prim_func([X, O]))
     first = {sch.get(sch.get_loops(block)[0]) for block in names_of(sch)}
     assert len(first) == 1
