@@ -23,7 +23,10 @@ from tilewright.schedule_rules.tiles import register_tile
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 ENOUGH_REUSE: Final = 16
-"""How often a packed element must be used, so that packing pays."""
+"""How often an element must be used, so that packing what exceeds the cache pays."""
+
+LEAST_REUSE: Final = 4
+"""How often, so that packing columns that are no neighbours in memory pays."""
 
 FEW_STEPS: Final = 16
 """A reduction of so many steps is unrolled."""
@@ -61,10 +64,14 @@ def plans(found: Contraction, machine: Machine, outer: int) -> list[Plan]:
     if len(merged) > 1 and found.is_contiguous(merged):
         forms.append(Plan(found, merged, machine, outer, packed=False))
     plain = Plan(found, single, machine, outer, packed=False)
-    if len(found.moving) == 1 and plain.rows >= ENOUGH_REUSE:
-        if len(merged) > 1 and plain.leaves_lanes_empty():
+    if not found.is_contiguous(single) and plain.reuse < LEAST_REUSE:
+        return forms
+    if len(found.moving) == 1 and plain.reuse >= LEAST_REUSE:
+        if len(merged) > 1 and plain.reuse >= ENOUGH_REUSE and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
-        if not found.is_contiguous(single) or plain.exceeds_cache():
+        if not found.is_contiguous(single) or (
+            plain.reuse >= ENOUGH_REUSE and plain.exceeds_cache()
+        ):
             forms.append(Plan(found, single, machine, outer, packed=True))
     return [*forms, plain]
 
@@ -100,6 +107,9 @@ class Plan:
         self.depth = a.count(a.reduction)
         self.width_of_all = a.count(columns)
         self.rows = a.extent(found.row)
+        self.reuse = self.rows * a.count(
+            var for var in found.outer if not any(load.mentions(var) for load in found.moving)
+        )
         self.tile = register_tile(
             self.rows,
             self.width_of_all,
@@ -132,7 +142,8 @@ class Plan:
         panels = -(-self.width_of_all // self.width)
         fitting = max(1, min(panels, self.machine.own_cache // 2 // panel_bytes))
         cores = 1 if self.outer else self.machine.cores
-        return max(1, min(fitting, panels // cores))
+        most = max(1, min(fitting, panels // cores))
+        return max(n for n in range(1, most + 1) if panels % n == 0)
 
     def apply(self, sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV]) -> None:
         """Tile the loops, and vectorise; pack the operand with columns if that is planned."""
@@ -146,6 +157,11 @@ class Plan:
             for var in f.outer
             if var in loops and not any(var is item for item in self.columns)
         ]
+        needed = {
+            loops[var]
+            for var in f.outer
+            if var in loops and any(load.mentions(var) for load in f.moving)
+        }
         depth = [loops[var] for var in f.accesses.reduction if var in loops]
         if len(merged) > 1:
             sch.reorder(*outer, loops[f.row], *merged, *depth)
@@ -153,15 +169,18 @@ class Plan:
         else:
             column = merged[0]
         (block_column, panel, vector), lane = split_into(
-            sch, column, [self._panels(), self.tile.vectors, self.lanes]
+            sch, column, [self._panels(), self.tile.vectors, self.lanes], vector=True
         )
         (block_row,), row = split_into(sch, loops[f.row], [self.tile.rows])
-        around = [*outer, *present(block_column, block_row, panel)]
+        # A panel is used for all that it does not depend on, before the next one is packed.
+        first = [loop for loop in outer if loop in needed]
+        then = [loop for loop in outer if loop not in needed]
+        around = [*first, *present(block_column), *then, *present(block_row, panel)]
         sch.reorder(*around, *depth, *present(row, vector, lane))
         if self.packed:
             # Where columns are merged, those of a panel are no box of the operand.
             place = block_column if len(merged) == 1 else None
-            self._pack(sch, block, place or (outer[-1] if outer else None))
+            self._pack(sch, block, place or (first[-1] if first else None))
         for consumer in epilogue:
             self._append(sch, consumer, around[-1] if around else None)
         if self.depth <= FEW_STEPS:
@@ -171,7 +190,7 @@ class Plan:
             sch.unroll(loop)
         sch.vectorize(lane)
         if self.outer == 0:
-            parallelize(sch, [*outer, *present(block_column)], self.machine)
+            parallelize(sch, [*first, *present(block_column)] or then, self.machine)
 
     def _pack(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
         """Copy the panels of the operand that an iteration of `place` uses, side by side."""

@@ -24,7 +24,7 @@ def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lane
         if var in loops and moving and all(load.stride(var) == 1 for load in moving):
             others = [v for v in accesses.spatial if v is not var and v in loops]
             others.sort(key=lambda v: -(accesses.stores[0].stride(v) or 0))
-            (panel, vector), lane = split_into(sch, loops[var], [vectors, lanes])
+            (panel, vector), lane = split_into(sch, loops[var], [vectors, lanes], vector=True)
             sch.reorder(*present(panel), *(loops[v] for v in others), *present(vector, lane))
             sch.vectorize(lane)
             return

@@ -92,7 +92,7 @@ def _vectors(
     if others:
         sch.reorder(*others, *inner)
     loop = inner[0] if len(inner) == 1 else sch.fuse(*inner)
-    (piece,), lane = split_into(sch, loop, [lanes])
+    (piece,), lane = split_into(sch, loop, [lanes], vector=True)
     sch.vectorize(lane)
     if outer == 0:
         parallelize(sch, [*others, *present(piece)], machine)

@@ -84,7 +84,7 @@ def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
 
 
 def split_into(
-    sch: Schedule, loop: LoopRV, factors: Sequence[int]
+    sch: Schedule, loop: LoopRV, factors: Sequence[int], *, vector: bool = False
 ) -> tuple[list[LoopRV | None], LoopRV]:
     """Split a loop into tiles of `factors`, without loops that would run once.
 
@@ -92,6 +92,8 @@ def split_into(
         sch: the schedule.
         loop: the loop.
         factors: the sizes of the inner loops, the outer ones first.
+        vector: whether the innermost loop becomes a vector: it then has a power of two of lanes,
+            of which some may do nothing.
 
     Returns:
         The outer loops, as many as there are factors, None for one that is not needed; and the
@@ -107,6 +109,10 @@ def split_into(
     sizes.append(None if extent is None else -(-extent // reached))
     sizes.reverse()
     kept = [n for n, size in enumerate(sizes) if size != 1 or n == len(sizes) - 1]
+    lanes = sizes[-1]
+    if vector and lanes is not None and lanes & (lanes - 1):
+        sizes[-1] = 1 << lanes.bit_length()
+        kept = kept if len(kept) > 1 else [0, *kept]
     if len(kept) == 1:
         made = [loop]
     else:

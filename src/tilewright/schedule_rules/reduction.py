@@ -85,7 +85,7 @@ def _in_registers(
     """A few vectors of results stay in registers while the reduction runs."""
     loops = loops_by_iterator(sch, block, outer)
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    (strip, vector), lane = split_into(sch, loops[inner], [VECTORS, lanes])
+    (strip, vector), lane = split_into(sch, loops[inner], [VECTORS, lanes], vector=True)
     spatial = [loops[v] for v in accesses.spatial if v is not inner and v in loops]
     reduced = [loops[var] for var in accesses.reduction if var in loops]
     around = [*spatial, *present(strip)]
@@ -112,7 +112,7 @@ def _row_by_row(
     strip = machine.first_cache // 2 // dtype.itemsize // lanes
     if outer == 0 and machine.cores > 1:
         strip = max(4, min(strip, accesses.extent(inner) // lanes // machine.cores))
-    (block_column, piece), lane = split_into(sch, loops[inner], [strip, lanes])
+    (block_column, piece), lane = split_into(sch, loops[inner], [strip, lanes], vector=True)
     spatial = [loops[v] for v in accesses.spatial if v is not inner and v in loops]
     reduced = [loops[var] for var in accesses.reduction if var in loops]
     (last,), row = split_into(sch, reduced[-1], [ROWS])
