@@ -13,6 +13,7 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
     attempt,
     block_of,
+    extent_of,
     loops_by_iterator,
     parallelize,
     present,
@@ -28,8 +29,8 @@ ENOUGH_REUSE: Final = 16
 LEAST_REUSE: Final = 4
 """How often, so that packing columns that are no neighbours in memory pays."""
 
-FEW_STEPS: Final = 16
-"""A reduction of so many steps is unrolled."""
+MOST_UNROLLED: Final = 128
+"""So many multiply-adds of vectors are written one after the other at the most."""
 
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
@@ -183,14 +184,22 @@ class Plan:
             self._pack(sch, block, place or (first[-1] if first else None))
         for consumer in epilogue:
             self._append(sch, consumer, around[-1] if around else None)
-        if self.depth <= FEW_STEPS:
-            for loop in depth:
-                sch.unroll(loop)
+        self._unroll_steps(sch, depth)
         for loop in present(row, vector):
             sch.unroll(loop)
         sch.vectorize(lane)
         if self.outer == 0:
             parallelize(sch, [*first, *present(block_column)] or then, self.machine)
+
+    def _unroll_steps(self, sch: Schedule, depth: Sequence[LoopRV]) -> None:
+        """Unroll the innermost steps of the sum, if they are few."""
+        count = self.tile.rows * self.tile.vectors
+        for loop in reversed(depth):
+            extent = extent_of(sch, loop)
+            if extent is None or count * extent > MOST_UNROLLED:
+                return
+            count *= extent
+            sch.unroll(loop)
 
     def _pack(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
         """Copy the panels of the operand that an iteration of `place` uses, side by side."""
@@ -244,7 +253,12 @@ class Plan:
         return [copy, *epilogue]
 
     def _append(self, sch: Schedule, consumer: BlockRV, place: LoopRV | None) -> None:
-        """Compute a consumer of the result for each tile of it."""
+        """Compute a consumer of the result for each tile of it, or else where it is.
+
+        A tile of merged columns may be no box of the result.
+        """
+        if place is not None and not _is_legal(sch, consumer, place):
+            place = None
         if place is not None:
             sch.reverse_compute_at(consumer, place)
         self._vectorize(sch, consumer, place)
@@ -253,6 +267,11 @@ class Plan:
         """Let a block inside of the loop `place` run in vectors along the columns."""
         around = 0 if place is None else len(sch.get_loops(block)) - _loops_below(sch, block, place)
         vectorize_tile(sch, block, around, self.tile.vectors, self.lanes)
+
+
+def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:
+    """Whether a consumer can be computed in each iteration of the loop `place`."""
+    return attempt(sch, lambda s: s.reverse_compute_at(consumer, place)) is not None
 
 
 def _loops_below(sch: Schedule, block: BlockRV, place: LoopRV) -> int:
