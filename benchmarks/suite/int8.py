@@ -89,6 +89,7 @@ def dot_products(sch: tir.Schedule, target: Target) -> None:
     sch.unroll(vector)
     sch.decompose_reduction("P", k)
     sch.tensorize(lane, f"dot_{lanes}x4_i8u8i32")
+    sch.annotate(k, "software_prefetch", {sch.get(copy).writes[0].buffer.name: 8})
     if target.num_cores > 1:
         sch.parallel(copied_panel)
         sch.parallel(tile)

@@ -96,13 +96,14 @@ def rows_of_the_matrix(sch: tir.Schedule, target: Target) -> None:
     lanes = target.vector_bits // 32
     i, j, k = sch.get_loops("P")
     j, vector, lane = sch.split(j, [None, 8, lanes])
-    k, row = sch.split(k, [None, 4])
+    k, row = sch.split(k, [None, 8])
     if target.num_cores > 1:
         part, j = sch.split(j, [target.num_cores, None])
         sch.reorder(part, i, k, j, row, vector, lane)
         sch.parallel(part)
     else:
         sch.reorder(i, k, j, row, vector, lane)
+    sch.annotate(j, "software_prefetch", {"W": 2})
     sch.unroll(vector)
     sch.vectorize(lane)
 

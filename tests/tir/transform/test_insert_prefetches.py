@@ -7,6 +7,7 @@ from tests.target.llvm.programs import native
 from tilewright import te, tir
 from tilewright.error import LoweringError
 from tilewright.ir import Call, walk
+from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
 from tilewright.tir.transform.pipeline import legalize_for, lower
 
@@ -49,6 +50,16 @@ def test_a_distance_along_an_outer_loop():
     func = legalize_for(lower(scheduled({"A": 3, "x": 1}, loop=0, columns=256)))
     assert {load.buffer.name for load in prefetches(func)} == {"A", "x"}
     assert "(k_0 + 3) * 32" in func.script()
+
+
+def test_memory_goes_by_the_name_of_its_buffer():
+    func = lower(scheduled({"A": 1}))
+    load = next(
+        n for n in walk(func.body) if isinstance(n, tir.BufferLoad) and n.buffer.name == "A"
+    )
+    other = load.buffer.replace(name="view")
+    renamed = func.with_body(substitute(func.body, {}, {load.buffer: other}))
+    assert len(prefetches(legalize_for(renamed))) == 2
 
 
 @pytest.mark.parametrize(("dtype", "lines"), [("float64", 4), ("float32", 2), ("int8", 1)])

@@ -120,10 +120,13 @@ class _Inserting(Rewriter):
         found: list[Stmt] = []
         for var, distances in self._ahead:
             for load in (part for node in nodes for part in walk(node)):
-                if isinstance(load, BufferLoad) and load.buffer.name in distances:
-                    ahead = _ahead(load, var, distances[load.buffer.name], done)
+                if not isinstance(load, BufferLoad):
+                    continue
+                # A buffer that an intrinsic declares over the memory of another goes by its name.
+                for name in {load.buffer.name, load.buffer.data.name} & distances.keys():
+                    ahead = _ahead(load, var, distances[name], done)
                     if ahead is not None:
-                        self.found.add((load.buffer.name, var.name))
+                        self.found.add((name, var.name))
                         found += ahead
         return found
 
