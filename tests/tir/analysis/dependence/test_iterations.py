@@ -140,13 +140,11 @@ def _random_case(seed):
     return extents, factors, offsets
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_counted_loops_agree_for_all_instances(seed):
-    extents, factors, offsets = _random_case(seed)
-    text = HEADER + f"    for i, j in T.grid({extents[0]}, {extents[1]}):\n"
+def _program(extents, factors, offsets, loops, i, j):
+    text = HEADER + f"    for {loops}:\n"
     for side, name in enumerate("AB"):
         a, b, c = factors[side]
-        index = f"i * {a} + j * {b} + k * {c} + {offsets[side]}"
+        index = f"({i}) * {a} + ({j}) * {b} + k * {c} + {offsets[side]}"
         other = "B[v] = A[v]" if side else "A[v] = v"
         text += (
             f"        for k in range({extents[2 + side]}):\n"
@@ -154,7 +152,11 @@ def test_counted_loops_agree_for_all_instances(seed):
             f"                v = T.axis.spatial(99, {index})\n"
             f"                {other}\n"
         )
-    found = count(from_source(text))
+    return from_source(text)
+
+
+def _in_conflict(extents, factors, offsets):
+    """The values of `i` and `j` for two instances that touch one element."""
 
     def element(side, i, j, k):
         a, b, c = factors[side]
@@ -164,7 +166,46 @@ def test_counted_loops_agree_for_all_instances(seed):
     for one in itertools.product(*ranges[:3]):
         for other in itertools.product(*ranges[:2], ranges[3]):
             if element(0, *one) == element(1, *other):
-                assert one[:found] == other[:found]
+                yield one[:2], other[:2]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_counted_loops_agree_for_all_instances(seed):
+    case = extents, *_ = _random_case(seed)
+    found = count(_program(*case, f"i, j in T.grid({extents[0]}, {extents[1]})", "i", "j"))
+    assert all(one[:found] == other[:found] for one, other in _in_conflict(*case))
+
+
+@pytest.mark.parametrize("seed", range(60, 140))
+def test_digits_of_a_fused_loop_agree_for_all_instances(seed):
+    case = (rows, columns, *_), *_ = _random_case(seed)
+    fused = f"f in range({rows * columns})"
+    found = count(_program(*case, fused, f"f // {columns}", f"f % {columns}"))
+    assert not found or all(one == other for one, other in _in_conflict(*case))
+
+
+def test_fused_tiles():
+    """Three loops fused to one, whose digits are strides of tiles."""
+    text = (
+        HEADER
+        + """
+    for f in range(24):
+        for k in range(2):
+            with T.block("A"):
+                v = T.axis.spatial(48, {index})
+                A[v] = v
+        for k in range(2):
+            with T.block("B"):
+                v = T.axis.spatial(48, {index})
+                B[v] = A[v]
+    """
+    )
+    assert count(from_source(text.format(index="f % 4 * 12 + f // 4 % 3 * 4 + f // 12 * 2 + k")))
+    assert count(from_source(text.format(index="f % 12 // 4 * 16 + f % 4 * 4 + f // 12 * 2 + k")))
+    assert not count(from_source(text.format(index="f % 4 * 12 + f // 4 % 3 * 4 + k")))
+    assert not count(
+        from_source(text.format(index="f % 4 * 12 + f // 4 % 2 * 4 + f // 12 * 2"))
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,15 @@
 
 Tiles usually do not overlap: if both sides access ``A[i_0 * 16 + ...]``, the rest between 0 and 15,
 then an element tells in which iteration of `i_0` it is accessed. Nothing more is needed to know
-that the order is kept if it is kept within `i_0`.
+that the order is kept if it is kept within `i_0`. Quotients and remainders of a loop, which stand
+for loops that were fused, are digits of it: all of them together tell the iteration.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 from tilewright.arith.linear import Terms, collect
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var
@@ -21,8 +22,11 @@ from tilewright.tir.stmt import For
 
 Pair = tuple[Statement, Statement]
 
-Bounds = Mapping[Expr, "tuple[int, int] | None"]
-"""The first and the last value of variables of loops, None where these are no numbers."""
+Digit = tuple[int, int, int]
+"""``loop // lower % extent``: the identity of the variable of a loop from 0, `lower`, `extent`."""
+
+Bounds = dict[Any, "tuple[int, int] | None"]
+"""The first and the last value of variables and digits, None where these are no numbers."""
 
 
 def loops_in_step(
@@ -55,16 +59,11 @@ def loops_in_step(
             meet = a.memory is b.memory or a.memory is ANYTHING or b.memory is ANYTHING
             if not meet or not (a.is_write or b.is_write) or a.memory in ignore:
                 continue
-            known: set[Expr] = set(same)
+            known = _Known(outer, same)
             if a.buffer is b.buffer and a.indices is not None and b.indices is not None:
                 for left, right in zip(a.indices, b.indices, strict=True):
-                    _note_told(first.sum(left), second.sum(right), outer, known)
-            count = 0
-            for var in outer:
-                if var not in known:
-                    break
-                count += 1
-            found = min(found, count)
+                    known.note(first.sum(left), second.sum(right))
+            found = min(found, known.count())
             if found <= equal:
                 return found
     return found
@@ -81,54 +80,101 @@ def _is_one(ends: tuple[int, int] | None) -> bool:
     return ends is not None and ends[0] == ends[1]
 
 
-def _note_told(left: _Sum | None, right: _Sum | None, outer: Bounds, known: set[Expr]) -> None:
-    """Add the loops to `known` whose iteration follows from an index, if it is equal for both.
+class _Known:
+    """The loops and digits that have the same value for both sides.
 
-    The multiples of the loops around both differ by no more than the rests do. So iterations of a
-    loop do not differ if its stride is larger than all that is below it.
+    Args:
+        outer: the loops around both sides, from the outermost on.
+        same: those of them that certainly have.
     """
-    if left is None or right is None:
-        return
-    rest, other = left.rest(outer), right.rest(outer)
-    if rest is None or other is None:
-        return
-    strides: list[tuple[int, Expr]] = []
-    for var in outer:
-        factor = left.terms.get(var, 0)
-        if factor != right.terms.get(var, 0):
+
+    def __init__(self, outer: Bounds, same: Collection[Expr]) -> None:
+        self._outer = outer
+        self._identities = {id(var) for var in outer}
+        self._loops: set[Any] = set(same)
+        self._digits: set[Digit] = set()
+
+    def _is_outer(self, key: Any) -> bool:
+        return key[0] in self._identities if isinstance(key, tuple) else key in self._outer
+
+    def _has(self, key: Any) -> bool:
+        if isinstance(key, tuple):
+            return key in self._digits or any(key[0] == id(var) for var in self._loops)
+        return key in self._loops
+
+    def note(self, left: _Sum | None, right: _Sum | None) -> None:
+        """Add what follows from an index that is equal on both sides.
+
+        The multiples of what is around both differ by no more than the rests do. So values do not
+        differ if their stride is larger than all that is below it.
+        """
+        if left is None or right is None:
             return
-        if factor and var not in known:
-            strides.append((abs(factor), var))
-    below: float = max(abs(other[1] - rest[0]), abs(rest[1] - other[0]))
-    told: list[Expr] = []
-    for stride, var in sorted(strides, key=lambda item: item[0]):
-        if stride > below:
-            told.append(var)
-        else:
-            told.clear()
-        ends = outer[var]
-        below += math.inf if ends is None else stride * (ends[1] - ends[0])
-    known.update(told)
+        rest, other = left.rest(self._is_outer), right.rest(self._is_outer)
+        if rest is None or other is None:
+            return
+        strides: list[tuple[int, Any, tuple[int, int] | None]] = []
+        for key in dict.fromkeys((*left.terms, *right.terms)):
+            if not self._is_outer(key):
+                continue
+            factor = left.terms.get(key, 0)
+            if factor != right.terms.get(key, 0):
+                return
+            if factor and not self._has(key):
+                strides.append((abs(factor), key, left.bounds[key]))
+        below: float = max(abs(other[1] - rest[0]), abs(rest[1] - other[0]))
+        told: list[Any] = []
+        for stride, key, ends in sorted(strides, key=lambda item: item[0]):
+            if stride > below:
+                told.append(key)
+            else:
+                told.clear()
+            below += math.inf if ends is None else stride * (ends[1] - ends[0])
+        for key in told:
+            (self._digits if isinstance(key, tuple) else self._loops).add(key)
+
+    def count(self) -> int:
+        """How many loops, from the outermost on, have the same value."""
+        count = 0
+        for var, ends in self._outer.items():
+            if var not in self._loops and not self._is_told(var, ends):
+                break
+            count += 1
+        return count
+
+    def _is_told(self, var: Any, ends: tuple[int, int] | None) -> bool:
+        """Whether the known digits of a loop make up its value."""
+        if ends is None or ends[0] != 0:
+            return False
+        own = [digit for digit in self._digits if digit[0] == id(var)]
+        reached, grows = 1, True
+        while grows and reached <= ends[1]:
+            grows = False
+            for _, lower, extent in own:
+                if lower == reached and extent > 1:
+                    reached, grows = reached * extent, True
+                    break
+        return reached > ends[1]
 
 
 class _Sum(NamedTuple):
-    """Multiples of variables of loops plus a constant.
+    """Multiples of variables of loops, and of digits of them, plus a constant.
 
     Attributes:
-        terms: the factors of the variables.
+        terms: the factors.
         constant: the constant.
-        bounds: of the variables.
+        bounds: of the variables and digits.
     """
 
-    terms: Terms
+    terms: dict[Any, int]
     constant: int
     bounds: Bounds
 
-    def rest(self, outer: Collection[Expr]) -> tuple[int, int] | None:
-        """Between which numbers all but the multiples of `outer` lies."""
+    def rest(self, is_outer: Callable[[Any], bool]) -> tuple[int, int] | None:
+        """Between which numbers all lies but the multiples of what `is_outer` holds for."""
         low = high = self.constant
         for var, factor in self.terms.items():
-            if var in outer:
+            if is_outer(var):
                 continue
             ends = self.bounds[var]
             if ends is None:
@@ -176,7 +222,7 @@ def _sum(expr: Expr, values: Mapping[Var, _Sum | None], bounds: Bounds) -> _Sum 
         return None
     terms: Terms = {}
     constant = collect(expr, 1, terms)
-    total: Terms = {}
+    total: dict[Any, int] = {}
     for term, factor in terms.items():
         if term in bounds:
             total[term] = total.get(term, 0) + factor
@@ -203,10 +249,31 @@ def _divided(
     tiles = {var: factor // by for var, factor in total.terms.items() if factor % by == 0}
     rest = {var: factor for var, factor in total.terms.items() if factor % by}
     inside = _Sum(rest, total.constant, bounds)
-    ends = inside.rest(())
+    ends = inside.rest(lambda _: False)
     if ends is None or ends[0] // by != ends[1] // by:
-        return None
+        return _digit(term, total, by)
     tile = ends[0] // by
     if isinstance(term, FloorDiv):
         return _Sum(tiles, tile, bounds)
     return inside._replace(constant=total.constant - tile * by)
+
+
+def _digit(term: FloorDiv | FloorMod, total: _Sum, by: int) -> _Sum | None:
+    """The digit that a quotient or remainder of a loop from 0, or of a digit of one, is."""
+    if total.constant or list(total.terms.values()) != [1]:
+        return None
+    (key,) = total.terms
+    ends = total.bounds[key]
+    if ends is None or ends[0] != 0:
+        return None
+    whole, lower, extent = (key, 1, ends[1] + 1) if not isinstance(key, tuple) else (None, *key[1:])
+    identity = id(key) if whole is not None else key[0]
+    if extent % by and whole is None:
+        return None  # of a digit, only digits that divide it
+    if isinstance(term, FloorDiv):
+        lower, extent = lower * by, -(-extent // by)
+    else:
+        extent = by
+    digit = (identity, lower, extent)
+    total.bounds[digit] = (0, extent - 1)
+    return _Sum({digit: 1}, 0, total.bounds)
