@@ -15,20 +15,21 @@ from tilewright.arith.iter_form import IterSplit, IterSum
 from tilewright.arith.linear import mentions
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
-from tilewright.tir.analysis.dependence import NotProved, analyze, carried_by, check_order
-from tilewright.tir.analysis.dependence.violation import Violation
+from tilewright.tir.analysis.dependence import (
+    NotProved,
+    analyze,
+    carried_by,
+    check_order,
+)
 from tilewright.tir.analysis.reduction import match_reduction
-from tilewright.tir.buffer import Buffer, Range
+from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.contents import memory_in
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.likeness import runs_alike
+from tilewright.tir.schedule.own_memory import PRIVATE, depends_by_own_memory, without_private
 from tilewright.tir.schedule.scope import buffers_read, buffers_written
-from tilewright.tir.schedule.thread_memory import thread_buffers
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, For, ForKind, Stmt
-from tilewright.tir.transform.lower_blocks import lower_blocks
-from tilewright.tir.transform.plan_buffer_locations import memory_of_iterations
+from tilewright.tir.stmt import BlockRealize, For, ForKind
 
 # --- order ------------------------------------------------------------------------------------
 
@@ -164,9 +165,11 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
         return
     if _is_data_parallel(tree, loop) or _is_sum_together(tree, loop):
         return
+    if loop.kind is ForKind.PARALLEL and depends_by_own_memory(tree, loop):
+        return
     found = carried_by(analyze(tree.func), loop)
-    if found is not None and loop.kind in _PRIVATE:
-        found = _without_private(tree, loop, found)
+    if found is not None and loop.kind in PRIVATE:
+        found = without_private(tree, loop, found)
     if found is None:
         return
     if isinstance(found, NotProved):
@@ -213,7 +216,7 @@ def require_still_independent(before: FunctionTree, after: FunctionTree) -> None
 
 def _is_used_anew(before: FunctionTree, after: FunctionTree, loop: For) -> bool:
     """Whether a new or changed block outside of a loop uses what blocks inside of it write."""
-    if loop.kind not in _PRIVATE:
+    if loop.kind not in PRIVATE:
         return False
     inside = set(after.leaf_blocks_below(loop))
     written = {buffer for leaf in inside for buffer in buffers_written(leaf.block)}
@@ -223,50 +226,6 @@ def _is_used_anew(before: FunctionTree, after: FunctionTree, loop: For) -> bool:
         and not written.isdisjoint(buffers_read(leaf.block) + buffers_written(leaf.block))
         for leaf in after.leaf_blocks_below(after.root)
     )
-
-
-def _without_private(
-    tree: FunctionTree, loop: For, found: Violation | NotProved
-) -> Violation | NotProved | None:
-    """What is wrong if iterations have memory of their own for some buffers; `found` if not.
-
-    It is cheap to tell which buffers only the loop uses, and whether they matter.
-    """
-    candidates = _used_only_inside(tree, loop)
-    if candidates:
-        rest = carried_by(analyze(tree.func), loop, ignore=candidates)
-        if rest is not None:
-            return rest
-    private = _PRIVATE[loop.kind](tree, loop) if candidates else ()
-    return carried_by(analyze(tree.func), loop, ignore=private) if private else found
-
-
-def _used_only_inside(tree: FunctionTree, loop: For) -> set[Buffer]:
-    """The allocated buffers whose memory is mentioned in the loop, and nowhere else."""
-    outside: set[Var] = set()
-    inside: Stmt = loop
-    for above in tree.ancestors(loop):
-        for child in above.children():
-            if isinstance(child, Stmt) and child is not inside:
-                outside |= memory_in(child).anywhere
-        inside = above
-    return {
-        buffer
-        for realize in tree.blocks()
-        for buffer in realize.block.alloc_buffers
-        if buffer.data not in outside
-    }
-
-
-def private_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
-    """The buffers of which lowering gives each iteration of a parallel loop its own."""
-    allocated = {b.data: b for r in tree.blocks() for b in r.block.alloc_buffers}
-    own = memory_of_iterations(lower_blocks(tree.func), loop.loop_var)
-    return {buffer for pointer, buffer in allocated.items() if pointer in own}
-
-
-_PRIVATE: Final = {ForKind.PARALLEL: private_buffers, ForKind.THREAD_BINDING: thread_buffers}
-"""How to find the buffers of which each iteration has its own."""
 
 
 def _is_sum_together(tree: FunctionTree, loop: For) -> bool:

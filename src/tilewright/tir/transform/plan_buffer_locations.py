@@ -15,7 +15,7 @@ so does a sum that the loop adds up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Var, is_const_int
@@ -49,8 +49,16 @@ def planned_moves(func: PrimFunc) -> dict[For, list[Allocate]]:
     return moves
 
 
-def memory_of_iterations(func: PrimFunc, loop_var: Var) -> set[Var]:
-    """The pointers to memory that moves into a loop, or into one inside of it."""
+def memory_of_iterations(
+    func: PrimFunc, loop_var: Var, asked: Collection[Var] | None = None
+) -> set[Var]:
+    """The pointers to memory that moves into a loop, or into one inside of it.
+
+    Args:
+        func: a function without blocks.
+        loop_var: the variable of the loop.
+        asked: the only pointers of interest.
+    """
     if not allocates(func.body):
         return set()
     loops = (stmt for stmt in statements(func.body) if isinstance(stmt, For))
@@ -62,7 +70,8 @@ def memory_of_iterations(func: PrimFunc, loop_var: Var) -> set[Var]:
     return {
         allocation.buffer_var
         for allocation, buffer in plan.candidates()
-        if plan.moves_into(allocation, buffer, None if allocation in inside else loop)
+        if (asked is None or allocation.buffer_var in asked)
+        and plan.moves_into(allocation, buffer, None if allocation in inside else loop)
     }
 
 

@@ -1,12 +1,17 @@
 """Whether iterations of a loop depend on each other, and why the answer may be unknown."""
 
-from __future__ import annotations
-
 import pytest
 from tests.tir.analysis.dependence.scripts import SEPARATE, chain, find_loop, function
 
+from tilewright.script import tir as T
 from tilewright.tir import BlockRealize
-from tilewright.tir.analysis.dependence import NotProved, Violation, analyze, carried_by
+from tilewright.tir.analysis.dependence import (
+    NotProved,
+    Violation,
+    analyze,
+    carried_by,
+    memory_in_doubt,
+)
 
 
 def carried(func, loop, **options):
@@ -260,3 +265,62 @@ def test_loops_and_statements():
     assert [s.name for s in program.statements] == ["C", "D", "F"]
     assert [s.name for s in program.inside(find_loop(func, "q"))] == ["F"]
     assert all(isinstance(s.path[0].node, BlockRealize) for s in program.statements)
+
+
+# --- what is plain ------------------------------------------------------------------------------
+
+
+def names_in_doubt(func, position=0):
+    program = analyze(func)
+    loop = program.statements[0].loops[position]
+    found = memory_in_doubt(program, loop)
+    return None if found is None else {memory.name for memory in found}
+
+
+def test_memory_by_which_iterations_may_depend():
+    @T.prim_func
+    def func(A: T.Buffer((8, 4), "int32"), C: T.Buffer((8, 4), "int32")):
+        B = T.alloc_buffer((4,), "int32")
+        for i in range(8):
+            for j in range(4):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vj] = A[vi, vj]
+            for j in range(4):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vj] + 1
+
+    assert names_in_doubt(func) == {"B"}
+
+
+def test_no_memory_is_in_doubt_where_iterations_are_apart():
+    @T.prim_func
+    def func(A: T.Buffer((8, 4), "int32"), C: T.Buffer((8, 4), "int32")):
+        B = T.alloc_buffer((8, 4), "int32")
+        for i in range(8):
+            for j in range(4):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = A[vi, vj]
+            for j in range(4):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vi, vj] + 1
+
+    assert names_in_doubt(func) == set()
+
+
+def test_more_than_memory_is_in_doubt():
+    @T.prim_func
+    def func(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+        for i in range(8):
+            with T.block("A"):
+                vi = T.axis.spatial(8, i)
+                A[vi] = 1
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                T.where(A[i] > 0)
+                C[vi] = 2
+
+    assert names_in_doubt(func) is None

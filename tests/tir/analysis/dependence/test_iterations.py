@@ -203,9 +203,7 @@ def test_fused_tiles():
     assert count(from_source(text.format(index="f % 4 * 12 + f // 4 % 3 * 4 + f // 12 * 2 + k")))
     assert count(from_source(text.format(index="f % 12 // 4 * 16 + f % 4 * 4 + f // 12 * 2 + k")))
     assert not count(from_source(text.format(index="f % 4 * 12 + f // 4 % 3 * 4 + k")))
-    assert not count(
-        from_source(text.format(index="f % 4 * 12 + f // 4 % 2 * 4 + f // 12 * 2"))
-    )
+    assert not count(from_source(text.format(index="f % 4 * 12 + f // 4 % 2 * 4 + f // 12 * 2")))
 
 
 @pytest.mark.parametrize(

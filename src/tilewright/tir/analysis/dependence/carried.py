@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from tilewright.tir.analysis.dependence.example import conflict_example
-from tilewright.tir.analysis.dependence.iterations import loops_in_step
+from tilewright.tir.analysis.dependence.iterations import loops_in_step, steps_by_memory
 from tilewright.tir.analysis.dependence.program import Program, analyze
 from tilewright.tir.analysis.dependence.relations import (
     conflict,
@@ -24,6 +24,7 @@ from tilewright.tir.analysis.dependence.solver import (
     limited,
 )
 from tilewright.tir.analysis.dependence.statements import Statement, shared_way
+from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
 from tilewright.tir.analysis.dependence.violation import Example, NotProved, Violation
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
@@ -62,6 +63,39 @@ def carried_by(
                 if violation is not None:
                     return violation
     return None
+
+
+def memory_in_doubt(program: Program, loop: For) -> set[Memory] | None:
+    """The memory by which iterations of a loop may depend on each other, as far as that is plain.
+
+    None where more than memory matters, or it is not known which.
+    """
+    inside = program.inside(loop)
+    try:
+        found = {
+            memory
+            for number, first in enumerate(inside)
+            for second in inside[number:]
+            for memory in _doubtful(first, second, loop)
+        }
+    except UndecidedError:
+        return None
+    return None if ANYTHING in found else found
+
+
+def _doubtful(first: Statement, second: Statement, loop: For) -> Iterator[Memory]:
+    """Memory that two instances may touch in different iterations of a loop."""
+    if controls(first, second):
+        raise UndecidedError("one decides whether the other one runs")
+    if not meet(footprint(first), footprint(second)):
+        return
+    if first.problem is not None or second.problem is not None:
+        raise UndecidedError("the order is not known")
+    depth = next(n for n, other in enumerate(first.loops) if other is loop)
+    both = first, second
+    for memory, count in steps_by_memory(both, both, depth + 1, equal=depth):
+        if count <= depth:
+            yield memory
 
 
 def _check_pair(

@@ -9,7 +9,7 @@ for loops that were fused, are digits of it: all of them together tell the itera
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tilewright.arith.linear import Terms, collect
@@ -50,23 +50,32 @@ def loops_in_step(
         equal: in how many of these loops only instances in the same iteration are of interest.
         ignore: memory that does not count.
     """
+    found = shared
+    for memory, count in steps_by_memory(runs, touches, shared, equal=equal):
+        if memory not in ignore:
+            found = min(found, count)
+            if found <= equal:
+                break
+    return found
+
+
+def steps_by_memory(
+    runs: Pair, touches: Pair, shared: int, *, equal: int = 0
+) -> Iterator[tuple[Memory, int]]:
+    """`loops_in_step` for each way to touch the same memory."""
     outer: Bounds = {loop.loop_var: _bounds(loop) for loop in runs[0].loops[:shared]}
     same = {var for n, (var, ends) in enumerate(outer.items()) if n < equal or _is_one(ends)}
     first, second = map(_Indices, runs, touches)
-    found = shared
     for a in footprint(touches[0]).accesses:
         for b in footprint(touches[1]).accesses:
             meet = a.memory is b.memory or a.memory is ANYTHING or b.memory is ANYTHING
-            if not meet or not (a.is_write or b.is_write) or a.memory in ignore:
+            if not meet or not (a.is_write or b.is_write):
                 continue
             known = _Known(outer, same)
             if a.buffer is b.buffer and a.indices is not None and b.indices is not None:
                 for left, right in zip(a.indices, b.indices, strict=True):
                     known.note(first.sum(left), second.sum(right))
-            found = min(found, known.count())
-            if found <= equal:
-                return found
-    return found
+            yield a.memory if a.memory is b.memory else ANYTHING, known.count()
 
 
 def _bounds(loop: For) -> tuple[int, int] | None:
