@@ -176,6 +176,21 @@ def test_a_parallel_body_is_the_code_of_the_serial_loop():
     assert code.llvm_ir.count("ptr noalias") == 6
 
 
+def test_a_part_takes_the_memory_of_its_iterations_once():
+    data = tir.Var("W", DType("handle"), tvm.ir.PointerType(tvm.ir.PrimType(DType("float32"))))
+    w, c = tir.decl_buffer((1 << 16,), "float32", "W", data=data), tir.decl_buffer((64,), "float32")
+
+    def body(i):
+        fill = loop(1 << 16, lambda j: w.vstore((j,), tir.Cast(w.dtype, i)), name="j")
+        use = c.vstore((i,), w[0] + w[(1 << 16) - 1])
+        return tir.Allocate(data, w.dtype, (const(1 << 16),), const(True), tir.seq(fill, use))
+
+    func = function([c], loop(64, body, PARALLEL))
+    check(func, np.zeros(64, "float32"))
+    part = compiled(func).llvm_ir.split("@tilewright.part0(")[1]
+    assert part.index('@"tilewright_workspace_allocate"') < part.index(" phi ")
+
+
 # --- how they are divided -------------------------------------------------------------------------
 
 
