@@ -52,9 +52,9 @@ def erf(k: Kernel, x: Expr) -> Expr:
 def _erf_32(k: Kernel, x: Expr) -> Expr:
     """1 - erfc(|x|) from u - 1 for u = erfc(|x|), without cancellation where u is near 1."""
     x = k.let(x, "x")
-    size = k.let(k.absolute(x), "size")
-    limit = k.real(ERF_IS_ONE[32])
-    minus = k.let(Select(size > limit, limit, size) * k.real(-1.0), "minus")
+    minus = k.let(k.copy_sign(x, k.real(-1.0)), "minus")
+    limit = k.real(-ERF_IS_ONE[32])
+    minus = k.let(Select(minus < limit, limit, minus), "minus")
     logarithm = k.let(k.fma(minus, k.polynomial(minus, LOG_ERFC_32), minus), "logarithm")
     n, whole = k.nearest(logarithm, LOG2_E)
     # n is above -26, where log(2) to 24 bits is enough for what it adds to 1.
