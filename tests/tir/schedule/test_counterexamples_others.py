@@ -11,7 +11,7 @@ from tests.tir.schedule.named_instances import (
 )
 
 from tilewright.script import tir as T
-from tilewright.tir import IndexMap
+from tilewright.tir import IndexMap, ScheduleError
 
 # --- decompose_reduction, rfactor -----------------------------------------------------------------
 
@@ -271,3 +271,35 @@ def test_a_tile_of_a_sum_that_starts_last():
         "C at (vi=0, vk=2) in iteration (i=0, k=0) updates C[0]; then C at (vi=0, vk=0) in "
         "iteration (i=0, k=2) initialises it"
     )
+
+
+# --- the program that a primitive would make ------------------------------------------------------
+
+
+def test_a_counterexample_in_the_program_after_is_looked_for_when_it_is_shown():
+    asked = []
+
+    def attempt():
+        asked.append("attempt")
+        return "after"
+
+    def find(before, after):
+        return f"{before} and {after}"
+
+    def refusal(attempt):
+        return ScheduleError("no", afterwards=find).raised_by("split", "before", "detail", attempt)
+
+    error = refusal(attempt)
+    assert asked == []
+    assert error.counterexample == "before and after"
+    assert error.counterexample == "before and after"
+    assert asked == ["attempt"]
+    assert refusal(None).counterexample is None
+
+
+def test_a_primitive_that_cannot_be_forced_has_no_program_after():
+    def attempt():
+        raise ScheduleError("not without proofs either")
+
+    error = ScheduleError("no", afterwards=lambda before, after: "never")
+    assert error.raised_by("split", "before", "detail", attempt).counterexample is None
