@@ -90,30 +90,34 @@ def require_undisturbed(
             at=[producer, block],
             counterexample=partial(unwritten_read, tree, block, buffer, [producer]),
         )
-    written = {item.data for item in buffers_written(block.block)}
-    inputs = {item.data for item in buffers_read(block.block)} - {buffer.data}
     for other in flow.between:
-        if other is block:
-            continue
-        for item in buffers_written(other.block):
-            if item.data in written or item.data in inputs:
-                raise _disturbed(tree, producer, block, other, buffer, item, "writes")
-        for item in memory_read(other):
-            if item.data in written:
-                raise _disturbed(tree, producer, block, other, buffer, item, "reads")
+        if other is not block:
+            _require_not_touched(tree, producer, block, other, buffer)
 
 
-def _disturbed(
+def _require_not_touched(
     tree: FunctionTree,
     producer: BlockRealize,
     block: BlockRealize,
     other: BlockRealize,
     buffer: Buffer,
-    item: Buffer,
-    verb: str,
-) -> ScheduleError:
-    return ScheduleError(
-        f"{{2}} {verb} `{item.name}` and may run between {{0}} and {{1}}, which would come earlier",
-        at=[producer, block, other],
-        counterexample=partial(disturbance, tree, producer, other, block, buffer, item),
-    )
+) -> None:
+    """Refuse if `other`, which runs in between, changes what the block uses or uses its result."""
+    written = {item.data for item in buffers_written(block.block)}
+    inputs = {item.data for item in buffers_read(block.block)} - {buffer.data}
+    for item in buffers_written(other.block):
+        if item.data in written or item.data in inputs:
+            raise ScheduleError(
+                f"{{2}} writes `{item.name}` and may run between {{0}} and {{1}}, which would come "
+                "earlier",
+                at=[producer, block, other],
+                counterexample=partial(disturbance, tree, producer, other, block, buffer, item),
+            )
+    for item in memory_read(other):
+        if item.data in written:
+            raise ScheduleError(
+                f"{{2}} reads `{item.name}` and may run between {{0}} and {{1}}, which would come "
+                "earlier",
+                at=[producer, block, other],
+                counterexample=partial(disturbance, tree, producer, other, block, buffer, item),
+            )
