@@ -231,6 +231,13 @@ def test_a_place_that_no_instance_has():
     assert counterexample(copies, step) == "nothing is at [0, 1]"
 
 
+def test_a_place_before_the_first():
+    def step(sch):
+        return lambda: sch.transform_block_layout("C", lambda i, j: (i, 2 - j))
+
+    assert counterexample(copies, step) == "(i=0, j=3) gives -1"
+
+
 def test_an_index_before_the_first():
     def step(sch):
         return lambda: sch.reindex_cache_read("C", 0, "local", lambda i, j: (i, j - i))

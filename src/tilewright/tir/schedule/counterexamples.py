@@ -130,9 +130,13 @@ def carried(tree: FunctionTree, loop: For) -> Found:
 
 def collision(iterators: Sequence[IterVar] | Mapping[Var, Range], indices: Sequence[Expr]) -> Found:
     """Values of iterators for which all indices are the same."""
-    if not isinstance(iterators, Mapping):
-        iterators = {item.var: item.dom for item in iterators if item.dom is not None}
-    return _if_found(collisions.find_collision(list(iterators.items()), indices))
+    return _if_found(collisions.find_collision(_domains(iterators), indices))
+
+
+def _domains(iterators: Sequence[IterVar] | Mapping[Var, Range]) -> list[tuple[Var, Range]]:
+    if isinstance(iterators, Mapping):
+        return list(iterators.items())
+    return [(item.var, item.dom) for item in iterators if item.dom is not None]
 
 
 def no_inverse(
@@ -147,16 +151,14 @@ def hole(iterators: Mapping[Var, Range], indices: Sequence[Expr], shape: Sequenc
     return _if_found(collisions.find_hole(list(iterators.items()), indices, shape))
 
 
-def negative(iterators: Sequence[IterVar], index: Expr) -> Found:
+def negative(iterators: Sequence[IterVar] | Mapping[Var, Range], index: Expr) -> Found:
     """Values of iterators for which an index is negative."""
-    domains = [(item.var, item.dom) for item in iterators if item.dom is not None]
-    return _if_found(collisions.find_negative(domains, index))
+    return _if_found(collisions.find_negative(_domains(iterators), index))
 
 
 def outside(iterators: Sequence[IterVar], region: Sequence[Range], buffer: Buffer) -> Found:
     """Values of iterators for which a region of a buffer sticks out of it."""
-    domains = [(item.var, item.dom) for item in iterators if item.dom is not None]
-    return _if_found(collisions.find_outside(domains, region, buffer))
+    return _if_found(collisions.find_outside(_domains(iterators), region, buffer))
 
 
 def repetition(tree: FunctionTree, block: BlockRealize) -> Found:

@@ -14,7 +14,7 @@ from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.blockizing import loops_between
-from tilewright.tir.schedule.counterexamples import collision, hole
+from tilewright.tir.schedule.counterexamples import collision, hole, negative
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import as_index_map, elements_of, require_true_inverse
 from tilewright.tir.schedule.legality import require_order_kept
@@ -102,9 +102,11 @@ def transform_block_layout(
 
 
 def _no_bijection(index_map: IndexMap, extents: list[Expr]) -> object:
-    """Two instances that an index map gives one place, or else a place that it gives none."""
+    """Two instances in one place, one at a negative index, or else a place with no instance."""
     iterators, places = elements_of(index_map, extents), index_map.final_indices
     found = collision(iterators, places)
+    if found is None:
+        found = next(filter(None, (negative(iterators, place) for place in places)), None)
     return found or hole(iterators, places, index_map.map_shape(extents))
 
 
