@@ -592,3 +592,28 @@ def test_readers_in_different_branches():
     sch = scheduled(branches)
     sch.cache_read("B", "A", "local", ["B"])
     assert_same_meaning(branches, sch)
+
+
+@T.prim_func
+def declares_more_than_the_buffer(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, n), "float32")
+    B = T.match_buffer(b, ((n + 1) // 2, n), "float32")
+    for i_0 in range(((n + 1) // 2 + 1) // 2):
+        with T.block("B_o"):
+            vo = T.axis.spatial(((n + 1) // 2 + 1) // 2, i_0)
+            T.reads(A[vo * 4 : vo * 4 + 3, 0 : (n + 1) // 2 * 2])
+            T.writes(B[vo * 2 : vo * 2 + 2, 0 : (n + 1) // 2 * 2])
+            for i_1, j_0, j_1 in T.grid(T.int64(2), (n + 1) // 2, T.int64(2)):
+                with T.block("B"):
+                    vi = T.axis.spatial(T.int64(2), i_1)
+                    vj = T.axis.spatial((n + 1) // 2 * 2, j_0 * 2 + j_1)
+                    T.where(vo * 2 + i_1 < (n + 1) // 2 and j_0 * 2 + j_1 < n)
+                    B[vo * 2 + vi, vj] = A[(vo * 2 + vi) * 2, vj] * T.float32(2)
+
+
+def test_a_declared_region_that_sticks_out_of_the_buffer():
+    sch = scheduled(declares_more_than_the_buffer)
+    sch.cache_read("B", 0, "shared")
+    assert_same_meaning(declares_more_than_the_buffer, sch, sizes={"n": 3})
+    assert_same_meaning(declares_more_than_the_buffer, sch, sizes={"n": 4})

@@ -155,7 +155,7 @@ def _inside_of(
         analyzer.can_prove(item.min >= low) and analyzer.can_prove(item.min + item.extent <= high)
         for item, (low, high) in zip(region, ends, strict=True)
     )
-    return region if inside else declared.region
+    return region if inside else clipped(buffer, box_of_ranges(declared.region), analyzer)
 
 
 def _require_later_reads(
