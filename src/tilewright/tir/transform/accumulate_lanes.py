@@ -22,7 +22,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32
 from tilewright.ir.expr import BinaryExpr, Broadcast, Call, Expr, Ramp, Var
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
@@ -43,6 +43,7 @@ from tilewright.tir.transform.locations import (
     summarize,
 )
 from tilewright.tir.transform.promote_registers import RESERVED_REGISTERS
+from tilewright.tir.transform.statements import StatementRewriter
 
 
 def accumulate_lanes(
@@ -56,7 +57,7 @@ def accumulate_lanes(
         vector_registers: how many there are.
     """
     op = Op.get("tir.reduce_lanes")
-    if not any(isinstance(node, Call) and node.op is op for node in walk(func.body)):
+    if not any(isinstance(node, Call) and node.op is op for node in walk_once(func.body)):
         return func
     free = vector_registers - RESERVED_REGISTERS
     body = _Accumulation(Aliases(func), vector_bits, free)(func.body)
@@ -78,7 +79,7 @@ class Update(NamedTuple):
         return self.values.dtype.lanes
 
 
-class _Accumulation(Rewriter):
+class _Accumulation(StatementRewriter):
     def __init__(self, aliases: Aliases, vector_bits: int, free: int) -> None:
         self._aliases, self._vector_bits, self._free = aliases, vector_bits, free
         self._touches = Touches()

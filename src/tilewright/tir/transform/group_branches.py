@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.ir.expr import Call, Var
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, IfThenElse, SeqStmt, Stmt, seq
@@ -27,7 +27,7 @@ from tilewright.tir.transform.affine import Key
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, keys_of
 from tilewright.tir.transform.locations import Location, Touches, all_disjoint, is_opaque
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.statements import StatementRewriter, statements
 
 
 def group_branches(func: PrimFunc) -> PrimFunc:
@@ -51,7 +51,7 @@ class _Group(NamedTuple):
         return stmt
 
 
-class _Grouping(Rewriter):
+class _Grouping(StatementRewriter):
     def __init__(self, aliases: Aliases) -> None:
         self._aliases = aliases
         self._touches = Touches()

@@ -19,11 +19,11 @@ from functools import reduce
 from tilewright.arith.linear import mentions
 from tilewright.ir.expr import And, Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, IfThenElse, Stmt
 from tilewright.tir.transform.ranges import conjuncts
+from tilewright.tir.transform.statements import StatementRewriter
 
 
 def hoist_conditions(func: PrimFunc) -> PrimFunc:
@@ -32,7 +32,7 @@ def hoist_conditions(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class _Hoisting(Rewriter):
+class _Hoisting(StatementRewriter):
     def For(self, loop: For) -> Stmt:
         loop = loop.map_children(self)
         branch = loop.body

@@ -17,12 +17,13 @@ from collections.abc import Sequence
 
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, IntImm, Ramp, Shuffle, Var
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import difference
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.statements import StatementRewriter
 
 MOST_STEPS = 16
 """Vectors that are further apart take more instructions to interleave than to scatter."""
@@ -39,7 +40,7 @@ def interleave_stores(func: PrimFunc, *, vector_bits: int = 512) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class _Interleave(Rewriter):
+class _Interleave(StatementRewriter):
     def __init__(self, aliases: Aliases, vector_bits: int) -> None:
         self._aliases = aliases
         self._vector_bits = vector_bits

@@ -8,11 +8,10 @@ lie outside of 1000 columns.
 from __future__ import annotations
 
 from tilewright.ir.expr import IntImm
-from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import BufferStore, Evaluate, For, IfThenElse, SeqStmt, Stmt, nop, seq
+from tilewright.tir.stmt import Evaluate, For, IfThenElse, SeqStmt, Stmt, nop, seq
 from tilewright.tir.transform.ranges import Ranges
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.statements import StatementRewriter, statements
 
 
 def drop_known_branches(func: PrimFunc) -> PrimFunc:
@@ -23,7 +22,7 @@ def drop_known_branches(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class _Dropping(Rewriter):
+class _Dropping(StatementRewriter):
     def __init__(self) -> None:
         self._ranges = Ranges()
 
@@ -36,9 +35,6 @@ class _Dropping(Rewriter):
         if all(new is old and not _is_nop(old) for new, old in zip(parts, stmt.seq, strict=True)):
             return stmt
         return seq(*(part for part in parts if not _is_nop(part)))
-
-    def BufferStore(self, store: BufferStore) -> Stmt:
-        return store  # there are no statements in it
 
     def IfThenElse(self, stmt: IfThenElse) -> Stmt:
         condition = self._ranges.simplify_condition(stmt.condition)

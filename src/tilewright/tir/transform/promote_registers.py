@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -49,7 +49,7 @@ from tilewright.tir.transform.locations import (
 )
 from tilewright.tir.transform.register_candidates import indexed_memory, invariant_elements
 from tilewright.tir.transform.register_file import Candidate, RegisterAccesses, RegisterFile
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.statements import StatementRewriter, statements
 
 RESERVED_REGISTERS = 4
 """Vector registers that are left for operands."""
@@ -73,7 +73,7 @@ def promote_registers(
     return func if body is func.body else func.with_body(body)
 
 
-class _Promotion(Rewriter):
+class _Promotion(StatementRewriter):
     def __init__(
         self,
         aliases: Aliases,
@@ -102,9 +102,6 @@ class _Promotion(Rewriter):
 
     def For(self, loop: For) -> Stmt:
         return self._loop(loop, [], [])
-
-    def BufferStore(self, store: BufferStore) -> Stmt:
-        return store  # there are no statements in it
 
     def _loop(self, loop: For, before: list[Stmt], behind: list[Stmt]) -> Stmt:
         """`loop` with promoted elements.

@@ -34,7 +34,7 @@ from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.affine import difference, split
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.ranges import Ranges, conjuncts
-from tilewright.tir.transform.statements import statement_count, statements
+from tilewright.tir.transform.statements import StatementRewriter, statement_count, statements
 from tilewright.tir.transform.tile_guards import Guard, guards_in, is_reduction
 
 MAX_STATEMENTS = 64
@@ -49,7 +49,7 @@ def split_full_tiles(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class _Splitting(Rewriter):
+class _Splitting(StatementRewriter):
     def __init__(self) -> None:
         self._ranges = Ranges()
         self._left: dict[int, Expr] = {}

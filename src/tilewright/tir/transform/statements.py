@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.stmt import BufferStore, Evaluate, Stmt
 
 
@@ -20,3 +21,13 @@ def statements(root: Stmt) -> Iterator[Stmt]:
 def statement_count(root: Stmt) -> int:
     """How many statements that do something `root` has."""
     return sum(stmt.__class__ in (BufferStore, Evaluate) for stmt in statements(root))
+
+
+class StatementRewriter(Rewriter):
+    """A rewriter of statements, which leaves the expressions of stores alone."""
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        return store
+
+    def Evaluate(self, stmt: Evaluate) -> Stmt:
+        return stmt

@@ -30,6 +30,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, BufferStore, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import Key, affine, structural_key
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.statements import StatementRewriter
 
 LEAST_BITS = 128
 """Shorter parts of rows are not worth a load each."""
@@ -45,7 +46,7 @@ def transpose_gathers(func: PrimFunc) -> PrimFunc:
     return func if body is func.body else func.with_body(body)
 
 
-class _Transposing(Rewriter):
+class _Transposing(StatementRewriter):
     def __init__(self, aliases: Aliases) -> None:
         self._aliases = aliases
 

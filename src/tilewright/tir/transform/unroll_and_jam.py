@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var
-from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
@@ -25,6 +24,7 @@ from tilewright.tir.transform.affine import affine, occurs, split
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.locations import Touch, Touches, summarize
 from tilewright.tir.transform.promote_registers import RESERVED_REGISTERS
+from tilewright.tir.transform.statements import StatementRewriter
 
 MOST_ROWS = 16
 """More rows hide no more latency, and only make the code longer."""
@@ -49,7 +49,7 @@ def unroll_and_jam(
     return func if body is func.body else func.with_body(body)
 
 
-class _Jam(Rewriter):
+class _Jam(StatementRewriter):
     def __init__(self, aliases: Aliases, vector_bits: int, vector_registers: int) -> None:
         self._aliases = aliases
         self._vector_bits = vector_bits

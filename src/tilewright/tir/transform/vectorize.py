@@ -24,7 +24,7 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.vector import any_lane
@@ -51,6 +51,7 @@ from tilewright.tir.transform.lane_reductions import contribution, lane_reductio
 from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadcast
 from tilewright.tir.transform.lower_math import EXPANDED
 from tilewright.tir.transform.ranges import conjuncts, without_likely
+from tilewright.tir.transform.statements import StatementRewriter
 
 DEFAULT_VECTOR_BITS = 512
 
@@ -68,7 +69,7 @@ def vectorize(func: PrimFunc, *, vector_bits: int = DEFAULT_VECTOR_BITS) -> Prim
     return func if body is func.body else func.with_body(body)
 
 
-class _Vectorize(Rewriter):
+class _Vectorize(StatementRewriter):
     def __init__(self, vector_bits: int) -> None:
         self._vector_bits = vector_bits
 

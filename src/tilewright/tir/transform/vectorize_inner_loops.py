@@ -28,7 +28,7 @@ from tilewright.ir.expr import (
     Min,
     Var,
 )
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.parallel_schedule import with_chunks_of
@@ -50,7 +50,7 @@ from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.dependences import LoopBody, carried_dependence, loop_body
 from tilewright.tir.transform.lanes import NotVectorizable
 from tilewright.tir.transform.ranges import conjuncts
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.statements import StatementRewriter, statements
 from tilewright.tir.transform.vectorize import (
     LaneStatements,
     Piece,
@@ -87,7 +87,7 @@ def vectorize_inner_loops(
     return func if body is func.body else func.with_body(body)
 
 
-class _InnerLoops(Rewriter):
+class _InnerLoops(StatementRewriter):
     def __init__(self, aliases: Aliases, vector_bits: int, reassociate: bool) -> None:
         self._aliases = aliases
         self._vector_bits = vector_bits
