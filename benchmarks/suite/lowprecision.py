@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness import threads
 from benchmarks.harness.ours import HAND, aligned, compile_work
-from benchmarks.suite.matmul import matmul
+from benchmarks.suite.matmul import matmul, register_tiles
 from benchmarks.suite.work import Call, Work
 from tilewright import te, tir
 from tilewright.target import Target
@@ -31,49 +31,19 @@ def matmul_program(m: int, n: int, k: int, dtype: str) -> PrimFunc:
 
 
 def matmul_panels(sch: tir.Schedule, target: Target) -> None:
-    """Tiles of P in registers; rows of A and panels of B become float32 where they are copied."""
-    lanes, vectors, panels = target.vector_bits // 32, 4, 4
-    width = lanes * vectors
-    m = sch.get(sch.get_loops("P")[0]).extent.value
-    rows = max((r for r in range(4, 7) if m % r == 0), default=6)
-    sch.pad_einsum("P", [rows, width, 1])
-    left, _ = sch.get_producers("P")
-    copy = sch.reindex_cache_read("P", 1, "global", lambda i, j, k: (j // width, k, j % width))
-    for copied in (copy, left):
-        while sch.get_producers(copied):  # the values as float32, if zeros were put around them
-            sch.compute_inline(sch.get_producers(copied)[0])
-    (result,) = sch.get_consumers("P")
-    if sch.get_consumers(result):  # the part of P without zeros
-        consumer = sch.get_consumers(result)[0]
-        sch.compute_inline(result)
-        result = consumer
-
-    i, j, k = sch.get_loops("P")
-    count = sch.get(j).extent.value // width
-    panels = max(p for p in range(1, panels + 1) if count % p == 0)
-    block, panel, vector, lane = sch.split(j, [None, panels, vectors, lanes])
-    tile, row = sch.split(i, [None, rows])
-    sch.reorder(block, tile, panel, k, row, vector, lane)
-
-    sch.compute_at(copy, block, preserve_unit_loops=True)
-    column, depth = sch.get_loops(copy)[1:]
-    copied_panel, column = sch.split(column, [None, width])
-    sch.reorder(copied_panel, depth, column)
-    sch.vectorize(column)
-    sch.compute_at(left, tile, preserve_unit_loops=True)
-    _, depth = sch.split(sch.get_loops(left)[-1], [None, lanes])
-    sch.vectorize(depth)
-    sch.reverse_compute_at(result, panel, preserve_unit_loops=True)
-    result_row, column = sch.get_loops(result)[-2:]
-    result_vector, column = sch.split(column, [vectors, lanes])
-    for loop in (row, vector, result_row, result_vector):
-        sch.unroll(loop)
-    sch.vectorize(column)
-    sch.vectorize(lane)
-    sch.decompose_reduction("P", k)
+    """As in float32; A becomes that first, and B where its panels are packed."""
+    lanes = target.vector_bits // 32
+    register_tiles(sch, target, "P")
+    panel = sch.get_loops("P")[2]
+    for producer in sch.get_producers("P"):
+        if sch.get(producer).name_hint not in ("wide_a", "wide_b"):  # the panels
+            sch.compute_inline("wide_b")
+    sch.reverse_compute_at("C", panel, preserve_unit_loops=True)
+    for block in ("wide_a", "C"):
+        _, lane = sch.split(sch.get_loops(block)[-1], [None, lanes])
+        sch.vectorize(lane)
     if target.num_cores > 1:
-        sch.parallel(copied_panel)
-        sch.parallel(tile)
+        sch.parallel(sch.get_loops("wide_a")[0])
 
 
 def vector_program(n: int, k: int, dtype: str) -> PrimFunc:
