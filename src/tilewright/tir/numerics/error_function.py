@@ -55,7 +55,11 @@ def _erf_32(k: Kernel, x: Expr) -> Expr:
     minus = k.let(k.copy_sign(x, k.real(-1.0)), "minus")
     limit = k.real(-ERF_IS_ONE[32])
     minus = k.let(Select(minus < limit, limit, minus), "minus")
-    logarithm = k.let(k.fma(minus, k.polynomial(minus, LOG_ERFC_32), minus), "logarithm")
+    # Two short chains of operations run side by side, where one long one would wait.
+    square = k.let(minus * minus, "square")
+    even, odd = (k.polynomial(square, LOG_ERFC_32[first::2]) for first in (0, 1))
+    ratio = k.fma(minus, odd, even)
+    logarithm = k.let(k.fma(minus, ratio, minus), "logarithm")
     n, whole = k.nearest(logarithm, LOG2_E)
     # n is above -26, where log(2) to 24 bits is enough for what it adds to 1.
     r = k.let(k.fma(n, -LOG_2, logarithm), "r")
