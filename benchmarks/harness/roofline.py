@@ -13,10 +13,11 @@ from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record
 from benchmarks.harness.units import unit
 
-WIDTH, HEIGHT = 1180, 620
+WIDTH, HEIGHT = 1240, 620
 LEFT, RIGHT, TOP, BOTTOM = 70, 800, 60, 560
 """The edges of the plot; the list of works is to its right."""
 ROW: Final = 17
+NAME_LENGTH: Final = 44
 STYLE: Final = """
 text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .small { font-size: 11px; fill: #59636e; }
@@ -260,13 +261,23 @@ def listing(shown: Sequence[Point]) -> list[str]:
     for number, point in enumerate(shown, 1):
         at = top + (number + 3.6) * ROW
         ours = max(point.hand or 0, point.default or 0) * 1e-9
-        theirs = f", {point.peer * 1e-9:.3g}" if point.peer else ""
+        theirs = f", {number_text(point.peer * 1e-9)}" if point.peer else ""
         lines += [
-            f'<text x="{left - 8}" y="{at:.1f}">{number} {escape(point.work)}</text>',
+            f'<text x="{left - 8}" y="{at:.1f}">{number} {escape(shortened(point.work))}</text>',
             f'<text class="small" x="{WIDTH - 12}" y="{at:.1f}" text-anchor="end">'
-            f"{ours:.3g}{theirs}</text>",
+            f"{number_text(ours)}{theirs}</text>",
         ]
     return lines
+
+
+def number_text(value: float) -> str:
+    """Three digits, without a power of ten."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def shortened(name: str) -> str:
+    """What fits the list."""
+    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "\u2026"
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:

@@ -7,7 +7,17 @@ import pytest
 from benchmarks.harness.label_placement import Box, place
 from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record
-from benchmarks.harness.roofline import BOTTOM, LEFT, RIGHT, TOP, Scale, as_svg, points
+from benchmarks.harness.roofline import (
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    TOP,
+    Scale,
+    as_svg,
+    number_text,
+    points,
+    shortened,
+)
 from benchmarks.harness.timing import Sample
 
 PEAKS = Peaks(1, {"float32": 2e11, "int8": 8e11}, {"L1": 3e11, "DRAM": 1e10}, {"L1": 1 << 15})
@@ -64,6 +74,13 @@ def test_the_picture_is_whole():
     )
     assert min(*x1, *x2) >= LEFT - 0.1
     assert max(*y1, *y2) <= BOTTOM + 0.1
+
+
+def test_long_names_are_cut():
+    assert shortened("a" * 44) == "a" * 44
+    assert shortened("a" * 45) == "a" * 43 + "\u2026"
+    assert number_text(1234.5) == "1234"
+    assert number_text(0.12345) == "0.123"
 
 
 def test_nothing_to_show():
