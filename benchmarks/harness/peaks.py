@@ -86,12 +86,21 @@ def measure(threads: int) -> Peaks:
             kernel = arithmetic(op, target)
             rate = _best_rate(kernel, MEMORY_BYTES, threads, time.thread_time)
             peaks.operations[dtype] = rate * accumulators(target) * op.operations
+    peaks.operations.update(halves_as_floats(peaks.operations))
     kernel = read(target)
     # A thread that waits for the processor leaves its share of the memory to the others.
     clock = time.thread_time if threads == 1 else time.perf_counter
     for name, size in array_sizes(capacity).items():
         peaks.bandwidth[name] = _best_rate(kernel, size, threads, clock) * size
     return peaks
+
+
+def halves_as_floats(operations: dict[str, float]) -> dict[str, float]:
+    """What floats of 16 bits reach: by their own instructions or as float32, what is faster."""
+    if "float32" not in operations:
+        return {}
+    single = operations["float32"]
+    return {name: max(operations.get(name, 0.0), single) for name in ("float16", "bfloat16")}
 
 
 def array_sizes(capacity: dict[str, int]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from io import StringIO
 
 import pytest
-from benchmarks.harness.peaks import Peaks
+from benchmarks.harness.peaks import Peaks, halves_as_floats
 from benchmarks.harness.record import Record
 from benchmarks.harness.table import as_table, share, speed, verdict
 from benchmarks.harness.timing import Sample
@@ -84,6 +84,13 @@ def test_verdict():
 )
 def test_duration(seconds, text):
     assert duration(seconds) == text
+
+
+def test_halves_are_at_least_as_fast_as_floats():
+    measured = {"float32": 2.0, "float16": 4.0, "bfloat16": 1.0}
+    assert halves_as_floats(measured) == {"float16": 4.0, "bfloat16": 2.0}
+    assert halves_as_floats({"float32": 2.0}) == {"float16": 2.0, "bfloat16": 2.0}
+    assert halves_as_floats({}) == {}
 
 
 def test_the_roof_is_the_lower_of_arithmetic_and_memory():
