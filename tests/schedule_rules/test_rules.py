@@ -139,7 +139,17 @@ def test_a_transposition_runs_in_squares():
 
 
 @pytest.mark.parametrize(
-    "program", [elementwise(64, 8), transpose(40, 40), softmax(8, 8), sums(8, 8, 1)]
+    "program",
+    [
+        elementwise(64, 8),
+        transpose(40, 40),
+        softmax(8, 8),
+        sums(8, 8, 1),
+        sums(16, 64, 0),
+        matmul(16, 16, 16),
+        matmul(16, 4, 4),  # one panel of columns
+        conv2d(2, 6, 4, 3, 1),
+    ],
 )
 def test_several_cores(program):
     assert PARALLEL in kinds_of(scheduled(program, TWO_CORES))

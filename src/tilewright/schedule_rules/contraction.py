@@ -188,8 +188,9 @@ class Plan:
         for loop in present(row, vector):
             sch.unroll(loop)
         sch.vectorize(lane)
+        outermost = [*first, *present(block_column)]
         if self.outer == 0:
-            parallelize(sch, [*first, *present(block_column)] or then, self.machine)
+            parallelize(sch, outermost or [*then, *present(block_row)], self.machine)
 
     def _unroll_steps(self, sch: Schedule, depth: Sequence[LoopRV]) -> None:
         """Unroll the innermost steps of the sum, if they are few."""
