@@ -29,14 +29,15 @@ def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:
     Packed panels fill a quarter of the cache that is next to the core's own, and a thread has its
     own. A matrix that fits there is read where it is.
     """
-    lanes = target.vector_bits // 32
+    size = sch.get(sch.get_block(block)).writes[0].buffer.dtype.itemsize
+    lanes = target.vector_bits // (8 * size)
     rows, vectors = (6, 4) if target.vector_registers >= 32 else (6, 2)
     i, j, k = sch.get_loops(block)
     columns, depth = (sch.get(loop).extent.value for loop in (j, k))
     vectors = min(vectors, -(-columns // lanes))
     width = vectors * lanes
-    packs = 4 * columns * depth > CACHE // 2
-    panels = max(CACHE // 4 // (4 * depth * width), 1) if packs else 1
+    packs = size * columns * depth > CACHE // 2
+    panels = max(CACHE // 4 // (size * depth * width), 1) if packs else 1
 
     i, row = sch.split(i, [None, rows])
     block_of_columns, panel, vector, lane = sch.split(j, [None, panels, vectors, lanes])

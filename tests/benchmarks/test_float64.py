@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from benchmarks.suite import float64
+from benchmarks.suite.matmul import register_tiles
 from tests.tir.schedule.checking import assert_same_meaning
 
 import tilewright as tvm
@@ -15,7 +16,7 @@ NARROW = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64")
 def test_the_schedule_keeps_the_meaning(m, n, k):
     before = float64.program(m, n, k)
     sch = tvm.tir.Schedule(before, debug_mask="all")
-    float64.panels(sch, NARROW)
+    register_tiles(sch, NARROW)
     assert_same_meaning(before, sch)
 
 
@@ -24,7 +25,7 @@ def test_the_schedule_keeps_the_meaning(m, n, k):
 def test_results(m, n, k, cores):
     target = Target(f"llvm -num-cores={cores}")
     sch = tvm.tir.Schedule(float64.program(m, n, k))
-    float64.panels(sch, target)
+    register_tiles(sch, target)
     a, b = (np.random.default_rng(0).integers(-9, 9, s).astype("float64") for s in ((m, k), (k, n)))
     result = tvm.nd.empty((m, n), "float64")
     tvm.build(sch.mod, target=target)(tvm.nd.array(a), tvm.nd.array(b), result)
