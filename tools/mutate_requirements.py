@@ -45,6 +45,19 @@ NOT_NEEDED: dict[tuple[str, str], str] = {
         "initialisation",
         "… does not begin with the start of `…`, where its init runs (`not increasing`)",
     ): "what decreases does not begin with the start of its domain",
+    (
+        "joining_producer",
+        "it is not proved that each instance of … reads an element of `…` that … writes: the "
+        "others would not run any more "
+        "(`not writes_all(tree, producer, read.buffer, scope, [box], analyzer)`)",
+    ): "what is not written is found by `require_undisturbed` already",
+    (
+        "joining_producer",
+        "… writes `…` and may run between … and …, which would come earlier "
+        "(`item.data in inputs`)",
+    ): "a block that writes another operand is a second producer, which is refused before",
+    ("legality", "require_independent(tree, loop)"): "schedules of tensor expressions need it, "
+    "whose tests are elsewhere",
 }
 """Why a requirement may be dropped without a test failing, by module and text."""
 
