@@ -73,6 +73,21 @@ def test_results_on_several_cores():
     np.testing.assert_allclose(out, e + e.sum(1, keepdims=True))
 
 
+def test_sizes_of_another_dtype_than_the_other_indices():
+    n = te.size_var("n", "int64")
+    a, b = te.placeholder((n, 24), name="A"), te.placeholder((24, 40), name="B")
+    k = te.reduce_axis((0, 24), name="k")
+    c = te.compute((n, 40), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    func = te.create_prim_func([a, b, c])
+    source = ir_of(func)
+    lanes = Target("llvm").vector_bits // 32
+    assert f"<{lanes} x float>" in source
+    left = np.random.default_rng(0).standard_normal((29, 24), "f4")
+    right, out = np.ones((24, 40), "f4"), np.zeros((29, 40), "f4")
+    tvm.build(func)(left, right, out)
+    np.testing.assert_allclose(out, left @ right, rtol=1e-4, atol=1e-4)
+
+
 # --- parameters that may overlap ----------------------------------------------------------------
 
 

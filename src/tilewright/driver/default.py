@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.driver.lower import as_module
+from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
@@ -14,11 +15,13 @@ from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import PassContext
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.target import Target
+from tilewright.te.index_dtype import override_index_dtype
 from tilewright.te.schedule import Schedule
 from tilewright.te.schedule.untouched import unscheduled_function
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import For
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, can_be_asked
 
 
@@ -50,7 +53,7 @@ def with_default_schedule(
     else:
         module = as_module(inputs, name)
     chosen = {
-        var: func
+        var: _with_one_index_dtype(func)
         for var, func in module.functions.items()
         if may_schedule(func) and (_has_noalias(func) or _can_be_asked(func, var, module))
     }
@@ -70,6 +73,15 @@ def with_default_schedule(
         if not _has_noalias(func):
             functions |= _for_both(var, func, scheduled[var.name_hint], module)
     return IRModule(functions, module.attrs, module.global_infos)
+
+
+def _with_one_index_dtype(func: PrimFunc) -> PrimFunc:
+    """`func` with int64 for all indices, if it is so for some.
+
+    Where types are mixed, casts stand between a loop and the index that it counts.
+    """
+    found = {node.loop_var.dtype for node in walk(func.body) if isinstance(node, For)}
+    return override_index_dtype(func, INT64) if len(found) > 1 and INT64 in found else func
 
 
 def _has_noalias(func: PrimFunc) -> bool:
