@@ -197,6 +197,8 @@ def packed_panels(sch: tir.Schedule, target: Target) -> None:
     k0, k1 = sch.split(k, [None, 4])
     sch.reorder(p0, o0, k0, k1, o1, p1)
     sch.compute_at(copy, p0)
+    if ky * kx == 1:  # else the rows of a panel are no neighbours in the image
+        sch.annotate(p0, "software_prefetch", {sch.get(copy).reads[0].buffer.name: 1})
     pixel, row = sch.get_loops(copy)[-2:]
     sch.reorder(row, pixel)
     sch.vectorize(pixel)

@@ -96,3 +96,37 @@ def test_what_does_not_change_with_the_loop_is_refused():
 def test_an_annotation_of_another_form_is_refused(value):
     with pytest.raises(LoweringError, match="must map names of buffers to numbers"):
         legalize_for(lower(scheduled(value)))
+
+
+def packed(columns=20, rows=24, panel=8):
+    """B is copied panel by panel, and each panel is multiplied by A."""
+    A, B = te.placeholder((6, rows), name="A"), te.placeholder((rows, columns), name="B")
+    k = te.reduce_axis((0, rows), "k")
+    C = te.compute((6, columns), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    sch = tir.Schedule(te.create_prim_func([A, B, C]))
+    copy = sch.cache_read("C", 1, "global")
+    i, j, k = sch.get_loops("C")
+    j0, j1 = sch.split(j, [None, panel])
+    sch.reorder(j0, i, k, j1)
+    sch.compute_at(copy, j0)
+    sch.vectorize(j1)
+    sch.annotate(j0, "software_prefetch", {"B": 1})
+    return sch.mod["main"]
+
+
+def test_what_the_next_copy_reads_is_asked_for_during_the_work():
+    func = legalize_for(lower(packed(columns=16)))
+    (load,) = prefetches(func)
+    assert load.buffer.name == "B"
+    text = func.script()
+    assert text.index("B_global_1[") < text.index("prefetch_address")
+    assert "if i * 24 + k < 24:" in text
+
+
+@pytest.mark.parametrize("columns", [16, 20])
+def test_the_result_of_packed_panels_is_the_same(columns):
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, s).astype("float32") for s in ((6, 24), (24, columns)))
+    c = np.zeros((6, columns), "float32")
+    native(legalize_for(lower(packed(columns))))(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)

@@ -14,12 +14,13 @@ buffers to distances in iterations of the loop::
 
 Each load of the loop, also in loops inside of it, asks for what the same load will read that many
 iterations later, once per cache line in a run of statements. In the last iterations that is nothing
-that will be read; a prefetch of any address is harmless.
+that will be read; a prefetch of any address is harmless. What is read by a copy, before other loops
+work on it, is asked for during that work (see `spread_prefetches`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr
@@ -32,6 +33,7 @@ from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import BufferStore, Evaluate, For, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.affine import Key, affine, occurs
+from tilewright.tir.transform.spread_prefetches import copy_and_work, parts_of, spread
 from tilewright.tir.transform.statements import statements
 
 SOFTWARE_PREFETCH = "software_prefetch"
@@ -79,10 +81,26 @@ class _Inserting(Rewriter):
         distances = _distances(loop)
         kept = {k: v for k, v in loop.annotations.items() if k != SOFTWARE_PREFETCH}
         self.wanted.update((name, loop.loop_var.name) for name in distances)
-        self._ahead.append((loop.loop_var, distances))
-        body = self(loop.body)
+        body, inside = loop.body, dict(distances)
+        for name, distance in distances.items():
+            found = copy_and_work(body, name)
+            if found is not None:
+                copy, work = found
+                fetch = self._fetch(copy.body, loop.loop_var, {name: distance})
+                if fetch is not None:
+                    body = spread(body, copy, work, fetch)
+                    del inside[name]
+        self._ahead.append((loop.loop_var, inside))
+        body = self(body)
         self._ahead.pop()
         return loop.replace(body=body, annotations=kept)
+
+    def _fetch(self, stmt: Stmt, var: Var, distances: Mapping[str, int]) -> Stmt | None:
+        """`stmt` with prefetches for what it reads, and nothing else."""
+        outer, self._ahead = self._ahead, [(var, distances)]
+        fetches = _Fetches(self._prefetches)(stmt)
+        self._ahead = outer
+        return fetches
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         if not self._ahead:
@@ -129,6 +147,25 @@ class _Inserting(Rewriter):
                         self.found.add((name, var.name))
                         found += ahead
         return found
+
+
+class _Fetches:
+    """Makes of statements the prefetches of what they read."""
+
+    def __init__(self, prefetches: Callable[[Sequence[Node], set[Key]], list[Stmt]]) -> None:
+        self._prefetches = prefetches
+
+    def __call__(self, stmt: Stmt) -> Stmt | None:
+        done: set[Key] = set()
+        found: list[Stmt] = []
+        for part in parts_of(stmt):
+            if isinstance(part, For):
+                inner = self(part.body)
+                if inner is not None:
+                    found.append(part.replace(body=inner))
+            else:
+                found += self._prefetches([part], done)
+        return seq(*found) if found else None
 
 
 def _distances(loop: For) -> dict[str, int]:
