@@ -15,10 +15,11 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, For, Prefetch, Stmt, nop
+from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, For, Prefetch, Stmt
 from tilewright.tir.transform.affine import expand
 from tilewright.tir.transform.allocations import compact_strides, element_count, span
 from tilewright.tir.transform.folding import FoldingRewriter
+from tilewright.tir.transform.prefetch_lines import prefetch_lines
 from tilewright.tir.transform.ranges import Ranges
 
 
@@ -146,9 +147,7 @@ class _Flattening(FoldingRewriter):
         return self(declaration.body)
 
     def Prefetch(self, prefetch: Prefetch) -> Stmt:
-        # A hint about a multi-dimensional region; what it saves is left to the hardware.
-        del prefetch
-        return nop()
+        return self(prefetch_lines(prefetch))
 
 
 def _scope(pointer: Var) -> str:

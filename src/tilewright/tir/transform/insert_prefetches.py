@@ -33,13 +33,11 @@ from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import BufferStore, Evaluate, For, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.affine import Key, affine, occurs
+from tilewright.tir.transform.prefetch_lines import LINE_BYTES
 from tilewright.tir.transform.spread_prefetches import copy_and_work, parts_of, spread
 from tilewright.tir.transform.statements import statements
 
 SOFTWARE_PREFETCH = "software_prefetch"
-
-LINE_BYTES = 64
-"""Bytes that a cache fetches at once."""
 
 GROUP = 8
 """Statements whose prefetches come together, in front of them."""

@@ -144,6 +144,8 @@ def summarize(body: Stmt, touches: Touches) -> LoopSummary:
         elif kind is While:
             inner = None
         elif kind is Call:
+            if is_prefetch(node):  # type: ignore[arg-type]
+                return  # it names places, but does not read them
             opaque = opaque or is_opaque(node)  # type: ignore[arg-type]
             inner = None if _is_choice(node) else when  # type: ignore[arg-type]
         for child in node.children():
@@ -162,6 +164,11 @@ def summarize(body: Stmt, touches: Touches) -> LoopSummary:
 def is_opaque(call: Call) -> bool:
     """Whether a call may read or write memory."""
     return not isinstance(call.op, Op) or call.op.effect >= CallEffectKind.READ_STATE
+
+
+def is_prefetch(call: Call) -> bool:
+    """Whether a call only brings a cache line nearer."""
+    return isinstance(call.op, Op) and call.op.name == "tir.prefetch_address"
 
 
 def _is_choice(call: Call) -> bool:

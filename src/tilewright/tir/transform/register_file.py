@@ -12,7 +12,7 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, IfThenElse, LetStmt, Stmt, seq
-from tilewright.tir.transform.locations import Location, Touches
+from tilewright.tir.transform.locations import Location, Touches, is_prefetch
 
 _HAS_EFFECT: Final = (BufferLoad, Call, Div, Mod, FloorDiv, FloorMod)
 
@@ -121,6 +121,9 @@ class RegisterAccesses(Rewriter):
     def __init__(self, registers: RegisterFile, touches: Touches) -> None:
         self._registers, self._touches = registers, touches
         self._done: dict[BufferLoad, Expr] = {}
+
+    def Call(self, call: Call) -> Expr:
+        return call if is_prefetch(call) else call.map_children(self)
 
     def BufferLoad(self, load: BufferLoad) -> Expr:
         found = self._done.get(load)
