@@ -8,6 +8,7 @@ from tilewright.arith import Analyzer
 from tilewright.error import DTypeError
 from tilewright.ir import DType, IntImm, Let, SizeVar, Var
 from tilewright.ir.arithmetic import logical_and, minimum
+from tilewright.ir.convert import const, wrap_int
 from tilewright.tir import Range, decl_buffer
 
 
@@ -252,3 +253,14 @@ def test_what_is_proved_does_not_depend_on_memory():
         analyzer.bind_range(j, 0, i // 2 - (i + 1) // 2 + 1)
         assert analyzer.can_prove((i + 1) // 2 + j < 3)
         assert not analyzer.can_prove((i + 1) // 2 + j < 2)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_numbers_beyond_the_dtype_wrap_around(dtype):
+    setting = Setting(dtype)
+    x, most = setting.var("x"), const(DType(dtype).max_int, dtype)
+    power = const(1 << DType(dtype).bits // 2, dtype)
+    analyzer = setting.analyzer
+    assert same(analyzer.plus(x + most + most, 4), analyzer.simplify(x + 2))
+    assert same(analyzer.plus(x * power * power + x, 1), analyzer.simplify(x + 1))
+    assert same(analyzer.difference(x + most + most, x), const(wrap_int(-2, DType(dtype)), dtype))

@@ -217,10 +217,11 @@ class Analyzer:
         found = sum_of(simplifier, simple, offset, dtype)
         if found is not None:
             return found
-        result: Expr = IntImm(dtype, 0)
+        # Numbers that the dtype does not hold wrap around, as arithmetic on it does.
+        result = simplifier.constant(constant, dtype)
         for term, factor in terms.items():
-            result = result + term * factor
-        return self.simplify(result + constant)
+            result = result + term * simplifier.constant(factor, dtype)
+        return self.simplify(result)
 
     def plus(self, expr: Expr, offset: int) -> Expr:
         """``expr + offset``, simplified; a scalar integer."""
@@ -231,7 +232,7 @@ class Analyzer:
     def difference(self, a: Expr, b: Expr) -> Expr:
         """``a - b``, simplified; scalar integers of one dtype."""
         known = constant_difference(a, b)
-        return self.simplify(a - b) if known is None else IntImm(a.dtype, known)
+        return self.simplify(a - b) if known is None else self._simplifier.constant(known, a.dtype)
 
     def can_prove_at_most(self, a: Expr, b: Expr) -> bool:
         """Whether ``a <= b`` is known."""
