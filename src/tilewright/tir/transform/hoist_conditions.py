@@ -17,7 +17,18 @@ from __future__ import annotations
 from functools import reduce
 
 from tilewright.arith.linear import mentions
-from tilewright.ir.expr import And, Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import (
+    And,
+    Call,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Mod,
+    Var,
+    is_const_int,
+)
 from tilewright.ir.node import Node
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
@@ -44,7 +55,7 @@ class _Hoisting(StatementRewriter):
         outside: list[Expr] = []
         inside: list[Expr] = []
         for condition in conjuncts(branch.condition):
-            is_fixed = not mentions(condition, [loop.loop_var]) and _is_simple(condition)
+            is_fixed = not mentions(condition, [loop.loop_var]) and is_simple(condition)
             (outside if is_fixed else inside).append(condition)
         if not outside:
             return loop
@@ -54,14 +65,17 @@ class _Hoisting(StatementRewriter):
         return IfThenElse(reduce(And, outside), loop.replace(body=body), span=branch.span)
 
 
-def _is_simple(expr: Node) -> bool:
+def is_simple(expr: Node) -> bool:
     """Whether evaluating it earlier, or where it was not evaluated at all, makes no difference."""
     if isinstance(expr, (Var, IntImm)):
         return True
     if isinstance(expr, (BufferLoad, Call)):
         return False
-    children = expr.children()
-    divides = type(expr).__name__ in ("Div", "Mod", "FloorDiv", "FloorMod")
-    if divides and not (isinstance(children[1], IntImm) and not is_const_int(children[1], 0)):
+    return not may_divide_by_zero(expr) and all(map(is_simple, expr.children()))
+
+
+def may_divide_by_zero(expr: Node) -> bool:
+    """Whether `expr` itself is a division by something that is no constant, or zero."""
+    if not isinstance(expr, (Div, Mod, FloorDiv, FloorMod)):
         return False
-    return all(map(_is_simple, children))
+    return not isinstance(expr.b, IntImm) or is_const_int(expr.b, 0)

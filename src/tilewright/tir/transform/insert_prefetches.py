@@ -33,6 +33,7 @@ from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import BufferStore, Evaluate, For, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.affine import Key, affine, occurs
+from tilewright.tir.transform.hoist_conditions import is_simple
 from tilewright.tir.transform.prefetch_lines import LINE_BYTES
 from tilewright.tir.transform.spread_prefetches import copy_and_work, parts_of, spread
 from tilewright.tir.transform.statements import statements
@@ -48,7 +49,8 @@ def insert_prefetches(func: PrimFunc) -> PrimFunc:
 
     Raises:
         LoweringError: for an annotation that is no dictionary from names to distances, or for a
-            name of a buffer that no such loop reads at places that change with it.
+            name of a buffer that no such loop reads at places that change with it and can be
+            computed ahead, which takes no memory and no division that may fail.
     """
     if not any(
         isinstance(stmt, For) and SOFTWARE_PREFETCH in stmt.annotations
@@ -62,7 +64,7 @@ def insert_prefetches(func: PrimFunc) -> PrimFunc:
         name, loop = min(missing)
         raise LoweringError(
             f"{SOFTWARE_PREFETCH}: loop {loop} reads no buffer {name!r} at places that change "
-            "with the loop"
+            "with the loop and can be told ahead, without reading memory"
         )
     return func.with_body(body)
 
@@ -178,13 +180,13 @@ def _distances(loop: For) -> dict[str, int]:
 
 
 def _ahead(load: BufferLoad, var: Var, distance: int, done: set[Key]) -> list[Stmt] | None:
-    """Prefetches of what `load` reads `distance` iterations later; None if that is the same."""
+    """Prefetches of what `load` reads `distance` iterations later; None if there are none."""
     index = load.indices[0]
     lanes = 1
     if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1:
         index, lanes = index.base, index.lanes
-    if index.dtype.lanes > 1 or not occurs(var, index):
-        return None
+    if index.dtype.lanes > 1 or not occurs(var, index) or not is_simple(index):
+        return None  # the same place, or one that must not be computed for a later iteration
     form = affine(index)
     terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
     per_line = max(LINE_BYTES * 8 // load.buffer.dtype.bits, 1)

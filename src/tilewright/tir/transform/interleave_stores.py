@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Expr, IntImm, Ramp, Shuffle, Var
+from tilewright.ir.expr import Call, Expr, IntImm, Ramp, Shuffle, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import difference
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.locations import is_opaque
 from tilewright.tir.transform.statements import StatementRewriter
 
 MOST_STEPS = 16
@@ -76,17 +77,21 @@ class _Interleave(StatementRewriter):
             if part.buffer is not first.buffer or part.value.dtype is not first.value.dtype:
                 return None
             apart = difference(_base(part), _base(first))
-            if not apart.is_constant() or self._reads(part.value, first):
+            if not apart.is_constant() or self._reads(part, first):
                 return None
             places[apart.constant] = part
         ordered = [places[place] for place in sorted(places)]
         return ordered if len(places) == step == max(places) - min(places) + 1 else None
 
-    def _reads(self, value: Expr, store: BufferStore) -> bool:
-        """Whether `value` may be something that another of the stores has written."""
-        data = store.buffer.data
-        loads = (node.buffer.data for node in walk(value) if isinstance(node, BufferLoad))
-        return any(other is data or self._aliases.may_overlap(other, data) for other in loads)
+    def _reads(self, part: BufferStore, first: BufferStore) -> bool:
+        """Whether what `part` stores, or where, may depend on what another store has written."""
+        data = first.buffer.data
+        return any(
+            self._aliases.may_overlap(node.buffer.data, data)
+            if isinstance(node, BufferLoad)
+            else isinstance(node, Call) and is_opaque(node)
+            for node in walk(part)
+        )
 
     def _interleaved(self, group: list[BufferStore]) -> Stmt:
         first, steps = group[0], len(group)

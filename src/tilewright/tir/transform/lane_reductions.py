@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.ir.expr import Broadcast, Expr, Select
-from tilewright.tir.stmt import BufferStore, For
+from tilewright.tir.stmt import BufferStore, For, LetStmt
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.accumulators import Reduction, as_reduction, neutral
 from tilewright.tir.transform.dependences import LoopBody
@@ -17,11 +17,13 @@ def lane_reductions(loop: For, body: LoopBody) -> dict[BufferStore, Reduction]:
     Nothing else in the loop touches the memory of such an element.
     """
     found = {}
+    named = {stmt.var for stmt in statements(loop.body) if isinstance(stmt, LetStmt)}
+    changing = {loop.loop_var, *named}
     for store in statements(loop.body):
         if not isinstance(store, BufferStore) or store.value.dtype.lanes > 1:
             continue
         memory = store.buffer.data
-        if memory in body.private or loop.loop_var in {*variables_of(store.indices[0])}:
+        if memory in body.private or not changing.isdisjoint(variables_of(store.indices[0])):
             continue
         reduction = as_reduction(store)
         if reduction is None or store.buffer.dtype.is_bool:

@@ -23,6 +23,7 @@ from tilewright.ir.expr import (
     Call,
     Cast,
     Expr,
+    IntImm,
     Let,
     Mul,
     Not,
@@ -183,7 +184,8 @@ class LaneRewriter(Rewriter):
         if a is node.a and b is node.b:
             return node
         a, b = broadcast(a, self._lanes), broadcast(b, self._lanes)
-        if self.mask is not None and b.dtype.is_integral and not isinstance(b, Broadcast):
+        same = isinstance(b, Broadcast) and (self._some or isinstance(b.value, IntImm))
+        if self.mask is not None and b.dtype.is_integral and not same:
             b = Select(self.mask, b, const(1, b.dtype))
         return fold_binary(node, a, b)
 
@@ -200,7 +202,7 @@ class LaneRewriter(Rewriter):
         a = self(node.a)
         if a is node.a and self(node.b) is node.b:
             return node
-        b = self.under(needed(a))(node.b) if a.dtype.lanes > 1 else self(node.b)
+        b = self.under(needed(a))(node.b)
         if a.dtype.lanes == 1:
             a = Broadcast(a, self._lanes)
         return fold_binary(node, a, broadcast(b, self._lanes))

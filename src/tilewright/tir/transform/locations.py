@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tilewright.ir.expr import Call, Expr, Ramp, Var, is_const_int
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import And, Call, Expr, Or, Ramp, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.tir.buffer import BufferLoad
@@ -24,9 +25,11 @@ class Location(NamedTuple):
     offset: int
     lanes: int
     predicate: Key
+    dtype: DType
+    """Of an element: views of different types count elements differently."""
 
     def overlaps(self, other: Location) -> bool:
-        """Whether the two share elements; they have the same terms."""
+        """Whether the two share elements; they have the same terms and types."""
         return self.offset < other.offset + other.lanes and other.offset < self.offset + self.lanes
 
 
@@ -78,7 +81,8 @@ def touch(node: BufferLoad | BufferStore) -> Touch:
     if plain and not loads:
         form = affine(base)
         terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
-        location = Location(node.buffer.data, terms, form.constant, lanes, predicate)
+        data, dtype = node.buffer.data, node.buffer.dtype
+        location = Location(data, terms, form.constant, lanes, predicate, dtype)
     return Touch(node, location, frozenset(variables), loads)
 
 
@@ -148,6 +152,10 @@ def summarize(body: Stmt, touches: Touches) -> LoopSummary:
                 return  # it names places, but does not read them
             opaque = opaque or is_opaque(node)  # type: ignore[arg-type]
             inner = None if _is_choice(node) else when  # type: ignore[arg-type]
+        elif kind is And or kind is Or:
+            visit(node.a, when)  # type: ignore[attr-defined]
+            visit(node.b, None)  # type: ignore[attr-defined]
+            return
         for child in node.children():
             visit(child, inner)
 
@@ -178,7 +186,6 @@ def _is_choice(call: Call) -> bool:
 def all_disjoint(locations: Iterable[Location]) -> bool:
     """Whether different locations of one memory share no element, as far as can be told."""
     distinct = sorted(set(locations), key=lambda location: location.offset)
-    terms = {location.terms for location in distinct}
-    if len(terms) > 1:
+    if len({(location.terms, location.dtype) for location in distinct}) > 1:
         return False
     return not any(a.overlaps(b) for a, b in itertools.pairwise(distinct))

@@ -117,6 +117,8 @@ class _Promotion(StatementRewriter):
         certain = isinstance(loop.extent, IntImm)
         if not certain and len(first) < len(stored):
             first, replaced = {}, []
+        elif not certain and stored:
+            candidates = stored  # the loop need not run: what it only reads may not exist
         registers = RegisterFile(candidates)
         for pointer in registers.memory:
             self._aliases.add_allocated(pointer)
@@ -130,7 +132,9 @@ class _Promotion(StatementRewriter):
             _remove(before, stmt)
         if certain or (stored and len(first) == len(stored)):
             used = self._uses(stored, behind)
-            inside += map(in_registers, reversed(behind[len(behind) - used :]))
+            # They may write what the loop only read.
+            of_uses = RegisterAccesses(registers, self._touches, only_stored=True)
+            inside += map(of_uses, reversed(behind[len(behind) - used :]))
             del behind[len(behind) - used :]
             return registers.around(seq(*inside), first)
         return IfThenElse(as_expr(loop.extent > 0), registers.around(seq(*inside), first))
@@ -268,7 +272,9 @@ class _Promotion(StatementRewriter):
 def _clash(location: Location, other: Location) -> bool:
     if location.data is not other.data:
         return False
-    return location.terms != other.terms or location.overlaps(other)
+    if location.terms != other.terms or location.dtype is not other.dtype:
+        return True
+    return location.overlaps(other)
 
 
 def accesses_in(root: Node) -> Iterator[BufferLoad | BufferStore]:

@@ -69,8 +69,13 @@ class RegisterFile:
 
     def read(self, location: Location) -> Expr | None:
         """The promoted value, or None if the location is not promoted."""
+        stored = self.read_stored(location)
+        return self._values.get(location) if stored is None else stored
+
+    def read_stored(self, location: Location) -> Expr | None:
+        """The promoted value, or None if the location is not promoted, or only read."""
         slot = self._slots.get(location)
-        return self._values.get(location) if slot is None else BufferLoad(slot[0], (slot[1],))
+        return None if slot is None else BufferLoad(slot[0], (slot[1],))
 
     def write(self, location: Location, value: Expr) -> Stmt | None:
         """The store to the register, or None if the location is not promoted."""
@@ -116,10 +121,19 @@ def is_pure(value: Expr) -> bool:
 
 
 class RegisterAccesses(Rewriter):
-    """Puts registers in the place of the promoted elements."""
+    """Puts registers in the place of the promoted elements.
 
-    def __init__(self, registers: RegisterFile, touches: Touches) -> None:
+    Args:
+        registers: where the elements are.
+        touches: what loads and stores touch.
+        only_stored: whether elements that the loop only reads stay in memory.
+    """
+
+    def __init__(
+        self, registers: RegisterFile, touches: Touches, *, only_stored: bool = False
+    ) -> None:
         self._registers, self._touches = registers, touches
+        self._read = registers.read_stored if only_stored else registers.read
         self._done: dict[BufferLoad, Expr] = {}
 
     def Call(self, call: Call) -> Expr:
@@ -129,7 +143,7 @@ class RegisterAccesses(Rewriter):
         found = self._done.get(load)
         if found is None:
             location = self._touches(load).location
-            value = None if location is None else self._registers.read(location)
+            value = None if location is None else self._read(location)
             found = self._done[load] = load.map_children(self) if value is None else value
         return found
 

@@ -12,6 +12,7 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.affine import Affine, Term, affine, difference, split, to_expr
+from tilewright.tir.transform.hoist_conditions import may_divide_by_zero
 from tilewright.tir.transform.ranges import conjuncts, without_likely
 from tilewright.tir.transform.statements import statements
 
@@ -77,9 +78,11 @@ def guards_in(nest: Stmt) -> Iterator[Guard]:
 
 
 def is_local(part: Expr, lets: set[Var]) -> bool:
-    """Whether `part` cannot be asked outside: it reads memory, or a variable bound inside."""
+    """Whether `part` cannot be asked outside: it reads memory, or a variable bound inside, or
+    divides by what other conditions may keep from being zero."""
     return any(
-        isinstance(node, (BufferLoad, Let))
+        may_divide_by_zero(node)
+        or isinstance(node, (BufferLoad, Let))
         or (isinstance(node, Call) and node is not part)
         or (isinstance(node, Var) and node in lets)
         for node in walk(part)

@@ -19,10 +19,13 @@ vectors that are d apart, the lanes that are d apart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
 
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32, DType
-from tilewright.ir.expr import Expr, Ramp, Shuffle, Var, is_const_int
+from tilewright.ir.expr import And, Call, Expr, Or, Ramp, Shuffle, Var, is_const_int
+from tilewright.ir.node import Node
+from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
@@ -31,6 +34,8 @@ from tilewright.tir.stmt import Allocate, BufferStore, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import Key, affine, structural_key
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.statements import StatementRewriter
+
+_IF = Op.get("tir.if_then_else")
 
 LEAST_BITS = 128
 """Shorter parts of rows are not worth a load each."""
@@ -75,7 +80,13 @@ class _Transposing(StatementRewriter):
         memory: list[Buffer] = []
         for group, first in _groups(stores):
             data = group[0][0].buffer.data
-            if not any(self._aliases.may_overlap(data, other) for other in written):
+            read = {data} | {
+                node.buffer.data
+                for load in chain(*group)
+                for node in walk(load.indices[0])
+                if isinstance(node, BufferLoad)
+            }
+            if not any(self._aliases.may_overlap(*pair) for pair in product(read, written)):
                 registers = _Registers(group[0][0], len(group))
                 columns = _columns(group, registers)
                 for loads, column in zip(group, columns, strict=True):
@@ -131,7 +142,7 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
     """
     by_place: dict[Key, dict[int, list[BufferLoad]]] = {}
     statement: dict[BufferLoad, int] = {}
-    for number, load in ((n, node) for n, store in enumerate(stores) for node in walk(store)):
+    for number, load in ((n, node) for n, store in enumerate(stores) for node in certain(store)):
         if isinstance(load, BufferLoad) and _is_gather(load):
             statement.setdefault(load, number)
             index = load.indices[0]
@@ -159,6 +170,16 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
 def _are_neighbours(offsets: Sequence[int], start: int, count: int) -> bool:
     last = start + count - 1
     return last < len(offsets) and offsets[last] - offsets[start] == count - 1
+
+
+def certain(root: Node) -> Iterator[Node]:
+    """The nodes below `root` that are evaluated whatever the conditions in it are."""
+    yield root
+    children: Sequence[Node] = root.children()
+    if isinstance(root, (And, Or)) or (isinstance(root, Call) and root.op is _IF):
+        children = children[:1]
+    for child in children:
+        yield from certain(child)
 
 
 def _is_gather(load: BufferLoad) -> bool:

@@ -46,6 +46,7 @@ from tilewright.tir.transform.accumulators import Reduction, updated
 from tilewright.tir.transform.affine import difference, split
 from tilewright.tir.transform.allocations import element_count
 from tilewright.tir.transform.dependences import carried_dependence, loop_body
+from tilewright.tir.transform.hoist_conditions import is_simple
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.lane_reductions import contribution, lane_reductions
 from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadcast
@@ -283,7 +284,9 @@ class LaneStatements:
         fixed: Expr = const(True, BOOL)
         varying: Expr = const(True, BOOL)
         for part in conjuncts(stmt.condition):
-            if self._depends(part) or stmt.else_case is not None:
+            # What comes after a condition on the lane may be protected by it.
+            protected = not isinstance(varying, IntImm) and not is_simple(part)
+            if self._depends(part) or protected or stmt.else_case is not None:
                 varying = arithmetic.logical_and(varying, without_likely(part))
             else:
                 # Stays a branch: it may protect what does not depend on the lane.

@@ -141,7 +141,8 @@ class _InnerLoops(StatementRewriter):
             if _stride(node.indices[0], loop.loop_var) == 0:
                 reduction = as_reduction(node, _guard(conditions, loop, body))
                 uses = sum(access.data is node.buffer.data for access in body.accesses)
-                if reduction is None or uses != 2 or not self._regroupable(reduction):
+                changes = not body.bound.isdisjoint(variables_of(node.indices[0]))
+                if reduction is None or changes or uses != 2 or not self._regroupable(reduction):
                     raise NotVectorizable("all iterations store to one element")
                 found.append(reduction)
         return found
