@@ -314,3 +314,22 @@ def test_inputs_that_are_changed_outside_of_blocks():
     with pytest.raises(ScheduleError, match="has accesses of `A` that are in no block"):
         steps(Schedule(changed_outside))
     assert_would_be_wrong(changed_outside, steps)
+
+
+@T.prim_func
+def total(A: T.Buffer((2, 6), "int32"), S: T.Buffer((1,), "int32")):
+    for i, j in T.grid(2, 6):
+        with T.block("S"):
+            vi, vj = T.axis.remap("RR", [i, j])
+            with T.init():
+                S[0] = 0
+            S[0] = S[0] + A[vi, vj]
+
+
+def test_a_sum_that_begins_before_the_loop_is_copied_in():
+    """Only the first of the outer iterations initialises what the others go on with."""
+    sch = Schedule(total, debug_mask="all")
+    sch.loop_partition(sch.get_loops("S")[1], [None, 3], preserve_unit_iters=False)
+    (part,) = sch.get_loops("S_j0")
+    assert len(sch.stage_mem(part, "S")) == 2
+    assert_same_meaning(total, sch)

@@ -749,3 +749,21 @@ def test_a_producer_in_the_loop_by_another_name():
                     B[vi] = B[vi] + A[vi * 3 + vk]
 
     refused(before, "block `A` writes what block `B` reads, next to it")
+
+
+@T.prim_func
+def indexed_by_step(A: T.Buffer((1,), "float32"), B: T.Buffer((1, 4), "float32")):
+    """The only step of the reduction is an index of what it writes."""
+    for i, k in T.grid(4, 1):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vk, vi] = T.float32(0)
+            B[vk, vi] = B[vk, vi] + A[vk]
+
+
+def test_an_index_that_depends_on_the_reduction_is_refused():
+    message = "an index of `B` in block `B` depends on an iterator of the reduction"
+    assert_refused(
+        indexed_by_step, lambda sch: lambda: sch.rfactor(sch.get_loops("B")[1], 0), message
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.ir.expr import Expr
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, decl_buffer
+from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import bound_values, mentioned
 from tilewright.tir.schedule.counterexamples import conflict
 from tilewright.tir.schedule.dataflow import memory_read
@@ -65,9 +66,10 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
     loops around the partial results are new.
 
     Requires: `loop` is a reduction loop of one block, whose body combines values into elements by a
-    commutative, associative operator; each element is initialised once, in the first iteration of
-    the reduction loops; the other reduction loops contain nothing else; and nothing else inside
-    of them changes what the block reads. Extents that are symbolic are taken to be positive.
+    commutative, associative operator, at indices that do not depend on the reduction; each element
+    is initialised once, in the first iteration of the reduction loops; the other reduction loops
+    contain nothing else; and nothing else inside of them changes what the block reads. Extents that
+    are symbolic are taken to be positive.
 
     Args:
         loop: the reduction loop.
@@ -152,6 +154,14 @@ def _reduction(realize: BlockRealize) -> tuple[Reduction, tuple[Expr, ...]]:
             hint="write it as `C[...] = C[...] + value`, or with *, T.max, T.min, and, or; the "
             "argument of a maximum by T.Select",
         )
+    steps = {item.var for item in block.iter_vars if item.iter_type is IterType.COMM_REDUCE}
+    for target in found.targets:
+        if steps & mentioned(target.indices):
+            raise ScheduleError(
+                f"an index of `{target.buffer.name}` in {{0}} depends on an iterator of the "
+                "reduction",
+                at=[realize],
+            )
     values = init_stores(block, found)
     if values is None:
         raise ScheduleError("the init of {0} is not one store for each element", at=[realize])

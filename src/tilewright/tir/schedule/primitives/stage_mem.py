@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
+from tilewright.tir.schedule.conditions import initialises_what_it_updates
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
 from tilewright.tir.schedule.coverage import accessed_box, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
@@ -161,6 +162,8 @@ class _Part:
         """Whether the first block to access the part writes all of it, and reads none."""
         first = next(b for b in self.tree.blocks_below(self.loop) if b in self._users())
         if first in set(self.readers) or first not in set(self.writers):
+            return False
+        if first.block.init is not None and not initialises_what_it_updates(self.tree, first):
             return False
         box = box_of_ranges(self.accessed)
         return writes_all(self.tree, first, self.buffer, self.loop, [box], self.analyzer)
