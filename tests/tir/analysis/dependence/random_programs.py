@@ -133,8 +133,12 @@ class _Builder:
         chosen = [self.choose(*(a for a in i.left if a.extent == extent)) for i in items]
         first = self.number(0, 2) if self.number(0, 3) == 0 else 0
         way = self.choose("whole", "whole", "split", "reverse", "fuse")
-        if way == "fuse" and len(items) == 1 and len(items[0].left) > 1:
-            return self.fused(items[0], chosen[0])
+        rest = [[a for a in i.left if a is not one] for i, one in zip(items, chosen, strict=True)]
+        sizes = set.intersection(*({axis.extent for axis in left} for left in rest))
+        if way == "fuse" and sizes:
+            size = self.choose(*sorted(sizes))
+            others = [self.choose(*(a for a in left if a.extent == size)) for left in rest]
+            return self.fused(items, chosen, others)
         if way == "split":
             factor, outer, inner = self.number(2, 3), self.var("o"), self.var("i")
             body = self.nest(_bound(items, chosen, outer * factor + inner))
@@ -146,17 +150,13 @@ class _Builder:
         body = self.nest(_bound(items, chosen, value))
         return For(var, const(first), const(extent), ForKind.SERIAL, body)
 
-    def fused(self, item: Scheduled, one: Axis) -> Stmt:
-        other = self.choose(*(a for a in item.left if a is not one))
+    def fused(self, items: list[Scheduled], ones: list[Axis], others: list[Axis]) -> Stmt:
+        """A loop over two axes of each block, whose quotient and remainder they are."""
+        extent, size = ones[0].extent, others[0].extent
         var = self.var("f")
-        left = [a for a in item.left if a is not one and a is not other]
-        values = {
-            **item.values,
-            one.position: tir.floordiv(var, other.extent),
-            other.position: tir.floormod(var, other.extent),
-        }
-        body = self.nest([Scheduled(item.block, values, left)])
-        return For(var, const(0), const(one.extent * other.extent), ForKind.SERIAL, body)
+        items = _bound(items, ones, tir.floordiv(var, size))
+        body = self.nest(_bound(items, others, tir.floormod(var, size)))
+        return For(var, const(0), const(extent * size), ForKind.SERIAL, body)
 
     # --- blocks -----------------------------------------------------------------------------
 
