@@ -197,3 +197,17 @@ def test_views_of_another_type_are_the_same_memory():
 
     for func in (behind, before):
         assert_same(func, floats(8), floats(1), integers(2))
+
+
+@pytest.mark.parametrize("n", [0, 3, 20])
+def test_lanes_under_two_conditions_combine_only_where_both_hold(n):
+    @T.prim_func
+    def func(A: T.Buffer((8, 16), "int32"), C: T.Buffer((8,), "int32"), n: T.int32):
+        T.func_attr({"tir.noalias": True})
+        for i in range(8):
+            for block in range(4):
+                for lane in T.vectorized(4):
+                    if block * 4 + lane <= i and block * 4 + lane < n:
+                        C[i] = C[i] + A[i, block * 4 + lane]
+
+    assert_same(func, integers(128).reshape(8, 16), integers(8), n)

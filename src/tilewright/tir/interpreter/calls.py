@@ -142,6 +142,9 @@ class CallCompiler:
         dtype = self.expressions.function(call.dtype, "dtype")
         return self._apply(combine_lanes, *self._texts(call.args), dtype)
 
+    def _any_lane(self, call: Call) -> Code:
+        return self._apply(any, self.expressions.lanes(call.args[0]))
+
     def _return(self, call: Call) -> Code:
         return self._apply(_return, *self._texts(call.args))
 
@@ -183,6 +186,7 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "get_active_lane_mask": CallCompiler._lane_mask,
     "dp4a": CallCompiler._dot_product,
     "reduce_lanes": CallCompiler._reduce_lanes,
+    "any_lane": CallCompiler._any_lane,
     "ret": CallCompiler._return,
     "raise_error": CallCompiler._raise_error,
     "assume": CallCompiler._assume,
