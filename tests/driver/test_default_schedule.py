@@ -169,3 +169,23 @@ def test_options_that_do_not_exist():
         PassContext(config={"tir.default_schedul": False})
     with pytest.raises(ArgumentError, match="is a bool, got 'no'"):
         PassContext(config={"tir.default_schedule": "no"})
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(0, 5, 5), (5, 0, 5), (5, 5, 0), (0, 0, 0)])
+@pytest.mark.filterwarnings("error")
+def test_arrays_without_elements(m, n, k):
+    c = np.ones((m, n), "f4")
+    tvm.build(matmul(m, n, k))(np.ones((m, k), "f4"), np.ones((k, n), "f4"), c)
+    assert (c == 0).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_part_without_elements():
+    a = te.placeholder((5, 0), name="A")
+    k = te.reduce_axis((0, 0), name="k")
+    total = te.compute((5,), lambda i: te.sum(a[i, k], axis=k), name="S")
+    scaled = te.compute((5, 0), lambda i, j: a[i, j] * total[i], name="B")
+    table = te.compute((5, 40), lambda i, j: total[i] + 1.0, name="C")
+    out, rest = np.zeros((5, 40), "f4"), np.zeros((5, 0), "f4")
+    tvm.build(te.create_prim_func([a, scaled, table]))(rest, rest, out)
+    assert (out == 1).all()

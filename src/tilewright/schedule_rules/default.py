@@ -67,10 +67,15 @@ def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Sched
     sch.work_on(var.name_hint)
     root = module_root(sch, var)
     sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
-    stages = append_epilogues(_stages(sch, blocks))
+    stages = append_epilogues(_stages(sch, [b for b in blocks if not _is_empty(sch, b)]))
     for group in groups_of(stages, machine.first_cache):
         sch = _schedule_group(sch, group, machine)
     return sch
+
+
+def _is_empty(sch: Schedule, block: BlockRV) -> bool:
+    """Whether a block never runs."""
+    return 0 in accesses_of(block_of(sch, block)).extents.values()
 
 
 def module_root(sch: Schedule, var: GlobalVar) -> BlockRV:
@@ -88,9 +93,10 @@ def _stages(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
         by_block[sch.get(block).key] = stage
     for stage in stages:
         for consumer in sch.get_consumers(stage.block):
-            other = by_block[sch.get(consumer).key]
-            stage.consumers.append(other)
-            other.producers.append(stage)
+            other = by_block.get(sch.get(consumer).key)
+            if other is not None:
+                stage.consumers.append(other)
+                other.producers.append(stage)
     return stages
 
 

@@ -1,6 +1,7 @@
 """Fusing loops."""
 
 import pytest
+from tests.schedule_rules.programs import elementwise as elementwise_of
 from tests.tir.schedule.checking import assert_same_meaning
 from tests.tir.schedule.loop_programs import (
     elementwise,
@@ -10,7 +11,9 @@ from tests.tir.schedule.loop_programs import (
     two_products,
 )
 
-from tilewright.tir import Schedule, ScheduleError
+from tilewright.arith import Analyzer
+from tilewright.tir import Schedule, ScheduleError, const
+from tilewright.tir.substitute import substitute
 
 
 def test_names_and_bindings():
@@ -97,3 +100,16 @@ def test_annotations_are_not_lost():
     sch.annotate(j, "pragma", 1)
     with pytest.raises(ScheduleError, match="has annotations"):
         sch.fuse(i, j)
+
+
+def test_more_iterations_than_the_loops_can_count():
+    sch = Schedule(elementwise_of(50000, 50000))
+    fused = sch.get(sch.fuse(*sch.get_loops("B")))
+    assert fused.loop_var.dtype == "int64"
+    assert fused.extent.value == 50000 * 50000
+    realize = sch.state.tree("main").blocks()[1]
+    last = {fused.loop_var: const(50000 * 50000 - 1, "int64")}
+    analyzer = Analyzer()
+    places = [analyzer.simplify(substitute(value, last)) for value in realize.iter_values]
+    assert [place.value for place in places] == [49999, 49999]
+    assert [str(place.dtype) for place in places] == ["int32", "int32"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from tilewright.ir.convert import cast, const
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.dtype import INT64, DType
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.schedule.bindings import bind_loops, rebind
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loops import nest, require_nested, require_plain
@@ -28,6 +31,8 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
 
         for i_j_fused in range(512):
             S(i_j_fused // 32, i_j_fused % 32)
+
+    The fused loop counts in int64 if its iterations are too many for the dtype of the loops.
 
     Requires: each loop contains the next one and nothing else, none has annotations or a thread
     binding, and no extent depends on the variable of another one.
@@ -55,7 +60,7 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
     require_nested(tree, loops)
     _require_independent(loops)
     name = "_".join(loop.loop_var.name for loop in loops)
-    dtype = max((loop.loop_var.dtype for loop in loops), key=lambda dtype: dtype.bits)
+    dtype = _dtype_of_all(loops)
     fused = Var(f"{name}_fused", dtype)
     analyzer = tree.analyzer(loops[0])
     size: Expr = const(1, dtype)
@@ -69,6 +74,13 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
     body = rebind(loops[-1].body, values, analyzer)
     (new,), _ = nest({fused: size}, body)
     return tree.edit({loops[0]: new}, new)
+
+
+def _dtype_of_all(loops: tuple[For, ...]) -> DType:
+    """The dtype of a loop over all iterations: int64 if they are too many for the loops' own."""
+    dtype = max((loop.loop_var.dtype for loop in loops), key=lambda dtype: dtype.bits)
+    known = math.prod(loop.extent.value for loop in loops if isinstance(loop.extent, IntImm))
+    return INT64 if known > dtype.max_int else dtype
 
 
 def _require_independent(loops: tuple[For, ...]) -> None:
