@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from tests.target.llvm.programs import native
 
+import tilewright as tvm
 from tilewright import te, tir
 from tilewright.error import LoweringError
 from tilewright.ir import Call, walk
+from tilewright.script import tir as T
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
 from tilewright.tir.transform.pipeline import legalize_for, lower
@@ -130,3 +133,23 @@ def test_the_result_of_packed_panels_is_the_same(columns):
     c = np.zeros((6, columns), "float32")
     native(legalize_for(lower(packed(columns))))(a, b, c)
     np.testing.assert_array_equal(c, a @ b)
+
+
+def test_a_copy_under_a_condition_is_fetched_where_it_is_made():
+    @T.prim_func
+    def func(X: T.Buffer((256,)), P: T.Buffer((64,)), C: T.Buffer((8,)), n: T.int32):
+        T.func_attr({"tir.noalias": True})
+        for p in T.serial(4, annotations={"software_prefetch": {"X": 1}}):
+            for k in range(8):
+                if k < n:
+                    for row in range(3):
+                        P[k * 8 + row] = X[p * 64 + k * 8 + row * 2]
+            for i in range(8):
+                for k in range(5):
+                    C[i] = C[i] + P[k * 8 + i]
+
+    arrays = [np.arange(size).astype("float32") for size in (256, 64, 8)]
+    expected, compiled = ([array.copy() for array in arrays] for _ in range(2))
+    interpret(func, *expected, 5)
+    tvm.build(func, target="llvm")(*compiled, 5)
+    np.testing.assert_array_equal(compiled[2], expected[2])

@@ -87,7 +87,7 @@ class _Inserting(Rewriter):
             if found is not None:
                 copy, work = found
                 fetch = self._fetch(copy.body, loop.loop_var, {name: distance})
-                if fetch is not None:
+                if fetch is not None and _knows_its_variables(fetch, copy):
                     body = spread(body, copy, work, fetch)
                     del inside[name]
         self._ahead.append((loop.loop_var, inside))
@@ -166,6 +166,14 @@ class _Fetches:
             else:
                 found += self._prefetches([part], done)
         return seq(*found) if found else None
+
+
+def _knows_its_variables(fetch: Stmt, copy: For) -> bool:
+    """Whether `fetch`, made of the body of `copy`, has what that binds: the loops around it."""
+    bound = {s.loop_var for s in statements(copy.body) if isinstance(s, For)}
+    bound |= {s.var for s in statements(copy.body) if isinstance(s, LetStmt)}
+    known = {s.loop_var for s in statements(fetch) if isinstance(s, For)}
+    return not any(isinstance(n, Var) and n in bound and n not in known for n in walk(fetch))
 
 
 def _distances(loop: For) -> dict[str, int]:
