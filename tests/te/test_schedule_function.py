@@ -4,10 +4,13 @@ import textwrap
 
 import pytest
 
+import tilewright as tvm
 import tilewright.te as te
 from tilewright.error import ArgumentError, TEScheduleError
+from tilewright.ir.rewrite import walk
 from tilewright.te.schedule import schedule_to_prim_func
 from tilewright.tir import decl_buffer
+from tilewright.tir.stmt import For
 
 
 def expect(text):
@@ -185,3 +188,14 @@ def test_stages_inside_a_scan_can_be_scheduled_but_for_the_step():
     s[update].split(step, 2)
     with pytest.raises(TEScheduleError, match="t is the step of"):
         body_of(s, x, out)
+
+
+def test_a_fused_loop_with_more_iterations_than_int32_counts():
+    a = te.placeholder((50000, 50000), "int8", name="A")
+    b = te.compute(a.shape, lambda i, j: a[i, j] + a[i, j], name="B")
+    s = te.create_schedule(b.op)
+    s[b].fuse(*b.op.axis)
+    body = tvm.lower(s, [a, b])["main"].body
+    (loop,) = [node for node in walk(body) if isinstance(node, For)]
+    assert loop.loop_var.dtype == "int64"
+    assert loop.extent.value == 50000 * 50000

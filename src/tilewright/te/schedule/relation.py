@@ -8,12 +8,13 @@ of their domains only, and so do all variables that follow from them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import floordiv, floormod, minimum
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import promote
+from tilewright.ir.dtype import INT64, promote
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterVar
@@ -107,15 +108,24 @@ class Split(Relation):
 
 
 class Fuse(Relation):
-    """Two loops into one: ``outer = fused // inner_extent, inner = fused % inner_extent``."""
+    """Two loops into one: ``outer = fused // inner_extent, inner = fused % inner_extent``.
 
-    __slots__ = ("children", "fused", "inner", "outer", "parents")
+    The fused loop counts in int64 if its iterations are too many for the dtype of the loops.
+    """
+
+    __slots__ = ("_dtype", "children", "fused", "inner", "outer", "parents")
     verb = "fused"
 
     def __init__(self, outer: IterVar, inner: IterVar) -> None:
         self.outer, self.inner = outer, inner
         self.parents = (outer, inner)
-        (dom,) = self.child_ranges({outer: domain(outer), inner: domain(inner)})
+        domains = {outer: domain(outer), inner: domain(inner)}
+        self._dtype = promote(outer.dtype, inner.dtype)
+        extents = [dom.extent for dom in domains.values()]
+        known = math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
+        if known > self._dtype.max_int:
+            self._dtype = INT64
+        (dom,) = self.child_ranges(domains)
         self.fused = IterVar(
             dom,
             Var(f"{outer.name}_{inner.name}_fused", dom.extent.dtype),
@@ -124,7 +134,7 @@ class Fuse(Relation):
         self.children = (self.fused,)
 
     def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
-        dtype = promote(self.outer.dtype, self.inner.dtype)
+        dtype = self._dtype
         outer, inner = (cast(dtype, ranges[parent].extent) for parent in self.parents)
         return (Range(IntImm(dtype, 0), outer * inner),)
 
@@ -135,7 +145,7 @@ class Fuse(Relation):
         return cast(self.outer.dtype, outer), cast(self.inner.dtype, inner)
 
     def child_values(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
-        dtype = promote(self.outer.dtype, self.inner.dtype)
+        dtype = self._dtype
         outer, inner = (
             cast(dtype, as_expr(value - ranges[parent].min))
             for value, parent in zip(parents, self.parents, strict=True)
