@@ -423,3 +423,14 @@ def test_wrong_arguments():
 def test_a_map_without_bounds():
     with pytest.raises(ScheduleError, match="has no known bounds"):
         scheduled(shifted).reindex_cache_read("B", 0, "local", lambda i, j: (i, i ^ j))
+
+
+def test_alignment_of_dimensions_is_refused():
+    sch = scheduled(shifted)
+    sch.cache_write("B", 0, "global")
+    sch.storage_align("B", 0, 0, 16, 1)
+    message = "block `B` aligns dimensions of `B_global`, which would be"
+    with pytest.raises(ScheduleError, match=message):
+        sch.reindex("B", ("write", 0))
+    with pytest.raises(ScheduleError, match=message):
+        sch.reindex_cache_write("B", 0, "local", lambda i, j: (j, i))

@@ -23,6 +23,7 @@ from tilewright.tir.schedule.regions import Access, Box, clipped_range, relaxed
 from tilewright.tir.schedule.scope import scope_of
 from tilewright.tir.schedule.stage import (
     require_in_blocks,
+    require_no_alignment,
     require_no_view,
     require_own_values,
     with_stage,
@@ -77,6 +78,7 @@ def reindexed_write(
     scope = scope_of(tree, block)
     require_no_view(tree, scope, buffer)
     require_in_blocks(scope, buffer, only_writes=False)
+    require_no_alignment([block], buffer)
     require_own_values(tree, block, buffer)
     require_injective(block, layout.iterators, layout.indices, f"`{buffer.name}`")
     require_injective(block, layout.iterators, layout.cache_indices, "the cache")

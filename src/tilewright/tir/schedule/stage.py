@@ -15,6 +15,7 @@ from tilewright.tir.schedule.regions import region_of_block
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt, seq
+from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
 
 
 def require_no_view(tree: FunctionTree, scope: Scope, buffer: Buffer) -> None:
@@ -35,6 +36,19 @@ def require_no_view(tree: FunctionTree, scope: Scope, buffer: Buffer) -> None:
             raise ScheduleError(
                 f"`{buffer.name}` shares its memory with `{other.name}`, which {{0}} uses",
                 at=[users[0]],
+            )
+
+
+def require_no_alignment(blocks: Iterable[BlockRealize], buffer: Buffer) -> None:
+    """Refuse a buffer with other dimensions in place of one whose dimensions blocks align."""
+    for realize in blocks:
+        if BUFFER_DIM_ALIGN in realize.block.annotations and any(
+            region.buffer is buffer for region in realize.block.writes
+        ):
+            raise ScheduleError(
+                f"{{0}} aligns dimensions of `{buffer.name}`, which would be others",
+                at=[realize],
+                hint="use storage_align afterwards",
             )
 
 

@@ -24,10 +24,10 @@ from tilewright.tir.schedule.layout import in_layout, padding_of, require_rewrit
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.scope import allocating_block
+from tilewright.tir.schedule.stage import require_no_alignment
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt, seq
 from tilewright.tir.substitute import substitute, symbolic_sizes, variables_of
-from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
 
 
 @primitive
@@ -90,7 +90,7 @@ def transform_layout(
     old = region.buffer
     found = as_index_map(index_map, old.ndim)
     require_rewritable(tree.func.body, old)
-    _require_no_alignment(tree, old)
+    require_no_alignment(tree.blocks(), old)
     owner = allocating_block(tree, old)
     analyzer = Analyzer()
     padding = _padding(found, old, assume_injective_transform and pad_value is None)
@@ -114,18 +114,6 @@ def transform_layout(
     if isinstance(pad_value, Callable):
         recorded["pad_value"] = IndexMap.from_func(pad_value, new.ndim)
     return edit._replace(recorded=recorded)
-
-
-def _require_no_alignment(tree: FunctionTree, buffer: Buffer) -> None:
-    for realize in tree.blocks():
-        if BUFFER_DIM_ALIGN in realize.block.annotations and any(
-            region.buffer is buffer for region in realize.block.writes
-        ):
-            raise ScheduleError(
-                f"{{0}} aligns dimensions of `{buffer.name}`, which would be others",
-                at=[realize],
-                hint="use storage_align afterwards",
-            )
 
 
 def _empty_place(index_map: IndexMap, buffer: Buffer) -> object:
