@@ -22,6 +22,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.types import PointerType
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (
     Allocate,
     AllocateConst,
@@ -34,7 +35,7 @@ from tilewright.tir.stmt import (
     LetStmt,
     Prefetch,
 )
-from tilewright.tir.substitute import substitute
+from tilewright.tir.substitute import substitute, variables_of
 
 NOTHING: Final[Mapping[Var, Expr]] = MappingProxyType({})
 
@@ -136,15 +137,28 @@ class _Collector:
             self.visit(index)
 
     def realize(self, realize: BlockRealize) -> None:
-        """A nested block accesses what its own regions say."""
+        """A nested block accesses what its own regions say.
+
+        One that goes on with a reduction which began further outside reads what it updates, too.
+        """
         block = realize.block
         for item in (*realize.iter_values, realize.predicate):
             self.visit(item)
         iterators = (iter_var.var for iter_var in block.iter_vars)
         values = dict(zip(iterators, realize.iter_values, strict=False))
-        for accesses, regions in ((self.read, block.reads), (self.written, block.writes)):
-            for region in regions:
-                self.region(accesses, region, values)
+        updated = block.writes if self._begins_outside(realize) else ()
+        for region in (*block.reads, *updated):
+            self.region(self.read, region, values)
+        for region in block.writes:
+            self.region(self.written, region, values)
+
+    def _begins_outside(self, realize: BlockRealize) -> bool:
+        """Whether a block reduces over more than the loops here, so that it may not begin here."""
+        return realize.block.init is not None and any(
+            iter_var.iter_type is IterType.COMM_REDUCE
+            and any(var not in self.loops for var in variables_of(value))
+            for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=False)
+        )
 
     def region(
         self,
