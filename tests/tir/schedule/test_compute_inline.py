@@ -582,3 +582,29 @@ def test_a_reader_outside_of_the_scope():
     sch.blockize(sch.get_loops("B")[1])
     with pytest.raises(ScheduleError, match="block `C` is outside of block `B_o`"):
         sch.compute_inline("B")
+
+
+@T.prim_func
+def padded_rows(a: T.handle, b: T.handle):
+    """The rows are counted in int32, the columns in int64."""
+    n = T.int64()
+    A = T.match_buffer(a, (8, n), "int32")
+    B = T.match_buffer(b, (10, n), "int32")
+    P = T.alloc_buffer((10, n), "int32")
+    for i, j in T.grid(10, n):
+        with T.block("P"):
+            vi = T.axis.spatial(10, i)
+            vj = T.axis.spatial(n, j)
+            P[vi, vj] = T.if_then_else(vi >= 1 and vi < 9, A[vi - 1, vj], 0)
+    for i, j in T.grid(10, n):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            vj = T.axis.spatial(n, j)
+            B[vi, vj] = P[vi, vj] * 2
+
+
+def test_an_iterator_keeps_its_dtype_where_indices_have_another():
+    sch = Schedule(padded_rows, debug_mask="all")
+    sch.transform_layout("P", ("write", 0), lambda i, j: (j, i))
+    sch.compute_inline("P")
+    assert 'T.Cast("int64"' not in sch.mod.script()

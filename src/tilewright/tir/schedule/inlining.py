@@ -125,7 +125,7 @@ class Inverse(NamedTuple):
             var: cast(var.dtype, index) for var, index in zip(self.indices, indices, strict=True)
         }
         return {
-            var: analyzer.simplify(substitute(value, values))
+            var: cast(var.dtype, analyzer.simplify(substitute(value, values)))
             for var, value in self.iterators.items()
         }
 
