@@ -18,15 +18,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tilewright.ir.convert import const
-from tilewright.ir.dtype import BOOL, HANDLE, INT32
-from tilewright.ir.expr import BinaryExpr, Broadcast, Call, Expr, Ramp, Var
+from tilewright.ir.expr import BinaryExpr, Broadcast, Call, Expr, Var
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk_once
-from tilewright.ir.types import PointerType, PrimType
-from tilewright.tir.buffer import ONE, Buffer, BufferLoad
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, BufferStore, For, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import BufferStore, For, SeqStmt, Stmt, seq
 from tilewright.tir.transform.accumulators import (
     Reduction,
     as_reduction,
@@ -35,6 +32,7 @@ from tilewright.tir.transform.accumulators import (
     updated,
 )
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.local_memory import allocated, lane_index, local_buffer
 from tilewright.tir.transform.locations import (
     Location,
     LoopSummary,
@@ -43,7 +41,7 @@ from tilewright.tir.transform.locations import (
     summarize,
 )
 from tilewright.tir.transform.promote_registers import RESERVED_REGISTERS
-from tilewright.tir.transform.statements import StatementRewriter
+from tilewright.tir.transform.statements import StatementRewriter, resequenced
 
 
 def accumulate_lanes(
@@ -85,10 +83,7 @@ class _Accumulation(StatementRewriter):
         self._touches = Touches()
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
-        done = self._sequence(stmt.seq)
-        if len(done) == len(stmt.seq) and all(a is b for a, b in zip(done, stmt.seq, strict=True)):
-            return stmt
-        return seq(*done)
+        return resequenced(stmt, self._sequence(stmt.seq))
 
     def For(self, loop: For) -> Stmt:
         return seq(*self._sequence((loop,)))
@@ -221,8 +216,7 @@ class _Accumulators(Rewriter):
                 self._starts[update.reduction.store] = start, update
         self.size = size
         buffer = elements[0][0].reduction.store.buffer
-        pointer = Var(f"{buffer.name}_lanes", HANDLE, PointerType(PrimType(buffer.dtype), "local"))
-        self.memory = Buffer(pointer, buffer.dtype, (const(size, INT32),), pointer.name)
+        self.memory = local_buffer(f"{buffer.name}_lanes", buffer.dtype, size)
 
     def around(self, run: Stmt) -> Stmt:
         """`run` between the start of the accumulators and their combination."""
@@ -234,15 +228,13 @@ class _Accumulators(Rewriter):
                 nothing: Expr = neutral(kind, self.memory.dtype)
                 if update.lanes > 1:
                     nothing = Broadcast(nothing, update.lanes)
-                start.append(BufferStore(self.memory, nothing, (_lanes(first, update.lanes),)))
+                start.append(BufferStore(self.memory, nothing, (lane_index(first, update.lanes),)))
             by_lanes: dict[int, list[Expr]] = {}
             for first, update in slots.items():
                 by_lanes.setdefault(update.lanes, []).append(self._load(first, update.lanes))
             last = updates[0].reduction
             end += [updated(last, _combined(kind, vectors)) for vectors in by_lanes.values()]
-        memory = self.memory
-        body = seq(*start, self(run), *end)
-        return Allocate(memory.data, memory.dtype, memory.shape, const(True, BOOL), body)
+        return allocated(self.memory, seq(*start, self(run), *end))
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         start, update = self._starts.get(store, (0, None))
@@ -253,12 +245,7 @@ class _Accumulators(Rewriter):
         return BufferStore(self.memory, value, lanes.indices)
 
     def _load(self, start: int, lanes: int) -> BufferLoad:
-        return BufferLoad(self.memory, (_lanes(start, lanes),))
-
-
-def _lanes(start: int, lanes: int) -> Expr:
-    first = const(start, INT32)
-    return first if lanes == 1 else Ramp(first, ONE, lanes)
+        return BufferLoad(self.memory, (lane_index(start, lanes),))
 
 
 def _combined(kind: type[BinaryExpr], values: list[Expr]) -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import BOOL, HANDLE, INT32, DType
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     Add,
     BinaryExpr,
@@ -15,18 +15,16 @@ from tilewright.ir.expr import (
     Max,
     Min,
     Mul,
-    Ramp,
     StringImm,
-    Var,
 )
 from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.analysis.update import neutral_element
-from tilewright.tir.buffer import ONE, Buffer, BufferLoad
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.op.control import if_then_else
 from tilewright.tir.op.vector import LANE_OPERATORS, reduce_lanes
-from tilewright.tir.stmt import Allocate, BufferStore, IfThenElse, Stmt, seq
+from tilewright.tir.stmt import BufferStore, IfThenElse, Stmt, seq
+from tilewright.tir.transform.local_memory import allocated, lane_index, local_buffer
 
 
 class Reduction(NamedTuple):
@@ -92,19 +90,17 @@ class Accumulator:
         self._width, self._lanes = width, width * group
         element = reduction.store.buffer.dtype
         name = f"{reduction.store.buffer.name}_lanes"
-        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
-        self._buffer = Buffer(pointer, element, (const(self._lanes, INT32),), name)
+        self._buffer = local_buffer(name, element, self._lanes)
 
     def allocate(self, body: Stmt) -> Stmt:
         """`body` with the memory of the accumulator."""
-        buffer = self._buffer
-        return Allocate(buffer.data, buffer.dtype, buffer.shape, const(True, BOOL), body)
+        return allocated(self._buffer, body)
 
     def _load(self, start: int, lanes: int) -> BufferLoad:
-        return BufferLoad(self._buffer, (_lane_index(start, lanes),))
+        return BufferLoad(self._buffer, (lane_index(start, lanes),))
 
     def _store(self, start: int, value: Expr, lanes: int) -> Stmt:
-        return BufferStore(self._buffer, value, (_lane_index(start, lanes),))
+        return BufferStore(self._buffer, value, (lane_index(start, lanes),))
 
     def start(self) -> Stmt:
         """Set all lanes to a value that changes nothing."""
@@ -143,11 +139,6 @@ class Accumulator:
 
     def _starts(self, size: int) -> range:
         return range(0, size, self._width)
-
-
-def _lane_index(start: int, lanes: int) -> Expr:
-    first = const(start, INT32)
-    return first if lanes == 1 else Ramp(first, ONE, lanes)
 
 
 _REDUCE_LANES: Final = Op.get("tir.reduce_lanes")

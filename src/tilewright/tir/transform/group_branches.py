@@ -27,7 +27,7 @@ from tilewright.tir.transform.affine import Key
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, keys_of
 from tilewright.tir.transform.locations import Location, Touches, all_disjoint, is_opaque
-from tilewright.tir.transform.statements import StatementRewriter, statements
+from tilewright.tir.transform.statements import StatementRewriter, resequenced, statements
 
 
 def group_branches(func: PrimFunc) -> PrimFunc:
@@ -67,10 +67,7 @@ class _Grouping(StatementRewriter):
             else:
                 run.append(part)
         result += self._grouped(run)
-        same = len(result) == len(stmt.seq)
-        if same and all(new is old for new, old in zip(result, stmt.seq, strict=True)):
-            return stmt
-        return seq(*result)
+        return resequenced(stmt, result)
 
     def _grouped(self, run: Sequence[Stmt]) -> Sequence[Stmt]:
         if not any(isinstance(stmt, IfThenElse) for stmt in run):

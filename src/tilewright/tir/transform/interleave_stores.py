@@ -24,7 +24,7 @@ from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import difference
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.locations import is_opaque
-from tilewright.tir.transform.statements import StatementRewriter
+from tilewright.tir.transform.statements import StatementRewriter, resequenced
 
 MOST_STEPS = 16
 """Vectors that are further apart take more instructions to interleave than to scatter."""
@@ -58,10 +58,7 @@ class _Interleave(StatementRewriter):
             else:
                 done.append(self._interleaved(group))
                 start += len(group)
-        same = len(done) == len(stmt.seq)
-        if same and all(new is old for new, old in zip(done, stmt.seq, strict=True)):
-            return stmt
-        return seq(*done)
+        return resequenced(stmt, done)
 
     def _group(self, parts: Sequence[Stmt], start: int) -> list[BufferStore] | None:
         """The stores from `start` on that fill a stretch, in the order of their elements."""

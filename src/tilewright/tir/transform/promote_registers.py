@@ -49,7 +49,7 @@ from tilewright.tir.transform.locations import (
 )
 from tilewright.tir.transform.register_candidates import indexed_memory, invariant_elements
 from tilewright.tir.transform.register_file import Candidate, RegisterAccesses, RegisterFile
-from tilewright.tir.transform.statements import StatementRewriter, statements
+from tilewright.tir.transform.statements import StatementRewriter, resequenced, statements
 
 RESERVED_REGISTERS = 4
 """Vector registers that are left for operands."""
@@ -95,10 +95,7 @@ class _Promotion(StatementRewriter):
             part = left.pop()
             result = self._loop(part, done, left) if isinstance(part, For) else self(part)
             done.extend(result.seq if isinstance(result, SeqStmt) else (result,))
-        same = len(done) == len(stmt.seq)
-        if same and all(new is old for new, old in zip(done, stmt.seq, strict=True)):
-            return stmt
-        return seq(*done)
+        return resequenced(stmt, done)
 
     def For(self, loop: For) -> Stmt:
         return self._loop(loop, [], [])

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tilewright.ir.convert import const
-from tilewright.ir.dtype import BOOL, HANDLE, INT32
-from tilewright.ir.expr import Call, Div, Expr, FloorDiv, FloorMod, Mod, Ramp, Var
+from tilewright.ir.expr import Call, Div, Expr, FloorDiv, FloorMod, Mod, Var
 from tilewright.ir.rewrite import Rewriter, walk
-from tilewright.ir.types import PointerType, PrimType
-from tilewright.tir.buffer import ONE, Buffer, BufferLoad
-from tilewright.tir.stmt import Allocate, BufferStore, IfThenElse, LetStmt, Stmt, seq
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.stmt import BufferStore, IfThenElse, LetStmt, Stmt, seq
+from tilewright.tir.transform.local_memory import allocated, lane_index, local_buffer
 from tilewright.tir.transform.locations import Location, Touches, is_prefetch
 
 _HAS_EFFECT: Final = (BufferLoad, Call, Div, Mod, FloorDiv, FloorMod)
@@ -52,9 +50,8 @@ class RegisterFile:
         for candidate in candidates:
             location = candidate.location
             if candidate.stored:
-                start = const(used[location.data], INT32)
+                index = lane_index(used[location.data], location.lanes)
                 used[location.data] += location.lanes
-                index = start if location.lanes == 1 else Ramp(start, ONE, location.lanes)
                 self._slots[location] = (buffers[location.data], index)
             else:
                 dtype = candidate.access.buffer.dtype.with_lanes(location.lanes)
@@ -62,9 +59,8 @@ class RegisterFile:
 
     def _local(self, data: Var, size: int) -> Buffer:
         element = next(c.access.buffer.dtype for c in self._candidates if c.location.data is data)
-        name = f"{data.name}_local"
-        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
-        buffer = self.memory[pointer] = Buffer(pointer, element, (const(size, INT32),), name)
+        buffer = local_buffer(f"{data.name}_local", element, size)
+        self.memory[buffer.data] = buffer
         return buffer
 
     def read(self, location: Location) -> Expr | None:
@@ -110,8 +106,8 @@ class RegisterFile:
                 access = candidate.access
                 value = BufferLoad(access.buffer, access.indices)
                 body = LetStmt(self._values[candidate.location], value, body)
-        for pointer, buffer in reversed(self.memory.items()):
-            body = Allocate(pointer, buffer.dtype, buffer.shape, const(True, BOOL), body)
+        for buffer in reversed(self.memory.values()):
+            body = allocated(buffer, body)
         return body
 
 

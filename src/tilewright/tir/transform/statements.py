@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewright.ir.rewrite import Rewriter
-from tilewright.tir.stmt import BufferStore, Evaluate, Stmt
+from tilewright.tir.stmt import BufferStore, Evaluate, SeqStmt, Stmt, seq
 
 
 def statements(root: Stmt) -> Iterator[Stmt]:
@@ -21,6 +21,14 @@ def statements(root: Stmt) -> Iterator[Stmt]:
 def statement_count(root: Stmt) -> int:
     """How many statements that do something `root` has."""
     return sum(stmt.__class__ in (BufferStore, Evaluate) for stmt in statements(root))
+
+
+def resequenced(stmt: SeqStmt, parts: Sequence[Stmt]) -> Stmt:
+    """`parts` in the place of those of `stmt`; `stmt` itself if they are the same."""
+    same = len(parts) == len(stmt.seq)
+    if same and all(new is old for new, old in zip(parts, stmt.seq, strict=True)):
+        return stmt
+    return seq(*parts)
 
 
 class StatementRewriter(Rewriter):

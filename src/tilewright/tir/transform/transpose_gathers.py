@@ -22,17 +22,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.dtype import BOOL, HANDLE, INT32, DType
-from tilewright.ir.expr import And, Call, Expr, Or, Ramp, Shuffle, Var, is_const_int
+from tilewright.ir.dtype import INT32, DType
+from tilewright.ir.expr import And, Call, Expr, Or, Ramp, Shuffle, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, BufferStore, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import BufferStore, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import Key, affine, structural_key
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.local_memory import allocated, local_buffer
 from tilewright.tir.transform.statements import StatementRewriter
 
 _IF = Op.get("tir.if_then_else")
@@ -103,7 +103,7 @@ class _Transposing(StatementRewriter):
             )
         )  # fmt: skip
         for buffer in memory:
-            body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True, BOOL), body)
+            body = allocated(buffer, body)
         return body
 
 
@@ -120,10 +120,8 @@ class _Registers:
 
     def __init__(self, like: BufferLoad, count: int) -> None:
         lanes, element = like.dtype.lanes, like.buffer.dtype
-        name = f"{like.buffer.name}_rows"
-        pointer = Var(name, HANDLE, PointerType(PrimType(element), "local"))
         size = count * lanes * lanes.bit_length()  # the rows, and the results of each step
-        self.memory = Buffer(pointer, element, (const(size, INT32),), name)
+        self.memory = local_buffer(f"{like.buffer.name}_rows", element, size)
         self.stores: list[Stmt] = []
         self._used = 0
 
