@@ -23,6 +23,9 @@ LAYERS = {
     "schedule_rules": {"tir", "target"},
     "driver": {"runtime", "te", "script", "topi", "schedule_rules"},
     "testing": {"driver", "nd"},
+    "tune": {"driver"},
+    "meta_schedule": {"tune"},
+    "cli": {"meta_schedule"},
 }
 """What each package may import directly; what those import is allowed too."""
 
