@@ -1,0 +1,4 @@
+"""Predictions of how fast a candidate will be."""
+
+from tilewright.tune.cost_model.cost_model import CostModel
+from tilewright.tune.cost_model.random_model import RandomModel

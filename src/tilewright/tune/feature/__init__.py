@@ -1,0 +1,4 @@
+"""Candidates as arrays of numbers, for models that learn."""
+
+from tilewright.tune.feature.feature_extractor import FeatureExtractor
+from tilewright.tune.feature.random_feature_extractor import RandomFeatureExtractor
