@@ -1,0 +1,3 @@
+"""How the tuner gets from a candidate to similar ones."""
+
+from tilewright.tune.mutator.mutator import Mutator
