@@ -17,9 +17,16 @@ if TYPE_CHECKING:
     from tests.property.random_schedules import Steps
 
 
+MOST_LOOPS = 16
+"""Of so many loops a nest is tiled no further: parts larger than what they are parts of add up to
+programs that nobody can wait for."""
+
+
 def tile(steps: Steps) -> None:
     """Split several loops of a nest, with the inner parts inside."""
     loops = steps.loops(steps.block())
+    if len(loops) > MOST_LOOPS:
+        raise RefusedError
     parts = [steps.apply("split", loop, [None, steps.rng.choice((2, 3, 4))]) for loop in loops]
     steps.apply("reorder", *(part[0] for part in parts), *(part[1] for part in parts))
 
