@@ -10,9 +10,11 @@ from tilewright.tir.analysis.verify import verify_well_formed
 if TYPE_CHECKING:
     from tilewright.tir.analysis.access_table import footprints, get_block_access_region
     from tilewright.tir.analysis.dependence import dependences
+    from tilewright.tir.analysis.flops import estimate_tir_flops
 
 _HOME = {
     "dependences": "tilewright.tir.analysis.dependence",
+    "estimate_tir_flops": "tilewright.tir.analysis.flops",
     "footprints": "tilewright.tir.analysis.access_table",
     "get_block_access_region": "tilewright.tir.analysis.access_table",
 }
