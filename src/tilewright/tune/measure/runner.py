@@ -1,0 +1,165 @@
+"""What a runner is: from the files of a builder to run times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tilewright.error import ArgumentValueError
+from tilewright.ir.module import IRModule
+from tilewright.tune.measure.error_kind import ErrorKind
+from tilewright.tune.registry import Registry
+
+
+@dataclass(slots=True, frozen=True)
+class EvaluatorConfig:
+    """How often a candidate runs, as for `Module.time_evaluator`.
+
+    Attributes:
+        number: runs per repetition, at least.
+        repeat: repetitions; each gives one of `RunnerResult.run_secs`.
+        min_repeat_ms: how long a repetition takes at least, by more runs if need be.
+        enable_cpu_cache_flush: start each run with caches that hold other data.
+    """
+
+    number: int = 3
+    repeat: int = 1
+    min_repeat_ms: int = 100
+    enable_cpu_cache_flush: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("number", 1), ("repeat", 1), ("min_repeat_ms", 0)):
+            if getattr(self, name) < least:
+                raise ArgumentValueError(
+                    f"EvaluatorConfig: {name} is at least {least}, got {getattr(self, name)}"
+                )
+
+
+@dataclass(slots=True, eq=False)
+class RunnerInput:
+    """What to run.
+
+    Attributes:
+        artifact_path: the file that a builder wrote.
+        device_type: such as ``"cpu"`` or ``"llvm"``.
+        args_info: the types of the arguments, `TensorInfo`s.
+        key: which workload it is a candidate of. Candidates with the same key are compared: their
+            times are measured against a common reference, and one that is clearly slower than the
+            best so far is given less time. Without a key a candidate is measured by itself.
+        num_cores: how many cores the candidate may use (`Target.num_cores`); None for all. With 1
+            it is pinned to the last core.
+    """
+
+    artifact_path: str
+    device_type: str
+    args_info: Sequence[Any]
+    key: str | None = None
+    num_cores: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RunnerResult:
+    """What came of it: either times or an error are there.
+
+    Attributes:
+        run_secs: seconds per run, one per repetition. Those of candidates with a key are what they
+            would be if the machine were always as fast as when its first one was measured.
+        error_msg: what went wrong; the first line says the most.
+        error_kind: what kind of error it is.
+        cpu_secs: processor time per run of the calling thread as measured, one per repetition.
+        seconds: how long measuring took.
+    """
+
+    run_secs: list[float] | None
+    error_msg: str | None = None
+    error_kind: ErrorKind | None = None
+    cpu_secs: list[float] | None = None
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.error_msg is not None and self.error_kind is None:
+            self.error_kind = "run"
+
+
+class RunnerFuture:
+    """A result that may not be there yet.
+
+    Subclasses define `done` and `result`, or give them as functions.
+    """
+
+    def __init__(
+        self,
+        f_done: Callable[[], bool] | None = None,
+        f_result: Callable[[], RunnerResult] | None = None,
+    ) -> None:
+        self._done, self._result = f_done, f_result
+
+    def done(self) -> bool:
+        """Whether the result is there."""
+        if self._done is None:
+            raise NotImplementedError(f"{type(self).__name__} does not define `done()`")
+        return self._done()
+
+    def result(self) -> RunnerResult:
+        """The result, for which it waits."""
+        if self._result is None:
+            raise NotImplementedError(f"{type(self).__name__} does not define `result()`")
+        return self._result()
+
+
+class Runner:
+    """Times candidates. Subclasses define `run`; the rest is for those that can do more."""
+
+    def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
+        """Start to measure; the futures are in the order of the inputs."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `run(runner_inputs)`")
+
+    def remeasure(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerResult]:
+        """Measure again, all at the same time as far as possible, to tell which is the fastest.
+
+        Candidates that run in turns meet the same disturbances.
+        """
+        return [future.result() for future in self.run(runner_inputs)]
+
+    def expect(self, runner_input: RunnerInput, workload_mod: IRModule) -> None:
+        """Start to compute what `check` will need, in the background.
+
+        Args:
+            runner_input: its `args_info`, `key` and `num_cores` matter, the file does not.
+            workload_mod: the program that is tuned, as it was before any schedule.
+        """
+
+    def check(self, runner_input: RunnerInput, workload_mod: IRModule) -> str | None:
+        """How the results of a candidate differ from those of the program that is tuned.
+
+        It is for candidates that become the best. It waits for what `expect` started.
+
+        Args:
+            runner_input: the candidate.
+            workload_mod: the program that is tuned, as it was before any schedule.
+
+        Returns:
+            None if they agree, or if nothing is known to compare them with.
+        """
+
+    def close(self) -> None:
+        """End the processes that it has; it cannot be used afterwards."""
+
+    @staticmethod
+    def create(kind: str = "local", *args: Any, **kwargs: Any) -> Runner:
+        """A runner by its name.
+
+        Args:
+            kind: ``"local"`` is a `LocalRunner`.
+            args: of its constructor.
+            kwargs: the same, by name.
+
+        Raises:
+            UnknownNameError: for an unknown name.
+        """
+        return RUNNERS.make(kind, *args, **kwargs)
+
+
+RUNNERS: Final = Registry[Runner]("runner")
+"""The runners by name."""
