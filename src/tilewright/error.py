@@ -106,3 +106,11 @@ class UnknownNameError(TVMError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class RecordError(TVMError, ValueError):
+    """A tuning record, or a line of a record file, that cannot be used; the message says why."""
+
+
+class DatabaseError(TVMError, OSError):
+    """A record file that cannot be read or written; what is in memory is not lost by it."""

@@ -1,0 +1,260 @@
+"""Programs as JSON: lists, strings and numbers, no code.
+
+What is read back consists of nodes, made by the constructors of their classes, and of nothing
+else: reading executes nothing that the file says. A node is ``{"For": {"loop_var": ...}}``, its
+fields by name, those that have their default left out; one that occurs again (a variable, a
+buffer) has a number ``"#"``, and ``{"ref": number}`` stands for it. Spans are not kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from tilewright.error import ArgumentError, ArgumentValueError, TVMError
+from tilewright.ir.comparison import annotation_of
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import FloatImm, IntImm, StringImm
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.node import MISSING, NODE_TYPES, Field, Node, Role
+from tilewright.ir.op import Op
+from tilewright.tir.expr import IterType
+from tilewright.tir.stmt import BlockKey, ForKind
+
+_ENUMS: Final[dict[str, type[enum.Enum]]] = {"ForKind": ForKind, "IterType": IterType}
+_CONSTANTS: Final = (IntImm, FloatImm, StringImm)  # shorter than a reference
+_MODULE: Final = "IRModule"
+
+
+def to_json(value: Any) -> Any:
+    """A node, a module, or a container of those, as what `json.dumps` writes.
+
+    Raises:
+        ArgumentError: for objects that are no data, such as a Python function.
+    """
+    writer = _Writer()
+    writer.count(value)
+    return writer.encoded(value)
+
+
+def from_json(form: Any) -> Any:
+    """What `to_json` wrote.
+
+    Raises:
+        ArgumentValueError: if it is malformed.
+    """
+    try:
+        return _Reader().decoded(form)
+    except TVMError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise ArgumentValueError(f"this is no program in JSON: {error}") from None
+
+
+def _fields(cls: type[Node]) -> Iterator[Field]:
+    """The arguments of the constructor that are kept."""
+    for field in cls.__node_fields__:
+        if field.role is not Role.DERIVED and field.name != "span":
+            yield field
+
+
+class _Writer:
+    """Writes one value.
+
+    Attributes:
+        uses: how often each node occurs.
+        numbers: of the nodes that were written and occur again.
+    """
+
+    def __init__(self) -> None:
+        self.uses: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
+
+    def count(self, value: Any) -> None:
+        """Count the nodes in a value."""
+        if isinstance(value, (Node, BlockKey)):
+            seen = self.uses.get(id(value), 0)
+            self.uses[id(value)] = seen + 1
+            if not seen and isinstance(value, Node) and not isinstance(value, Op):
+                for field in _fields(type(value)):
+                    self.count(getattr(value, field.name))
+        elif isinstance(value, (tuple, list)):
+            for item in value:
+                self.count(item)
+        elif isinstance(value, IRModule):
+            for part in (value.attrs, value.global_infos, value.functions):
+                self.count(part)
+        elif isinstance(value, Mapping):
+            for item in (*value.keys(), *value.values()):
+                self.count(item)
+
+    def encoded(self, value: Any) -> Any:
+        """The form of a value."""
+        if value is None or value.__class__ in (bool, int):
+            return value
+        if isinstance(value, DType):
+            return {"dtype": str(value)}
+        if isinstance(value, str):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, tuple):
+            return [self.encoded(item) for item in value]
+        if isinstance(value, list):
+            return {"list": [self.encoded(item) for item in value]}
+        if isinstance(value, Op):
+            return {"op": value.name}
+        if isinstance(value, (Node, BlockKey)):
+            return self._node(value)
+        if isinstance(value, IRModule):
+            return {
+                _MODULE: [self.encoded(p) for p in (value.functions, value.attrs, _infos(value))]
+            }
+        if isinstance(value, Mapping):
+            return {"dict": [[self.encoded(k), self.encoded(v)] for k, v in value.items()]}
+        if hasattr(value, "tobytes") and hasattr(value, "shape"):
+            data = base64.b64encode(value.tobytes()).decode("ascii")
+            return {"array": [str(DType(value.dtype)), list(value.shape), data]}
+        if getattr(value, "is_attribute", False) and hasattr(value, "export"):
+            return {"target": value.export()}
+        raise ArgumentError(f"{value!r} has no form as JSON: it is no data")
+
+    def _node(self, value: Node | BlockKey) -> dict[str, Any]:
+        number = self.numbers.get(id(value))
+        if number is not None:
+            return {"ref": number}
+        form: dict[str, Any] = {}
+        if self.uses[id(value)] > 1 and not isinstance(value, _CONSTANTS):
+            form["#"] = self.numbers[id(value)] = len(self.numbers)
+        if isinstance(value, Node):
+            for field in _fields(type(value)):
+                item = getattr(value, field.name)
+                if not _is_default(field, item):
+                    form[field.name] = self._field(item)
+        return {type(value).__name__: form}
+
+    def _field(self, value: Any) -> Any:
+        if isinstance(value, DType):
+            return str(value)
+        return value.name if isinstance(value, enum.Enum) else self.encoded(value)
+
+
+def _infos(mod: IRModule) -> dict[str, Any]:
+    return {name: tuple(infos) for name, infos in mod.global_infos.items()}
+
+
+def _is_default(field: Field, value: Any) -> bool:
+    default = field.default
+    if value is default:
+        return True
+    # Only of these is `==` known to compare; of expressions it builds a comparison.
+    plain = isinstance(value, (bool, int, str)) or (isinstance(value, tuple) and not value)
+    return plain and type(value) is type(default) and value == default
+
+
+class _Reader:
+    """Reads one value; `known` has the nodes that are referred to."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Any] = {}
+
+    def decoded(self, form: Any) -> Any:
+        """The value of a form."""
+        if isinstance(form, list):
+            return tuple([self.decoded(item) for item in form])
+        if not isinstance(form, dict):
+            return form
+        if len(form) != 1:
+            raise ArgumentValueError(f"expected one entry, got {sorted(form)}")
+        ((kind, content),) = form.items()
+        special = _SPECIAL.get(kind)
+        if special is not None:
+            return special(self, content)
+        return self._node(kind, content)
+
+    def _node(self, kind: str, content: dict[str, Any]) -> Any:
+        cls = NODE_TYPES.get(kind)
+        if cls is None or cls is Op:
+            raise ArgumentValueError(f"there is no node class {kind!r}")
+        fields = {field.name: field for field in _fields(cls)}
+        values: dict[str, Any] = {}
+        for name, item in content.items():
+            if name == "#":
+                continue
+            if name not in fields:
+                raise ArgumentValueError(f"{kind} has no field {name!r}")
+            values[name] = self._field(cls, name, item)
+        missing = [n for n, f in fields.items() if f.default is MISSING and n not in values]
+        if missing:
+            raise ArgumentValueError(f"{kind} lacks {', '.join(missing)}")
+        return self._remember(content, cls(**values))
+
+    def _field(self, cls: type, name: str, form: Any) -> Any:
+        annotation = annotation_of(cls, name)
+        if annotation == "DType":
+            return DType(form)
+        if annotation in _ENUMS:
+            return _ENUMS[annotation][form]
+        return self.decoded(form)
+
+    def _remember(self, content: dict[str, Any], value: Any) -> Any:
+        if "#" in content:
+            self.known[content["#"]] = value
+        return value
+
+    def block_key(self, content: dict[str, Any]) -> BlockKey:
+        """What identifies a block."""
+        return self._remember(content, BlockKey())
+
+    def reference(self, number: int) -> Any:
+        """A node that was read before."""
+        return self.known[number]
+
+    def mapping(self, items: list[Any]) -> dict[Any, Any]:
+        """A dictionary, from pairs."""
+        return {self.decoded(key): self.decoded(value) for key, value in items}
+
+    def module(self, parts: list[Any]) -> IRModule:
+        """A module, from functions, attributes and global infos."""
+        functions, attrs, infos = map(self.decoded, parts)
+        if not all(isinstance(var, GlobalVar) for var in functions):
+            raise ArgumentValueError("the functions of a module are named by GlobalVars")
+        return IRModule(functions, attrs, infos)
+
+
+def _array(_: _Reader, content: list[Any]) -> Any:
+    import numpy as np
+
+    dtype, shape, data = content
+    kind = DType(dtype).numpy
+    return np.frombuffer(base64.b64decode(data, validate=True), kind).reshape(shape)
+
+
+def _float(_: _Reader, text: str) -> float:
+    if text not in ("nan", "inf", "-inf"):
+        raise ArgumentValueError(f"{text!r} is no number")
+    return float(text)
+
+
+def _target(_: _Reader, config: dict[str, Any]) -> Any:
+    from tilewright.target import Target  # targets live above this package
+
+    return Target(config)
+
+
+_SPECIAL: Final[dict[str, Callable[[_Reader, Any], Any]]] = {
+    "ref": _Reader.reference,
+    "dict": _Reader.mapping,
+    "list": lambda reader, items: [reader.decoded(item) for item in items],
+    "dtype": lambda _, name: DType(name),
+    "float": _float,
+    "op": lambda _, name: Op.get(name),
+    "array": _array,
+    "target": _target,
+    "BlockKey": _Reader.block_key,
+    _MODULE: _Reader.module,
+}

@@ -1,0 +1,141 @@
+"""What is measured: a schedule and the arguments to call it with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tilewright.error import ArgumentValueError, RecordError
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import IntImm
+from tilewright.ir.module import IRModule
+from tilewright.tir.function import PrimFunc
+
+if TYPE_CHECKING:
+    from tilewright.tir.schedule.schedule import Schedule
+
+
+class ArgInfo:
+    """What an argument of a measured function looks like."""
+
+    def as_json(self) -> Any:
+        """The description as lists, strings and numbers."""
+        raise NotImplementedError(f"{type(self).__name__} does not define as_json")
+
+    @staticmethod
+    def from_json(json_obj: Any) -> ArgInfo:
+        """The description that `as_json` wrote.
+
+        Raises:
+            RecordError: for anything else.
+        """
+        if isinstance(json_obj, (list, tuple)) and json_obj[:1] == [_TENSOR]:
+            return TensorInfo.from_json(json_obj)
+        raise RecordError(f"{json_obj!r} describes no argument: expected ['TENSOR', dtype, shape]")
+
+    @staticmethod
+    def from_prim_func(func: PrimFunc) -> list[ArgInfo]:
+        """The arguments of a function, in the order of its parameters.
+
+        Raises:
+            ArgumentValueError: if a parameter is no buffer of constant shape, so that there is no
+                telling what to measure it with.
+        """
+        name = func.global_symbol or "main"
+        found: list[ArgInfo] = []
+        for param in func.params:
+            buffer = func.buffer_map.get(param)
+            if buffer is None:
+                raise ArgumentValueError(
+                    f"{name}: the parameter {param.name} is a scalar, and there is no telling "
+                    "which value to measure with; fix it by `func.specialize({param: value})`"
+                )
+            shape = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
+            if len(shape) < len(buffer.shape):
+                raise ArgumentValueError(
+                    f"{name}: the shape of {buffer.name} is not constant, so it cannot be "
+                    "measured; fix the sizes by `func.specialize({size: value})`"
+                )
+            found.append(TensorInfo(buffer.dtype, shape))
+        return found
+
+    @staticmethod
+    def from_entry_func(mod: IRModule, remove_preproc: bool = True) -> list[ArgInfo]:
+        """The arguments of the only function of a module, or of its ``main``.
+
+        Args:
+            mod: the module.
+            remove_preproc: for compatibility; there are no preprocessing blocks.
+        """
+        del remove_preproc
+        return ArgInfo.from_prim_func(entry_function(mod))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArgInfo) and self.as_json() == other.as_json()
+
+    def __hash__(self) -> int:
+        return hash(str(self.as_json()))
+
+
+_TENSOR = "TENSOR"
+
+
+class TensorInfo(ArgInfo):
+    """An array.
+
+    Args:
+        dtype: its data type.
+        shape: its extents.
+    """
+
+    def __init__(self, dtype: str, shape: Sequence[int]) -> None:
+        self.dtype = DType(dtype)
+        self.shape = tuple(int(extent) for extent in shape)
+
+    def as_json(self) -> list[Any]:
+        """``["TENSOR", dtype, shape]``."""
+        return [_TENSOR, str(self.dtype), list(self.shape)]
+
+    @staticmethod
+    def from_json(json_obj: Any) -> TensorInfo:
+        """The array that `as_json` wrote.
+
+        Raises:
+            RecordError: for anything else.
+        """
+        try:
+            kind, dtype, shape = json_obj
+            if kind == _TENSOR and all(type(extent) is int for extent in shape):
+                return TensorInfo(dtype, shape)
+        except (TypeError, ValueError):
+            pass
+        raise RecordError(f"{json_obj!r} describes no array: expected ['TENSOR', dtype, shape]")
+
+    def __repr__(self) -> str:
+        return f"TensorInfo({str(self.dtype)!r}, {self.shape})"
+
+
+class MeasureCandidate:
+    """A schedule to measure.
+
+    Args:
+        sch: the schedule, after postprocessing; its trace has the decisions.
+        args_info: the arguments of the function.
+    """
+
+    def __init__(self, sch: Schedule, args_info: Sequence[ArgInfo]) -> None:
+        self.sch = sch
+        self.args_info = list(args_info)
+
+    def __repr__(self) -> str:
+        return f"MeasureCandidate({len(self.sch.trace)} instructions, {self.args_info})"
+
+
+def entry_function(mod: IRModule) -> PrimFunc:
+    """The only tensor program of a module, or the one called ``main``."""
+    functions = {var: func for var, func in mod.functions.items() if isinstance(func, PrimFunc)}
+    named = [func for var, func in functions.items() if var.name_hint == "main"]
+    if len(functions) != 1 and not named:
+        names = [var.name_hint for var in functions]
+        raise ArgumentValueError(f"expected a module with one function or a `main`, got {names}")
+    return named[0] if named else next(iter(functions.values()))

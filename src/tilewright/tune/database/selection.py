@@ -1,0 +1,69 @@
+"""Choosing among records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tilewright.target import Target
+from tilewright.tune.database.matching import same_machine_code
+from tilewright.tune.database.record import TuningRecord
+
+
+def fastest(records: Iterable[TuningRecord], top_k: int) -> list[TuningRecord]:
+    """The fastest valid records, the best first; of equally fast ones the earlier first."""
+    valid = [record for record in records if record.is_valid]
+    return sorted(valid, key=lambda record: record.mean_secs)[: max(top_k, 0)]
+
+
+def best_records(records: Iterable[TuningRecord]) -> list[TuningRecord]:
+    """The fastest valid record of each workload for each target and machine."""
+    best: dict[tuple[str, str, str], TuningRecord] = {}
+    for record in records:
+        if not record.is_valid:
+            continue
+        key = (record.workload.key, str(record.target), str(record.machine.get("cpu")))
+        if key not in best or record.mean_secs < best[key].mean_secs:
+            best[key] = record
+    return list(best.values())
+
+
+def selected(
+    records: Iterable[TuningRecord],
+    *,
+    workload: str | None = None,
+    task: str | None = None,
+    target: Target | str | None = None,
+    machine: str | None = None,
+    since: float | None = None,
+    until: float | None = None,
+    failed: bool | None = None,
+) -> list[TuningRecord]:
+    """The records that pass every test that is given.
+
+    Args:
+        records: to choose from.
+        workload: the first digits of the hash of the workload.
+        task: part of the name of the task.
+        target: code for which the record counts as.
+        machine: part of the name of the CPU, upper and lower case alike.
+        since: measured at this time (seconds since 1970) or later.
+        until: measured before this time.
+        failed: True for failed candidates only, False for others only.
+    """
+    wanted = None if target is None else Target(target)
+    tests: list[Callable[[TuningRecord], bool]] = []
+    if workload is not None:
+        tests.append(lambda r: r.workload.key.startswith(workload.lower()))
+    if task is not None:
+        tests.append(lambda r: task in r.task_name)
+    if wanted is not None:
+        tests.append(lambda r: same_machine_code(r, wanted))
+    if machine is not None:
+        tests.append(lambda r: machine.lower() in str(r.machine.get("cpu", "")).lower())
+    if since is not None:
+        tests.append(lambda r: r.timestamp >= since)
+    if until is not None:
+        tests.append(lambda r: r.timestamp < until)
+    if failed is not None:
+        tests.append(lambda r: r.is_valid is not failed)
+    return [record for record in records if all(test(record) for test in tests)]
