@@ -100,3 +100,51 @@ def test_text_of_a_trace_without_instructions_executes():
     names = {"tir": tir}
     exec(str(Trace()), names)
     names["apply_trace"](Schedule(main))
+
+
+@T.prim_func
+def transposed(A: T.Buffer((16, 24), "float32"), B: T.Buffer((24, 16), "float32")):
+    for i, j in T.grid(24, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi] * T.float32(2)
+
+
+def packed(decision, *, variadic=False):
+    sch = Schedule(transposed)
+    width = sch.sample_categorical([4, 8], [1.0, 1.0], decision=decision)
+    if variadic:
+        layout = tir.IndexMap.from_func(lambda *v: (v[0] // width, v[1], v[0] % width), 2)
+    else:
+        layout = lambda i, j: (i // width, j, i % width)  # noqa: E731
+    sch.reindex_cache_read("B", "A", "global", layout)
+    return sch
+
+
+@pytest.mark.parametrize("variadic", [False, True])
+def test_an_index_map_in_terms_of_sampled_numbers_follows_other_decisions(variadic):
+    sch = packed(0, variadic=variadic)
+    assert "(6, 16, 4)" in sch.mod.script()
+    sampling = next(inst for inst in sch.trace if inst.kind.name == "sample_categorical")
+    again = Schedule(transposed)
+    sch.trace.with_decision(sampling, 1).apply_to_schedule(again)
+    tvm.ir.assert_structural_equal(again.mod, packed(1).mod)
+    form = json.loads(json.dumps(again.trace.as_json()))
+    from_json, from_text, names = Schedule(transposed), Schedule(transposed), {"tir": tir}
+    Trace.apply_json_to_schedule(form, from_json)
+    exec(str(again.trace), names)
+    names["apply_trace"](from_text)
+    for other in (from_json, from_text):
+        tvm.ir.assert_structural_equal(other.mod, again.mod)
+        assert other.trace.as_json() == form
+    assert sampling in sch.trace.simplified().insts
+
+
+def test_names_of_indices_do_not_hide_sampled_numbers():
+    sch = Schedule(transposed)
+    width = sch.sample_categorical([4, 8], [1.0, 1.0], decision=0)
+    sch.reindex_cache_read("B", "A", "global", lambda v0, j: (v0 // width, j, v0 % width))
+    again, names = Schedule(transposed), {"tir": tir}
+    exec(str(sch.trace), names)
+    names["apply_trace"](again)
+    tvm.ir.assert_structural_equal(again.mod, sch.mod)

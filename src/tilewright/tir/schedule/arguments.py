@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.expr import Expr
+from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Parameter, Primitive, expected
 from tilewright.tir.schedule.references import BlockRV, LoopRV, Place
@@ -30,6 +31,7 @@ def resolve(
             parameter.kind == "loop or blocks" and isinstance(argument, (list, tuple))
         )
         if parameter.kind == "value" or (argument is None and not many):
+            argument = _with_sampled_numbers(sch, argument)
             recorded[parameter.name] = argument
             values[parameter.name] = sch.with_numbers(argument)
         elif many:
@@ -42,6 +44,17 @@ def resolve(
             one = _Resolution(sch, primitive, parameter, functions)
             recorded[parameter.name], values[parameter.name] = one.resolve(argument)
     return recorded, values, _function(sch, primitive, arguments, functions)
+
+
+def _with_sampled_numbers(sch: Schedule, argument: Any) -> Any:
+    """For a function that mentions sampled numbers the index map; else `argument` as it is."""
+    if not callable(argument):
+        return argument
+    try:
+        index_map = IndexMap.from_func(argument)
+    except (ArgumentError, ArgumentValueError):
+        return argument  # The primitive says what it expects.
+    return index_map if sch.mentions_numbers(index_map) else argument
 
 
 def _as_list(primitive: Primitive, parameter: Parameter, argument: Any) -> list[Any]:

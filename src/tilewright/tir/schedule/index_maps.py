@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from tilewright.tir.buffer import Range
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.counterexamples import no_inverse
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.substitute import substitute
 
 
 def as_index_map(given: Any, ndim: int) -> IndexMap:
@@ -38,6 +39,21 @@ def as_index_map(given: Any, ndim: int) -> IndexMap:
             f"the index map takes {len(given.initial_indices)} indices, where there are {ndim}"
         )
     return given
+
+
+def with_free_variables(index_map: IndexMap, values: Mapping[Any, Any]) -> IndexMap:
+    """The map with variables that it mentions and does not define replaced.
+
+    ``lambda i, j: (i // v, j, i % v)``, where a schedule has sampled ``v``, becomes a layout.
+    """
+    mentioned = {var: values[var] for var in index_map.free_variables() if var in values}
+    if not mentioned:
+        return index_map
+    inverse = index_map.inverse_index_map
+    return index_map.replace(
+        final_indices=tuple(substitute(index, mentioned) for index in index_map.final_indices),
+        inverse_index_map=None if inverse is None else with_free_variables(inverse, mentioned),
+    )
 
 
 def require_true_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir.expr import Expr, Var
+from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.index_maps import with_free_variables
 from tilewright.tir.schedule.primitive import PRIMITIVES, Parameter, Primitive
 from tilewright.tir.schedule.references import BlockRV, LoopRV
 from tilewright.tir.substitute import substitute, variables_of
@@ -170,6 +172,8 @@ def random_variables(value: Any) -> Iterator[Any]:
         yield value
     elif isinstance(value, Expr):
         yield from variables_of(value)
+    elif isinstance(value, IndexMap):
+        yield from value.free_variables()
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from random_variables(item)
@@ -184,6 +188,8 @@ def replaced(value: Any, values: Mapping[Any, Any]) -> Any:
         return values.get(value, value)
     if isinstance(value, Expr):
         return substitute(value, values)
+    if isinstance(value, IndexMap):
+        return with_free_variables(value, values)
     if isinstance(value, (list, tuple)):
         return [replaced(item, values) for item in value]
     if isinstance(value, Mapping):

@@ -56,14 +56,14 @@ def _encoded(value: Any, names: Mapping[Any, str]) -> Any:
     if isinstance(value, Mapping):
         return {"dict": [[_encoded(k, names), _encoded(v, names)] for k, v in value.items()]}
     if isinstance(value, IndexMap):
-        return {"index_map": _encoded_map(value)}
+        return {"index_map": _encoded_map(value, names)}
     raise ArgumentValueError(f"the argument {value!r} of a trace has no form as JSON")
 
 
-def _encoded_map(index_map: IndexMap) -> list[Any]:
-    names: dict[Any, str] = {v: f"i{n}" for n, v in enumerate(index_map.initial_indices)}
-    outputs = [format_expression(index, names) for index in index_map.final_indices]
-    return [str(index_map.initial_indices[0].dtype), len(names), outputs]
+def _encoded_map(index_map: IndexMap, names: Mapping[Any, str]) -> list[Any]:
+    own = {v: f"i{n}" for n, v in enumerate(index_map.initial_indices)}
+    outputs = [format_expression(index, {**names, **own}) for index in index_map.final_indices]
+    return [str(index_map.initial_indices[0].dtype), len(own), outputs]
 
 
 def apply_json(form: Any, sch: Schedule, remove_postproc: bool = False) -> None:
@@ -116,7 +116,7 @@ def _decoded(value: Any, values: Mapping[str, Any]) -> Any:
     if form == "index_map":
         dtype, count, outputs = content
         variables = tuple(Var(f"i{n}", dtype) for n in range(count))
-        by_name = {var.name: var for var in variables}
+        by_name = {**values, **{var.name: var for var in variables}}
         return IndexMap(variables, tuple(parse_expression(text, by_name) for text in outputs))
     raise ArgumentValueError(f"a trace as JSON knows no {form!r}")
 

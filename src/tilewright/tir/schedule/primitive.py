@@ -7,8 +7,8 @@ A primitive is a function of a `FunctionTree` and of what it acts on::
 
 Its signature is its schema. The annotation of a parameter says what users may pass for it: for a
 `For` a `LoopRV`, for a `BlockRealize` a `BlockRV` or the name of a block, for a `Number` an integer
-or a sampled `ExprRV`; everything else is passed as it is, but for `ExprRV` in it, which become
-numbers. What it returns in an `Edit` becomes new random variables.
+or a sampled `ExprRV`; everything else is passed as it is, but for `ExprRV` in it (in an index map,
+too), which become numbers. What it returns in an `Edit` becomes new random variables.
 """
 
 from __future__ import annotations

@@ -72,12 +72,15 @@ def value_text(value: Any, names: dict[Any, str]) -> str:
     if isinstance(value, Expr):
         return format_expression(value, names)
     if isinstance(value, IndexMap):
-        return _index_map_text(value)
+        return _index_map_text(value, names)
     return repr(value)
 
 
-def _index_map_text(index_map: IndexMap) -> str:
-    names: dict[Any, str] = {v: v.name for v in index_map.initial_indices}
-    outputs = [format_expression(index, names) for index in index_map.final_indices]
+def _index_map_text(index_map: IndexMap, names: dict[Any, str]) -> str:
+    taken = {names.get(var) for var in index_map.free_variables()}
+    indices = index_map.initial_indices
+    clash = any(var.name in taken for var in indices)
+    own = {v: f"i{n}" if clash else v.name for n, v in enumerate(indices)}
+    outputs = [format_expression(index, {**names, **own}) for index in index_map.final_indices]
     comma = "," if len(outputs) == 1 else ""
-    return f"lambda {', '.join(names.values())}: ({', '.join(outputs)}{comma})"
+    return f"lambda {', '.join(own.values())}: ({', '.join(outputs)}{comma})"

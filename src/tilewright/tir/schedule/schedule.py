@@ -11,6 +11,7 @@ from tilewright.ir.expr import Expr
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.arguments import resolve
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.instruction import Instruction, InstructionKind
@@ -163,6 +164,10 @@ class Schedule(PrimitiveMethods):
         """`value` (an argument, or a list or dictionary) with sampled numbers filled in."""
         return self._symbols.with_numbers(value)
 
+    def mentions_numbers(self, index_map: IndexMap) -> bool:
+        """Whether there are sampled numbers of this schedule in an index map."""
+        return self._symbols.mentions_numbers(index_map)
+
     def statement(self, rand_var: Any) -> tuple[str, Any]:
         """The function and the statement of a random variable (or the place that it is)."""
         return self._symbols.statement(rand_var, self._state)
@@ -201,7 +206,8 @@ class Schedule(PrimitiveMethods):
             raise error.raised_by(primitive.name, tree, self._level, attempt) from None
         decision = None
         results = edit.results
-        recorded |= edit.recorded
+        # An index map in terms of sampled numbers is recorded so, and not as what it is now.
+        recorded |= {k: v for k, v in edit.recorded.items() if not self._is_sampled(recorded[k])}
         if primitive.is_sampling:
             results, decision = results
             recorded = {k: v for k, v in recorded.items() if k != "decision"}
@@ -217,6 +223,9 @@ class Schedule(PrimitiveMethods):
         inst = Instruction.of(kind, recorded, tuple(returned), isinstance(outputs, list))
         self._trace.append(inst, decision)
         return outputs
+
+    def _is_sampled(self, value: Any) -> bool:
+        return isinstance(value, IndexMap) and self.mentions_numbers(value)
 
     def _attempt(
         self, primitive: Primitive, tree: FunctionTree, values: dict[str, Any]

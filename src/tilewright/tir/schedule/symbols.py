@@ -9,7 +9,9 @@ from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.index_maps import with_free_variables
 from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
 from tilewright.tir.schedule.state import ScheduleState
 from tilewright.tir.stmt import Block, BlockRealize, For
@@ -101,16 +103,25 @@ class SymbolTable:
                 raise ArgumentValueError(f"the variable {value.name} is no number of this schedule")
             return found
         if isinstance(value, Expr) and not isinstance(value, IntImm):
-            known = {k: as_expr(v) for k, v in self._values.items() if isinstance(k, Var)}
-            value = Analyzer().simplify(substitute(value, known))
+            known = {v: self._values[v] for v in variables_of(value) if v in self._values}
+            numbers = {var: as_expr(number) for var, number in known.items()}
+            value = Analyzer().simplify(substitute(value, numbers))
         if isinstance(value, IntImm):
             return int(value.value)
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise ArgumentError(f"expected an integer or an ExprRV, got {value!r}")
         return value.__index__()
 
+    def mentions_numbers(self, index_map: IndexMap) -> bool:
+        """Whether there are sampled numbers in an index map."""
+        return any(var in self._values for var in index_map.free_variables())
+
     def with_numbers(self, value: Any) -> Any:
         """`value` (an argument, or a list or dictionary) with sampled numbers filled in."""
+        if isinstance(value, IndexMap):
+            known = {var: self._values.get(var) for var in value.free_variables()}
+            found = {var: as_expr(v) for var, v in known.items() if v is not None}
+            return with_free_variables(value, found)
         if isinstance(value, Expr):
             known = any(var in self._values for var in variables_of(value))
             return self.number(value) if known else value
