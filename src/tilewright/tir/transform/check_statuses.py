@@ -10,12 +10,12 @@ from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Call, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.stmt import Evaluate, IfThenElse, LetStmt, Stmt
 from tilewright.tir.transform import call_boundary as abi
+from tilewright.tir.transform.statements import StatementRewriter
 
 
-class CheckStatuses(Rewriter):
+class CheckStatuses(StatementRewriter):
     """Where a function without a result is called, its status is looked at.
 
     Before: ``helper(A, n)``. After: ``status = helper(A, n)``, and ``return -1`` if it is not 0;

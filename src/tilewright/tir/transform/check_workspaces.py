@@ -5,9 +5,9 @@ from __future__ import annotations
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Add, Expr, IntImm, Max, Min, Mul, Sub, Var
-from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.stmt import Allocate, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.transform import call_boundary as abi
+from tilewright.tir.transform.statements import StatementRewriter
 
 ARITHMETIC = (Add, Sub, Mul, Min, Max)
 
@@ -22,7 +22,7 @@ def check_workspaces(body: Stmt, function: str) -> Stmt:
     return _WorkspaceSizes(function)(body)
 
 
-class _WorkspaceSizes(Rewriter):
+class _WorkspaceSizes(StatementRewriter):
     def __init__(self, function: str) -> None:
         self._function = function.replace("%", "%%")
 

@@ -18,7 +18,7 @@ from tilewright.ir.dtype import FLOAT64, INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var, is_const_int
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.control import if_then_else
@@ -62,6 +62,12 @@ class PackedCalls(Rewriter):
                 buffer = function.buffer_map.get(param)
                 if buffer is not None:
                     self._params[buffer.data] = (position, buffer)
+
+    def lowered(self, body: Stmt) -> Stmt:
+        """The body of the function; most have no such call, and stay as they are."""
+        if any(isinstance(node, Call) and _op_name(node) in _PACKED for node in walk_once(body)):
+            return self(body)
+        return body
 
     # --- where calls may stand ----------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
 from tilewright.ir.expr import Call, Expr, StringImm, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.ir.rewrite import walk
+from tilewright.ir.rewrite import walk_once
 from tilewright.ir.types import PrimType
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
@@ -107,7 +107,7 @@ def _symbol_of(function: PrimFunc) -> str:
 
 def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
     """Raise unless the functions of the module that `function` calls exist."""
-    for node in walk(function.body):
+    for node in walk_once(function.body):
         if not isinstance(node, Call) or not isinstance(node.op, GlobalVar):
             continue
         callee = module.functions.get(node.op)
@@ -129,7 +129,7 @@ def _raw_function(function: PrimFunc, calls: PackedCalls, module: IRModule) -> P
         buffer = function.buffer_map.get(param)
         params.append(param if buffer is None else buffer.data)
     statuses = CheckStatuses(module)
-    body = statuses(calls(function.body))
+    body = statuses(calls.lowered(function.body))
     body = check_workspaces(body, function.global_symbol or "a private function")
     forwarded = () if calls.args is None else (calls.args,)
     if (calls.found or statuses.found) and function.ret_type is not None:

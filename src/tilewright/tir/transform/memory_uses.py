@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.ir.expr import Call, Var
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import walk
+from tilewright.ir.rewrite import walk, walk_once
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -30,7 +30,7 @@ def allocates(root: Stmt) -> bool:
 def written_pointers(function: PrimFunc) -> set[Var]:
     """The pointers through which `function` writes, or that it passes to someone who may."""
     written: set[Var] = set()
-    for item in walk(function.body):
+    for item in walk_once(function.body):
         if isinstance(item, BufferStore):
             written.add(item.buffer.data)
         elif isinstance(item, Call):

@@ -26,7 +26,7 @@ from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import And, Call, Expr, Or, Ramp, Shuffle, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter, walk, walk_once
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, SeqStmt, Stmt, seq
@@ -47,6 +47,8 @@ def transpose_gathers(func: PrimFunc) -> PrimFunc:
     Args:
         func: a function over flat buffers, whose vectors are explicit.
     """
+    if not any(isinstance(node, BufferLoad) and _is_gather(node) for node in walk_once(func.body)):
+        return func
     body = _Transposing(Aliases(func))(func.body)
     return func if body is func.body else func.with_body(body)
 
