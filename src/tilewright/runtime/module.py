@@ -44,6 +44,9 @@ class Module:
 
     ``module["main"]`` is a `PackedFunc`; ``module(a, b)`` calls the entry function: ``main`` if
     there is one, or the only function.
+
+    Attributes:
+        code: what the functions were compiled to; None for a module that was loaded from a file.
     """
 
     entry_name: Final = "__tvm_main__"
@@ -66,7 +69,7 @@ class Module:
         """
         self._find = find
         self._signatures = dict(signatures)
-        self._code = code
+        self.code = code
         self._path = path
         self._functions: dict[str, PackedFunc] = {}
         self._entry: PackedFunc | None = None
@@ -261,9 +264,9 @@ class Module:
         return output
 
     def _require_code(self, purpose: str) -> CompiledCode:
-        if self._code is None:
+        if self.code is None:
             raise ExportError(f"{purpose}: the module was loaded from {self._path}: copy that file")
-        return self._code
+        return self.code
 
     def __repr__(self) -> str:
         origin = "" if self._path is None else f" from {self._path}"
@@ -340,8 +343,12 @@ def _read_metadata(loaded: tvm_ffi.Module) -> dict[str, tuple[Parameter, ...]]:
     """What a library of this package says about its functions; nothing for those of others."""
     if not loaded.implements_function(METADATA_FUNCTION):
         return {}
+    return signatures_from(loaded.get_function(METADATA_FUNCTION))
+
+
+def signatures_from(metadata: Callable[[], Any]) -> dict[str, tuple[Parameter, ...]]:
+    """The parameters of functions by name, as `METADATA_FUNCTION` of their library tells them."""
     import ctypes
 
-    pointer = loaded.get_function(METADATA_FUNCTION)()
-    functions = json.loads(ctypes.string_at(pointer.value))
+    functions = json.loads(ctypes.string_at(metadata().value))
     return {name: tuple(Parameter(*p) for p in params) for name, params in functions.items()}

@@ -80,12 +80,15 @@ class CompiledModule:
         with LOCK:
             if self._loaded is None:
                 names = self.function_names
-                self._loaded = load(self._object, names, self._support, self._externals)
+                self._loaded = load(self.shared_object, names, self._support, self._externals)
             return self._loaded[symbol]
 
     @functools.cached_property
-    def _object(self) -> bytes:
-        """The object file without what modules share in a process: threads and workspaces."""
+    def shared_object(self) -> bytes:
+        """The object file without what modules share in a process: threads and workspaces.
+
+        It is for a process of this package, see `load_object`.
+        """
         with LOCK:
             machine = machine_for(self.target)
             return machine.emit_object(optimised(parse(self.llvm_ir, machine), machine))
@@ -93,7 +96,7 @@ class CompiledModule:
     def object_code(self) -> bytes:
         """A relocatable object file with position-independent code."""
         if not self._support:
-            return self._object
+            return self.shared_object
         with LOCK:
             machine = machine_for(self.target)
             return machine.emit_object(self._whole(machine))

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.target.codegen.llvm.compile import binding, machine_for, optimised, parse
-from tilewright.target.codegen.llvm.threads import NUM_THREADS, POOL, SET_NUM_THREADS
-from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE
+from tilewright.target.codegen.llvm.threads import (
+    NUM_THREADS,
+    POOL,
+    SET_NUM_THREADS,
+    has_pool,
+    pool_text,
+)
+from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE, workspace_text
 from tilewright.target.target import Target
 
 _numbers: Final = itertools.count()
@@ -45,11 +51,55 @@ def load(
                 f"call_extern: there is no C function {name!r} in this process; load its library "
                 "with ctypes.CDLL(path, ctypes.RTLD_GLOBAL) first"
             )
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    return _link(_library_builder(code, support), names)
+
+
+def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Library]]:
+    """Load an object file of which only one symbol is known.
+
+    Args:
+        code: the `CompiledModule.shared_object` of a module for this machine.
+        symbol: of a function.
+
+    Returns:
+        The address of that function, and a function that finds others.
+
+    Raises:
+        CodegenError: if it is something else, or calls C functions that this process lacks.
+    """
+    _load_host_library()
+    texts = [workspace_text()]
+    host = Target("llvm")
+    if has_pool(host):
+        texts.append(pool_text(host.architecture))
+    # A symbol that the file needs is in its table of strings.
+    support = [t for t in texts if any(f"@{n}(" in t and n.encode() in code for n in SUPPORT)]
+    try:
+        loaded = _link(_library_builder(code, support), [symbol])
+    except RuntimeError as error:
+        raise CodegenError(
+            f"the object file cannot be loaded; it may call C functions that this process lacks: "
+            f"{error}"
+        ) from None
+    trackers = [loaded.tracker]  # the end of any of them unloads the library
+    loaded.tracker = trackers
+
+    def find(other: str) -> Library:
+        trackers.append(_jit().lookup(trackers[0].name, other))
+        library = Library({other: trackers[-1][other]})
+        library.tracker = trackers
+        return library
+
+    return loaded, find
+
+
+def _library_builder(code: bytes, support: Sequence[str]) -> Any:
+    """LLVM's builder of a library of an object file and what it shares with others."""
+    builder = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
     for text in support:
         for symbol, address in support_library(text).items():
             builder.import_symbol(symbol, address)
-    return _link(builder, names)
+    return builder
 
 
 class Library(dict[str, int]):
