@@ -26,8 +26,9 @@ def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:
     """Tiles of the result stay in registers; panels of a large right matrix are packed.
 
     A tile has six rows by four vectors, or by two where there are half as many registers.
-    Packed panels fill a quarter of the cache that is next to the core's own, and a thread has its
-    own. A matrix that fits there is read where it is.
+    Packed panels fill a quarter of the cache that is next to the core's own. A matrix that fits
+    there is read where it is. Threads share the blocks of columns, of which each packs its own, or
+    the rows, if there are too few blocks.
     """
     size = sch.get(sch.get_block(block)).writes[0].buffer.dtype.itemsize
     lanes = target.vector_bits // (8 * size)
@@ -38,6 +39,8 @@ def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:
     width = vectors * lanes
     packs = size * columns * depth > CACHE // 2
     panels = max(CACHE // 4 // (size * depth * width), 1) if packs else 1
+    blocks = -(-columns // (panels * width))
+    shares_blocks = packs and blocks >= 4 * target.num_cores
 
     i, row = sch.split(i, [None, rows])
     block_of_columns, panel, vector, lane = sch.split(j, [None, panels, vectors, lanes])
@@ -53,13 +56,13 @@ def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:
         sch.reorder(copied_panel, depth, column, copied_lane)
         sch.unroll(column)
         sch.vectorize(copied_lane)
-        if target.num_cores > 1:
+        if target.num_cores > 1 and not shares_blocks:
             sch.parallel(copied_panel if panels > 1 else depth)
     for loop in (step, row, vector):
         sch.unroll(loop)
     sch.vectorize(lane)
     if target.num_cores > 1:
-        sch.parallel(i)
+        sch.parallel(block_of_columns if shares_blocks else i)
 
 
 def matmul(m: int, n: int, k: int, aim: float = 1.0) -> Work:
