@@ -52,6 +52,8 @@ class Primitive:
         parameters: what it takes, in order.
         signature: the signature of the method.
         is_sampling: whether it takes ``random`` and a ``decision``.
+        defaults: what parameters are where nothing is passed, `inspect.Parameter.empty` for those
+            without a default.
     """
 
     def __init__(self, function: Callable[..., Edit], is_sampling: bool) -> None:
@@ -70,6 +72,7 @@ class Primitive:
         self._positional = tuple(p.name for p in named if p.kind is kinds.POSITIONAL_OR_KEYWORD)
         self._names = frozenset(p.name for p in named)
         self._defaults = {p.name: p.default for p in named if p.default is not kinds.empty}
+        self.defaults = {p.name: p.default for p in self.parameters}
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name, defaults filled in."""

@@ -183,15 +183,33 @@ class Schedule(PrimitiveMethods):
             decision: of a sampling.
         """
         found = InstructionKind.get(primitive).primitive
-        complete = {p.name: p.default for p in found.parameters} | dict(arguments)
+        complete = found.defaults | dict(arguments)
         if decision is not None:
             complete["decision"] = decision
         return self._apply(found, complete)
 
+    def apply_instruction(self, inst: Instruction, decision: Any = None) -> None:
+        """Apply a recorded instruction, the outputs of which then stand for what it returns here.
+
+        The trace has the same instruction afterwards. That is for trying many decisions of one
+        trace: schedules that share instructions share random variables, too.
+
+        Args:
+            inst: the instruction; what it uses is known in this schedule.
+            decision: of a sampling; None to choose at random.
+        """
+        primitive = inst.kind.primitive
+        arguments = primitive.defaults | inst.arguments
+        if decision is not None:
+            arguments["decision"] = decision
+        self._apply(primitive, arguments, inst)
+
     def _call(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self._apply(primitive, primitive.bind(args, kwargs))
 
-    def _apply(self, primitive: Primitive, arguments: dict[str, Any]) -> Any:
+    def _apply(
+        self, primitive: Primitive, arguments: dict[str, Any], inst: Instruction | None = None
+    ) -> Any:
         tree = after = None
         values: dict[str, Any] = {}
         try:
@@ -204,17 +222,19 @@ class Schedule(PrimitiveMethods):
         except ScheduleError as error:
             attempt = tree and partial(self._attempt, primitive, tree, values)
             raise error.raised_by(primitive.name, tree, self._level, attempt) from None
-        decision = None
-        results = edit.results
-        # An index map in terms of sampled numbers is recorded so, and not as what it is now.
-        recorded |= {k: v for k, v in edit.recorded.items() if not self._is_sampled(recorded[k])}
-        if primitive.is_sampling:
-            results, decision = results
-            recorded = {k: v for k, v in recorded.items() if k != "decision"}
+        results, decision = edit.results if primitive.is_sampling else (edit.results, None)
         if after is not None:
             self._state.update(after)
             if self._debug:
                 self._state.verify(name, primitive.name)
+        if inst is not None:
+            self._symbols.assign(name, inst.outputs, results)
+            self._trace.append(inst, decision)
+            return None
+        # An index map in terms of sampled numbers is recorded so, and not as what it is now.
+        recorded |= {k: v for k, v in edit.recorded.items() if not self._is_sampled(recorded[k])}
+        if primitive.is_sampling:
+            recorded = {k: v for k, v in recorded.items() if k != "decision"}
         outputs = self._symbols.define(name, results)
         returned = (
             outputs if isinstance(outputs, list) else [outputs] if outputs is not None else []

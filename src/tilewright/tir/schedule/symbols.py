@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -53,16 +53,30 @@ class SymbolTable:
         """
         if isinstance(result, (list, tuple)):
             return [self.define(name, item) for item in result]
-        if isinstance(result, For):
-            return self._set(LoopRV(), (name, result.loop_var))
-        if isinstance(result, Place):
-            return self._set(LoopRV(), (name, result))
-        if isinstance(result, (Block, BlockRealize)):
-            block = result if isinstance(result, Block) else result.block
-            return self._set(BlockRV(), (name, block.key))
-        if isinstance(result, int) and not isinstance(result, bool):
-            return self._set(new_expr_rv(), result)
-        return result
+        value = _remembered(name, result)
+        if value is None:
+            return result
+        if isinstance(result, (For, Place)):
+            return self._set(LoopRV(), value)
+        return self._set(new_expr_rv() if isinstance(result, int) else BlockRV(), value)
+
+    def assign(self, name: str, outputs: Sequence[Any], result: Any) -> None:
+        """Let given random variables stand for what a primitive returned.
+
+        Where there are fewer results, such as loops around a block, the variables that are left
+        stand for nothing.
+
+        Args:
+            name: the function that it was applied to.
+            outputs: the random variables.
+            result: as of `define`.
+        """
+        self._own()
+        items = result if isinstance(result, (list, tuple)) else [result]
+        for output in outputs[len(items) :]:
+            self._values.pop(output, None)
+        for output, item in zip(outputs, items, strict=False):
+            self._values[output] = _remembered(name, item)
 
     def remove(self, rand_var: Any) -> None:
         """Forget a random variable."""
@@ -130,3 +144,17 @@ class SymbolTable:
         if isinstance(value, Mapping):
             return {key: self.with_numbers(item) for key, item in value.items()}
         return value
+
+
+def _remembered(name: str, result: Any) -> Any:
+    """What a random variable stands for, from what a primitive returned; None if for nothing."""
+    if isinstance(result, For):
+        return name, result.loop_var
+    if isinstance(result, Place):
+        return name, result
+    if isinstance(result, (Block, BlockRealize)):
+        block = result if isinstance(result, Block) else result.block
+        return name, block.key
+    if isinstance(result, int) and not isinstance(result, bool):
+        return result
+    return None
