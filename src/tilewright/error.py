@@ -93,6 +93,10 @@ class LoweringError(TVMError, ValueError):
     """A program that cannot be lowered as written; the message says which loop or block and why."""
 
 
+class TuneError(TVMError):
+    """Tuning cannot go on: a part of the tuner failed, or nothing could be measured."""
+
+
 class TEScheduleError(TVMError, ValueError):
     """A TE schedule primitive applied where it does not apply."""
 

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
 from tilewright.target import Target
 from tilewright.target.cpu import core_count
@@ -15,13 +15,14 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
 from tilewright.tune.search import SearchStrategy
 from tilewright.tune.space import SpaceGenerator
+from tilewright.tune.workload import normalized
 
 
 class TuneContext:
     """A program to tune, what for, and how.
 
     Args:
-        mod: the program: a module, or a function.
+        mod: the program: a module, or a function. A single function is called ``main`` in `mod`.
         target: what to tune it for; by default the current target, if there is one.
         space_generator: makes the sketches: a `SpaceGenerator`, its name, or a function of a
             schedule.
@@ -45,7 +46,7 @@ class TuneContext:
         num_threads: int | str = "physical",
         logger: logging.Logger | None = None,
     ) -> None:
-        self.mod = _as_module(mod)
+        self.mod = None if mod is None else normalized(mod)
         self.target = Target.current() if target is None else Target(target)
         self.task_name = task_name
         self.rand_state = _seed(rand_state)
@@ -137,14 +138,6 @@ class TuneContext:
         if self.search_strategy is None:
             raise ArgumentValueError("TuneContext: give `search_strategy` to search")
         return self.search_strategy
-
-
-def _as_module(mod: Any) -> IRModule | None:
-    if isinstance(mod, PrimFunc):
-        return IRModule.from_expr(mod)
-    if mod is None or isinstance(mod, IRModule):
-        return mod
-    raise ArgumentError(f"TuneContext: expected an IRModule or a PrimFunc, got {mod!r}")
 
 
 def _seed(rand_state: Any) -> int:

@@ -24,8 +24,11 @@ class ScheduleRule:
     Attributes:
         target: what the schedule is for. Without a task it is the current target, and without
             that one this machine.
+        takes_annotated_blocks: whether it is for blocks with the annotation ``schedule_rule``,
+            which other rules are not applied to.
     """
 
+    takes_annotated_blocks: bool = False
     _target: Target | None = None
 
     @property

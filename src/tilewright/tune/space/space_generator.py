@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.module import IRModule
 from tilewright.tir.schedule import Schedule
+from tilewright.tune.mutator import Mutator
+from tilewright.tune.postproc import Postproc
 from tilewright.tune.registry import Registry
+from tilewright.tune.rule import ScheduleRule
 
 if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext
-    from tilewright.tune.mutator.mutator import Mutator
 
 GENERATORS: Registry[SpaceGenerator] = Registry("space generator")
 """Generators by name."""
+
+FROM_TARGET: Final = "from-target"
+"""Stands for the rules, postprocessors or mutators of the kind of the target."""
 
 
 class SpaceGenerator:
@@ -27,21 +32,37 @@ class SpaceGenerator:
 
     Attributes:
         sch_rules: the schedule rules that it applies, None if it has none.
-        postprocs: what is applied to each candidate after its trace, None if nothing.
-        mutator_probs: how the search changes decisions, and how often each way is tried; None for
-            the ways of the target.
+        postprocs: what is applied to each candidate after its trace, None for nothing.
+        mutator_probs: how the search changes decisions, and how often each way is tried in
+            proportion to the others; None for what works for any trace.
+
+    Each may be ``"from-target"`` or the name of a kind of target, until the task is known.
     """
 
-    sch_rules: Any = None
-    postprocs: Any = None
-    mutator_probs: dict[Mutator, float] | None = None
+    sch_rules: list[ScheduleRule] | str | None = None
+    postprocs: list[Postproc] | str | None = FROM_TARGET
+    mutator_probs: dict[Mutator, float] | str | None = FROM_TARGET
+    _seed: int | None = None
 
     def initialize_with_tune_context(self, context: TuneContext) -> None:
         """Take what is needed of the task; called before the space is made.
 
+        Rules, postprocessors and mutators that are named by a kind of target are made, and all of
+        them are told the task.
+
         Args:
             context: the task.
         """
+        self.sch_rules = _made(self.sch_rules, ScheduleRule.create, context, "sch_rules")
+        self.postprocs = _made(self.postprocs, Postproc.create, context, "postprocs")
+        self.mutator_probs = _made(self.mutator_probs, Mutator.create, context, "mutator_probs")
+        for part in [*(self.sch_rules or ()), *(self.postprocs or ()), *(self.mutator_probs or ())]:
+            part.initialize_with_tune_context(context)
+        self._seed = context.rand_state
+
+    def fresh_schedule(self, mod: IRModule) -> Schedule:
+        """A schedule of the program to begin with, seeded by the task."""
+        return Schedule(mod, seed=self._seed, error_render_level="fast")
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
         """The sketches for a program.
@@ -56,7 +77,14 @@ class SpaceGenerator:
 
     def clone(self) -> SpaceGenerator:
         """A generator like this one for another task."""
-        return copy.copy(self)
+        other = copy.copy(self)
+        for name in ("sch_rules", "postprocs"):
+            parts = getattr(self, name)
+            if isinstance(parts, list):
+                setattr(other, name, [part.clone() for part in parts])
+        if isinstance(self.mutator_probs, dict):
+            other.mutator_probs = {m.clone(): weight for m, weight in self.mutator_probs.items()}
+        return other
 
     @staticmethod
     def create(
@@ -82,3 +110,31 @@ class SpaceGenerator:
                 f"SpaceGenerator, got {kind!r}"
             )
         return GENERATORS.make(kind, *args, **kwargs)
+
+
+def given_parts(generator: SpaceGenerator, **parts: Any) -> None:
+    """Set the rules, postprocessors and mutators that the constructor of a generator got."""
+    for name, value in parts.items():
+        kinds = (Mapping,) if name == "mutator_probs" else (list, tuple)
+        if value is not None and not isinstance(value, (str, *kinds)):
+            what = "a dictionary" if name == "mutator_probs" else "a list"
+            raise ArgumentError(
+                f"{type(generator).__name__}: `{name}` is {what}, the name of a kind of target, "
+                f"{FROM_TARGET!r} or None; got {value!r}"
+            )
+        if isinstance(value, Mapping):
+            value = {mutator: float(weight) for mutator, weight in value.items()}
+        setattr(generator, name, list(value) if isinstance(value, tuple) else value)
+
+
+def _made(given: Any, create: Callable[[str], Any], context: TuneContext, name: str) -> Any:
+    if not isinstance(given, str):
+        return given
+    if given != FROM_TARGET:
+        return create(given)
+    if context.target is None:
+        raise ArgumentValueError(
+            f"the task {context.task_name!r} has no target, which {name}={FROM_TARGET!r} is for: "
+            f"give TuneContext a target, or {name}"
+        )
+    return create(context.target.kind.name)

@@ -45,8 +45,7 @@ def sample_compute_location(
         loop = sch.sample_compute_location("B")
         sch.compute_at("B", loop)
     """
-    consumers = [] if block is tree.root else scope_of(tree, block).consumers(block)
-    loops = tree.loops_above(consumers[0]) if consumers else []
+    loops = _loops_around_consumer(tree, block)
     if decision is not None:
         position = _checked(decision, len(loops))
         return Edit(tree.func, (_place(position, loops), position))
@@ -54,8 +53,20 @@ def sample_compute_location(
     while True:
         position = candidates.pop(random.integer(0, len(candidates)))
         place = _place(position, loops)
-        if position == ROOT or _applies(tree, block, place):
+        if _applies(tree, block, place):
             return Edit(tree.func, (place, position))
+
+
+def compute_locations(tree: FunctionTree, block: BlockRealize) -> list[int]:
+    """All decisions from which `sample_compute_location` chooses for a block."""
+    loops = _loops_around_consumer(tree, block)
+    candidates = [ROOT, INLINE, *range(len(loops))]
+    return [n for n in candidates if _applies(tree, block, _place(n, loops))]
+
+
+def _loops_around_consumer(tree: FunctionTree, block: BlockRealize) -> list[For]:
+    consumers = [] if block is tree.root else scope_of(tree, block).consumers(block)
+    return tree.loops_above(consumers[0]) if consumers else []
 
 
 def _checked(decision: Any, count: int) -> int:
@@ -77,6 +88,8 @@ def _place(position: int, loops: list[For]) -> For | Place:
 
 
 def _applies(tree: FunctionTree, block: BlockRealize, place: For | Place) -> bool:
+    if place is Place.ROOT:
+        return True
     try:
         compute_at(tree, block, place)
     except ScheduleError:
