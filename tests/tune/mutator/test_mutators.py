@@ -21,7 +21,7 @@ from tilewright.tune.workload import normalized
 
 matmul, scale_and_shift = normalized(programs.matmul), normalized(programs.scale_and_shift)
 
-SEEDS = range(60)
+SEEDS = range(40)
 
 
 def tiled():
@@ -98,9 +98,7 @@ def test_unrolling():
 
 def test_locations():
     mutator = initialized(MutateComputeLocation(), scale_and_shift)
-    found = {
-        decision for _, decision in changed(mutator, computed_somewhere().trace, scale_and_shift)
-    }
+    found = changed(mutator, computed_somewhere().trace, scale_and_shift)
     assert {decision for _, decision in found} == {-1, -2, 1}
     assert mutator.apply(tiled().trace, 1) is None
     assert mutator.clone().apply(computed_somewhere().trace, 1) is None, "knows no program yet"
@@ -155,7 +153,7 @@ def test_any_decision():
     assert (4, 1) in found
     assert {decision for position, decision in found if position == 6} == {0, 2}
     # Also tiles that are far away.
-    far = {tuple_of(mutator.apply(tiled().trace, n).as_json()[1][0][1]) for n in range(300)}
+    far = {tuple_of(mutator.apply(tiled().trace, n).as_json()[1][0][1]) for n in range(150)}
     assert {(8, 1, 1), (1, 8, 1), (2, 2, 2)} <= far
     places = initialized(MutateDecision(), scale_and_shift)
     found = changed(places, computed_somewhere().trace, scale_and_shift)
