@@ -153,7 +153,7 @@ def test_any_decision():
     assert (4, 1) in found
     assert {decision for position, decision in found if position == 6} == {0, 2}
     # Also tiles that are far away.
-    far = {tuple_of(mutator.apply(tiled().trace, n).as_json()[1][0][1]) for n in range(150)}
+    far = {tuple_of(mutator.apply(tiled().trace, n).as_json()[1][0][1]) for n in range(300)}
     assert {(8, 1, 1), (1, 8, 1), (2, 2, 2)} <= far
     places = initialized(MutateDecision(), scale_and_shift)
     found = changed(places, computed_somewhere().trace, scale_and_shift)

@@ -199,7 +199,7 @@ class Schedule(PrimitiveMethods):
             decision: of a sampling; None to choose at random.
         """
         primitive = inst.kind.primitive
-        arguments = primitive.defaults | inst.arguments
+        arguments = {**primitive.defaults, **inst.arguments}
         if decision is not None:
             arguments["decision"] = decision
         self._apply(primitive, arguments, inst)
