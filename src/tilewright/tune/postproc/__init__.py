@@ -1,4 +1,9 @@
 """What happens to each candidate after its trace: postprocessors, one file each."""
 
 import tilewright.tune.postproc.defaults
+from tilewright.tune.postproc.disallow_dynamic_loop import DisallowDynamicLoop
 from tilewright.tune.postproc.postproc import Postproc
+from tilewright.tune.postproc.rewrite_parallel_vectorize_unroll import (
+    RewriteParallelVectorizeUnroll,
+)
+from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlock

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from tilewright.tune.postproc.disallow_dynamic_loop import DisallowDynamicLoop
 from tilewright.tune.postproc.postproc import POSTPROC_SETS, Postproc
+from tilewright.tune.postproc.rewrite_parallel_vectorize_unroll import (
+    RewriteParallelVectorizeUnroll,
+)
+from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlock
 
 
 @POSTPROC_SETS.add("llvm", "c")
 def for_cpu() -> list[Postproc]:
     """The postprocessors for CPUs."""
-    return []
+    return [
+        DisallowDynamicLoop(),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+    ]

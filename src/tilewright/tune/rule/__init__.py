@@ -1,4 +1,12 @@
 """How the tuner gets from a program to sketches: schedule rules, one file each."""
 
 import tilewright.tune.rule.defaults
+from tilewright.tune.rule.add_rfactor import AddRFactor
+from tilewright.tune.rule.apply_custom_rule import ApplyCustomRule
+from tilewright.tune.rule.auto_inline import AutoInline
+from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
+from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
+from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
+from tilewright.tune.rule.random_compute_location import RandomComputeLocation
+from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import ScheduleRule

@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+from tilewright.tune.rule.add_rfactor import AddRFactor
+from tilewright.tune.rule.apply_custom_rule import ApplyCustomRule
+from tilewright.tune.rule.auto_inline import AutoInline
+from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
+from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
+from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
+from tilewright.tune.rule.random_compute_location import RandomComputeLocation
+from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import RULE_SETS, ScheduleRule
 
 
 @RULE_SETS.add("llvm", "c")
 def for_llvm() -> list[ScheduleRule]:
     """The rules for CPUs."""
-    return []
+    return [
+        ApplyCustomRule(),
+        InlineConstantScalars(),
+        AutoInline(
+            into_producer=False,
+            into_consumer=True,
+            inline_const_tensor=True,
+            disallow_if_then_else=True,
+            require_injective=True,
+            require_ordered=True,
+            disallow_op=["tir.exp"],
+        ),
+        AddRFactor(max_jobs_per_core=16, max_innermost_factor=64),
+        MultiLevelTiling(
+            "SSRSRS",
+            max_innermost_factor=64,
+            reuse_write=ReuseType("may", levels=(1, 2), scope="global"),
+        ),
+        ParallelizeVectorizeUnroll(
+            max_jobs_per_core=16,
+            max_vectorize_extent=64,
+            unroll_max_steps=[0, 16, 64, 512],
+            unroll_explicit=True,
+        ),
+        RandomComputeLocation(),
+    ]

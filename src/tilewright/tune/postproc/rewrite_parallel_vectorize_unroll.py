@@ -1,0 +1,130 @@
+"""Carries out what `ParallelizeVectorizeUnroll` has said about a function."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
+from tilewright.tir.stmt import ForKind
+from tilewright.tune.postproc.functions import root_of, trees_of
+from tilewright.tune.postproc.loop_roles import LoopRole, loop_roles
+from tilewright.tune.postproc.postproc import Postproc
+from tilewright.tune.rule.block_facts import block_of, is_spatial
+from tilewright.tune.rule.claim import is_claimed
+from tilewright.tune.rule.parallelize_vectorize_unroll import (
+    PARALLEL,
+    UNROLL_EXPLICIT,
+    UNROLL_IMPLICIT,
+    VECTORIZE,
+)
+
+MAX_STEP = "pragma_auto_unroll_max_step"
+EXPLICIT = "pragma_unroll_explicit"
+
+
+class Wishes(NamedTuple):
+    """What the annotations of a function say."""
+
+    parallel: int
+    vectorize: int
+    unroll: int
+    is_explicit: bool
+
+
+class RewriteParallelVectorizeUnroll(Postproc):
+    """Runs outer loops in parallel and inner loops as vectors, and marks nests to be unrolled.
+
+    For each block, as many of its outermost loops become one parallel loop as reach the number of
+    iterations that was asked for. As many of the innermost ones become one vectorised loop as have
+    no more lanes than asked for, and access memory side by side. Lowering unrolls nests that are
+    small enough.
+    """
+
+    def apply(self, sch: Schedule) -> bool:
+        """Rewrite all functions; every candidate is accepted."""
+        for tree in trees_of(sch):
+            if not {PARALLEL, VECTORIZE, UNROLL_EXPLICIT, UNROLL_IMPLICIT} & set(
+                tree.root.block.annotations
+            ):
+                continue
+            root = root_of(sch, tree)
+            wishes = _take_wishes(sch, root)
+            for block in sch.get_child_blocks(root):
+                if not is_claimed(sch, block):
+                    _rewrite(sch, block, wishes)
+        return True
+
+
+def _take_wishes(sch: Schedule, root: BlockRV) -> Wishes:
+    """The annotations of the root block, which are removed."""
+
+    def take(key: str) -> int:
+        value: Any = block_of(sch, root).annotations.get(key)
+        if value is None:
+            return 0
+        sch.unannotate(root, key)
+        return int(value)
+
+    explicit = take(UNROLL_EXPLICIT)
+    implicit = take(UNROLL_IMPLICIT)
+    return Wishes(take(PARALLEL), take(VECTORIZE), explicit or implicit, explicit > 0)
+
+
+def _rewrite(sch: Schedule, block: BlockRV, wishes: Wishes) -> None:
+    roles = loop_roles(sch, block)
+    if not roles:
+        return
+    outer = _count_parallel(roles, wishes.parallel)
+    inner = _count_vectorized(roles, wishes.vectorize)
+    outer = min(outer, len(roles) - inner)
+    loops = sch.get_loops(block)
+    if inner:
+        _fuse_into(sch, loops, len(loops) - inner, len(loops), ForKind.VECTORIZED)
+    if outer:
+        _fuse_into(sch, loops, 0, outer, ForKind.PARALLEL)
+    if wishes.unroll and not is_spatial(block_of(sch, block)):
+        outermost = sch.get_loops(block)[0]
+        sch.annotate(outermost, MAX_STEP, wishes.unroll)
+        sch.annotate(outermost, EXPLICIT, int(wishes.is_explicit))
+
+
+def _count_parallel(roles: list[LoopRole], most: int) -> int:
+    """How many of the outermost loops run in parallel."""
+    iterations = 1
+    count = 0
+    for role in roles if most else []:
+        if not role.is_spatial or not role.is_serial or role.extent is None:
+            break
+        count += 1
+        iterations *= role.extent
+        if iterations > most or not role.has_one_child:
+            break
+    return count if iterations > 1 else 0
+
+
+def _count_vectorized(roles: list[LoopRole], most: int) -> int:
+    """How many of the innermost loops become one vector."""
+    lanes = 1
+    count = 0
+    for role in reversed(roles) if most else []:
+        if not role.is_spatial or not role.is_serial or role.extent is None:
+            break
+        if (count and not role.has_one_child) or lanes * role.extent > most:
+            break
+        if role.extent > 1 and not role.is_contiguous_after(lanes):
+            break
+        count += 1
+        lanes *= role.extent
+    return count if lanes > 1 else 0
+
+
+def _fuse_into(sch: Schedule, loops: list[LoopRV], low: int, high: int, kind: ForKind) -> None:
+    """Fuse some of the loops; the new one is parallel or vectorised, if that is legal."""
+    try:
+        fused = sch.fuse(*loops[low:high])
+        if kind is ForKind.PARALLEL:
+            sch.parallel(fused)
+        else:
+            sch.vectorize(fused)
+    except ScheduleError:
+        return

@@ -1,0 +1,141 @@
+"""What rules ask about a block, without leaving queries in the trace of the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.block_kind import BlockKind, block_kind
+from tilewright.tir.buffer import BufferRegion
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule.scope import scope_of
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import Block, BlockRealize, For
+
+TILING_STRUCTURE = "meta_schedule.tiling_structure"
+"""The annotation of blocks that are tiled already."""
+
+
+def realize_of(sch: Schedule, block: BlockRV) -> BlockRealize:
+    """The block with its bindings."""
+    _, realize = sch.statement(block)
+    return realize
+
+
+def block_of(sch: Schedule, block: BlockRV) -> Block:
+    """The block itself."""
+    return realize_of(sch, block).block
+
+
+def tree_of(sch: Schedule, block: BlockRV) -> FunctionTree:
+    """The function that the block is in."""
+    name, _ = sch.statement(block)
+    return sch.state.tree(name)
+
+
+def is_root(sch: Schedule, block: BlockRV) -> bool:
+    """Whether it is the root block of a function."""
+    return realize_of(sch, block) is tree_of(sch, block).root
+
+
+def loops_around(sch: Schedule, block: BlockRV) -> list[For]:
+    """The loops around a block in its scope, the outermost first."""
+    return tree_of(sch, block).loops_above(realize_of(sch, block))
+
+
+def consumers_of(sch: Schedule, block: BlockRV) -> list[BlockRealize]:
+    """The blocks of the same scope that read what it writes."""
+    return scope_of(tree_of(sch, block), realize_of(sch, block)).consumers(realize_of(sch, block))
+
+
+def producers_of(sch: Schedule, block: BlockRV) -> list[BlockRealize]:
+    """The blocks of the same scope that write what it reads."""
+    return scope_of(tree_of(sch, block), realize_of(sch, block)).producers(realize_of(sch, block))
+
+
+def is_output(sch: Schedule, block: BlockRV) -> bool:
+    """Whether the block writes a parameter of the function, or memory of another scope."""
+    tree, realize = tree_of(sch, block), realize_of(sch, block)
+    own = set(tree.scope(realize).block.alloc_buffers)
+    return any(region.buffer not in own for region in realize.block.writes)
+
+
+def constant(value: Expr | None) -> int | None:
+    """The value of a constant; None for anything else."""
+    return int(value.value) if isinstance(value, IntImm) else None
+
+
+def extent_of(item: IterVar) -> int | None:
+    """How many values an iterator has; None if that is symbolic."""
+    return None if item.dom is None else constant(item.dom.extent)
+
+
+def is_spatial(block: Block) -> bool:
+    """Whether each instance of the block computes elements of its own."""
+    return block_kind(block) is BlockKind.COMPLETE
+
+
+def is_reduction(block: Block) -> bool:
+    """Whether instances of the block combine into the same elements, after an `init`."""
+    return block_kind(block) is BlockKind.REDUCTION
+
+
+def loop_types(sch: Schedule, block: BlockRV) -> list[IterType] | None:
+    """The type of the iterator that each loop around a block counts.
+
+    Iterators that have one value need no loop. None if any other is bound to something else than
+    one loop, or a loop counts none.
+    """
+    realize = realize_of(sch, block)
+    by_variable: dict[Var, IterType] = {}
+    for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if isinstance(value, Var) and value not in by_variable:
+            by_variable[value] = item.iter_type
+        elif extent_of(item) != 1:
+            return None
+    loops = loops_around(sch, block)
+    if len(loops) != len(by_variable) or any(x.loop_var not in by_variable for x in loops):
+        return None
+    return [by_variable[loop.loop_var] for loop in loops]
+
+
+def has_reuse(sch: Schedule, block: BlockRV) -> bool:
+    """Whether tiling pays: the block is a reduction that reads elements for several results.
+
+    That is so where what it reads of some buffer does not depend on one of the spatial iterators.
+    """
+    found = block_of(sch, block)
+    if TILING_STRUCTURE in found.annotations or len(found.writes) != 1 or not found.reads:
+        return False
+    if not is_reduction(found) or loop_types(sch, block) is None:
+        return False
+    spatial = [
+        item.var
+        for item in found.iter_vars
+        if item.iter_type is IterType.DATA_PAR and extent_of(item) != 1
+    ]
+    written = found.writes[0].buffer
+    return any(
+        set(spatial) - variables_in(region)
+        for region in found.reads
+        if region.buffer is not written
+    )
+
+
+def variables_in(region: BufferRegion) -> set[Var]:
+    """The variables on which a region depends."""
+    ranges: Sequence[Expr] = [e for item in region.region for e in (item.min, item.extent)]
+    return {node for value in ranges for node in walk(value) if isinstance(node, Var)}
+
+
+def spatial_and_reduction_size(sch: Schedule, block: BlockRV) -> tuple[int, int] | None:
+    """How many instances the spatial and the reduction iterators give; None if symbolic."""
+    sizes = {IterType.DATA_PAR: 1, IterType.COMM_REDUCE: 1}
+    for item in block_of(sch, block).iter_vars:
+        extent = extent_of(item)
+        if extent is None or item.iter_type not in sizes:
+            return None
+        sizes[item.iter_type] *= extent
+    return sizes[IterType.DATA_PAR], sizes[IterType.COMM_REDUCE]

@@ -1,0 +1,78 @@
+"""Marks a function for what is done to its loops after all else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tilewright.error import ArgumentValueError
+from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tune.rule.block_facts import is_root, is_spatial, tree_of
+from tilewright.tune.rule.schedule_rule import ScheduleRule
+
+PARALLEL: Final = "meta_schedule.parallel"
+VECTORIZE: Final = "meta_schedule.vectorize"
+UNROLL_EXPLICIT: Final = "meta_schedule.unroll_explicit"
+UNROLL_IMPLICIT: Final = "meta_schedule.unroll_implicit"
+
+FIRST_STEP: Final = 64
+"""The sketch unrolls loops up to about as many statements as a tile of registers has."""
+
+
+class ParallelizeVectorizeUnroll(ScheduleRule):
+    """Says of a function which loops may run in parallel, as vectors, and unrolled.
+
+    The loops are not known before all decisions are; so the root block gets annotations, which the
+    postprocessor `RewriteParallelVectorizeUnroll` carries out.
+
+    Args:
+        max_jobs_per_core: the most iterations of parallel loops for each core; -1 for no parallel
+            loops. One core alone has none.
+        max_vectorize_extent: the most lanes; -1 for no vectors.
+        unroll_max_steps: how many statements an unrolled nest may have, from which the search
+            chooses; None for no unrolling.
+        unroll_explicit: whether loops are unrolled here, and not left to the backend.
+    """
+
+    def __init__(
+        self,
+        max_jobs_per_core: int = 16,
+        max_vectorize_extent: int = 16,
+        unroll_max_steps: Sequence[int] | None = None,
+        unroll_explicit: bool = True,
+    ) -> None:
+        for name, value in (
+            ("max_jobs_per_core", max_jobs_per_core),
+            ("max_vectorize_extent", max_vectorize_extent),
+        ):
+            if value != -1 and value < 1:
+                raise ArgumentValueError(
+                    f"ParallelizeVectorizeUnroll: {name} is at least 1, or -1; got {value}"
+                )
+        self.max_jobs_per_core = max_jobs_per_core
+        self.max_vectorize_extent = max_vectorize_extent
+        self.unroll_max_steps = [int(step) for step in unroll_max_steps or ()]
+        self.unroll_explicit = unroll_explicit
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """`sch` with annotations of `block`, if that is the root block."""
+        if not is_root(sch, block):
+            return [sch]
+        if self.max_jobs_per_core != -1 and self.target.num_cores > 1:
+            sch.annotate(block, PARALLEL, self.max_jobs_per_core * self.target.num_cores)
+        if self.max_vectorize_extent != -1:
+            sch.annotate(block, VECTORIZE, self.max_vectorize_extent)
+        if self.unroll_max_steps and not _computes_elements_only(sch, block):
+            count = len(self.unroll_max_steps)
+            first = min(range(count), key=lambda n: abs(self.unroll_max_steps[n] - FIRST_STEP))
+            step = sch.sample_categorical(
+                self.unroll_max_steps, probs=[1.0 / count] * count, decision=first
+            )
+            sch.annotate(block, UNROLL_EXPLICIT if self.unroll_explicit else UNROLL_IMPLICIT, step)
+        return [sch]
+
+
+def _computes_elements_only(sch: Schedule, root: BlockRV) -> bool:
+    """Whether no block of the function is a reduction."""
+    tree = tree_of(sch, root)
+    return all(is_spatial(realize.block) for realize in tree.blocks_below(tree.root))

@@ -1,0 +1,138 @@
+"""How large the tiles of a sketch are before the search tries others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tilewright.ir.expr import Var
+from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.machine import Machine, machine_of
+from tilewright.schedule_rules.operands import find_contraction
+from tilewright.schedule_rules.tiles import register_tile
+from tilewright.target import Target
+from tilewright.tir.schedule.factorization import divisors
+from tilewright.tir.stmt import Block
+
+MOST_COLUMNS: Final = 1024
+MOST_ROWS: Final = 48
+"""What is computed between two parts of a reduction: parts of the result that stay in a cache."""
+
+THREADS: Final = (16, 8)
+"""Threads of a block along the innermost dimension of the result, and the one before it."""
+
+THREAD_TILE: Final = (4, 4)
+"""Results of each thread along these dimensions."""
+
+THREAD_STEPS: Final = 8
+"""Steps of a reduction for each part of it that is fetched into shared memory."""
+
+
+def divisor_near(extent: int, most: int) -> int:
+    """The largest divisor that is at most `most` (or 1)."""
+    return max(n for n in divisors(extent) if n <= max(1, most))
+
+
+def divisor_of_lanes(extent: int, most: int, lanes: int) -> int:
+    """The largest divisor up to `most`, one that fills vectors of `lanes` if there is any."""
+    whole = [n for n in divisors(extent) if n <= most and n % lanes == 0]
+    return max(whole) if whole else divisor_near(extent, most)
+
+
+class TileSizes:
+    """Sizes of tiles for the loops of one block.
+
+    Args:
+        block: the block.
+        target: what it is scheduled for.
+        most: the largest innermost tile.
+    """
+
+    def __init__(self, block: Block, target: Target, most: int) -> None:
+        self._accesses = accesses_of(block)
+        self._machine = machine_of(target)
+        self._most = most
+        self._registers = _register_tiles(self._accesses, self._machine, most)
+        by_stride = [var for var in _by_stride(self._accesses) if self._accesses.extents[var] != 1]
+        self._inner = by_stride[:2]
+
+    def spatial(self, var: Var, extent: int, parts: int) -> list[int]:
+        """Sizes for a loop on a CPU: the rest, ones, a part that stays in a cache, registers."""
+        registers = divisor_near(extent, self._registers.get(var, 1))
+        sizes = [1] * parts
+        sizes[-1] = registers
+        if parts > 2 and any(var is item for item in self._inner):
+            most = MOST_COLUMNS if var is self._inner[0] else MOST_ROWS
+            sizes[-2] = divisor_near(extent // registers, most // registers)
+        return with_rest(extent, sizes)
+
+    def reduction(self, extent: int, parts: int) -> list[int]:
+        """Sizes for a loop of a reduction on a CPU: the rest, and as much as fits inside."""
+        return with_rest(extent, [1] * (parts - 1) + [divisor_near(extent, self._most)])
+
+    def spatial_of_threads(self, var: Var, extent: int, parts: int, threads: int) -> list[int]:
+        """Sizes for a loop on a GPU: blocks, ones, threads, ones, results of each thread.
+
+        Args:
+            var: the iterator.
+            extent: how many values it has.
+            parts: how many tiles.
+            threads: which of them the threads of a block compute.
+        """
+        sizes = [1] * parts
+        for n, inner in enumerate(self._inner):
+            if var is inner:
+                if threads < parts - 1:
+                    sizes[-1] = divisor_near(extent, THREAD_TILE[n])
+                sizes[threads] = divisor_near(extent // sizes[-1], THREADS[n])
+        return with_rest(extent, sizes)
+
+    def reduction_of_threads(self, extent: int, parts: int) -> list[int]:
+        """Sizes for a loop of a reduction on a GPU."""
+        sizes = [1] * parts
+        sizes[min(1, parts - 1)] = divisor_near(extent, min(self._most, THREAD_STEPS))
+        return with_rest(extent, sizes)
+
+
+def with_rest(extent: int, sizes: list[int]) -> list[int]:
+    """Sizes of which the product is the extent; the first is what the others leave."""
+    rest = extent
+    for size in sizes[1:]:
+        rest //= size
+    return [rest, *sizes[1:]]
+
+
+def _register_tiles(accesses: BlockAccesses, machine: Machine, most: int) -> Mapping[Var, int]:
+    """How much of each iterator one tile has that stays in registers."""
+    ordered = _by_stride(accesses)
+    if not ordered or not accesses.stores:
+        return {}
+    dtype = accesses.stores[0].buffer.dtype
+    lanes = machine.lanes(dtype)
+    found = find_contraction(accesses)
+    if found is None:
+        column = ordered[0]
+        return {column: divisor_of_lanes(accesses.extent(column), most, lanes)}
+    rows, columns = accesses.extent(found.row), accesses.extent(found.column)
+    depth = min(accesses.count(accesses.reduction), most)
+    tile = register_tile(rows, columns, depth, lanes, dtype.itemsize, machine)
+    width = divisor_of_lanes(columns, min(most, tile.vectors * lanes), lanes)
+    vectors = -(-width // lanes)
+    fitting = max(1, (machine.vector_registers - vectors - 1) // vectors)
+    return {
+        found.column: width,
+        found.row: divisor_near(rows, min(most, fitting, max(tile.rows, 1))),
+    }
+
+
+def _by_stride(accesses: BlockAccesses) -> Sequence[Var]:
+    """The spatial iterators, those of which neighbours are nearest in the result first."""
+    if not accesses.stores:
+        return []
+    store = accesses.stores[0]
+
+    def distance(var: Var) -> float:
+        stride = store.stride(var)
+        return float("inf") if not stride else abs(stride)
+
+    return sorted(accesses.spatial, key=distance)
