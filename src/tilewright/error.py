@@ -118,3 +118,7 @@ class RecordError(TVMError, ValueError):
 
 class DatabaseError(TVMError, OSError):
     """A record file that cannot be read or written; what is in memory is not lost by it."""
+
+
+class TuningError(TVMError):
+    """Tuning found nothing that runs; the message counts the reasons, with an example of each."""

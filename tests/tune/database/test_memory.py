@@ -121,3 +121,19 @@ def test_kinds():
     assert isinstance(Database.create("memory"), MemoryDatabase)
     with pytest.raises(ArgumentValueError, match="a database is one of"):
         Database.create("punched cards")
+
+
+def test_a_better_measurement_takes_the_place_of_earlier_ones():
+    database = MemoryDatabase()
+    workload = database.commit_workload(matmul())
+    for seconds, supersedes in (([1.0], False), ([3.0], True), ([2.0], False)):
+        database.commit_tuning_record(record_of(workload, run_secs=seconds, supersedes=supersedes))
+    assert [r.mean_secs for r in database.get_top_k(workload, 9)] == [2.0, 3.0]
+    database.commit_tuning_record(
+        record_of(workload, error="C[0] differs", error_kind="wrong-result", supersedes=True)
+    )
+    assert database.get_top_k(workload, 9) == []
+    assert len(database) == 4
+    form = database.get_all_tuning_records()[1].as_json()
+    assert form["supersedes"]
+    assert TuningRecord.from_json(form, workload).supersedes

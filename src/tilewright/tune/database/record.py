@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -35,6 +37,8 @@ class TuningRecord:
         versions: of the programs that took part; by default Tilewright's.
         timestamp: when it was measured, in seconds since 1970; by default now.
         task_name: the task that it was a candidate of.
+        supersedes: whether earlier records of the same candidate no longer count, because this
+            measurement was a better one.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class TuningRecord:
         versions: Mapping[str, str] | None = None,
         timestamp: float | None = None,
         task_name: str = "main",
+        supersedes: bool = False,
     ) -> None:
         self._trace = trace if isinstance(trace, Trace) else None
         self._form: Any = None if isinstance(trace, Trace) else trace
@@ -65,6 +70,7 @@ class TuningRecord:
         self.versions = {"tilewright": tilewright.__version__} if versions is None else versions
         self.timestamp = time.time() if timestamp is None else float(timestamp)
         self.task_name = task_name
+        self.supersedes = supersedes
 
     # --- questions ----------------------------------------------------------------------------
 
@@ -91,6 +97,12 @@ class TuningRecord:
         if self._target is not None and not isinstance(self._target, Target):
             self._target = Target(self._target)
         return self._target
+
+    @functools.cached_property
+    def candidate_key(self) -> tuple[str, ...]:
+        """What is the same for all records of one candidate on one machine."""
+        workload, target = self.workload.key, str(self._target)
+        return workload, json.dumps(self.trace_json), target, str(self.machine.get("cpu"))
 
     @property
     def trace(self) -> Trace:
@@ -166,6 +178,7 @@ class TuningRecord:
             "machine": dict(self.machine),
             "versions": dict(self.versions),
             "timestamp": round(self.timestamp, 3),
+            "supersedes": True if self.supersedes else None,
         }
         return {name: value for name, value in form.items() if value is not None}
 
@@ -193,6 +206,7 @@ class TuningRecord:
                 versions=json_obj.get("versions", {}),
                 timestamp=json_obj.get("timestamp", 0.0),
                 task_name=json_obj.get("task", "main"),
+                supersedes=bool(json_obj.get("supersedes")),
             )
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise RecordError(f"malformed tuning record: {error}") from None

@@ -9,16 +9,28 @@ from tilewright.tune.database.matching import same_machine_code
 from tilewright.tune.database.record import TuningRecord
 
 
+def standing(records: Iterable[TuningRecord]) -> list[TuningRecord]:
+    """The records without those that a later one of the same candidate supersedes."""
+    ordered = list(records)
+    last = {r.candidate_key: i for i, r in enumerate(ordered) if r.supersedes}
+    if not last:
+        return ordered
+    return [r for i, r in enumerate(ordered) if i >= last.get(r.candidate_key, 0)]
+
+
 def fastest(records: Iterable[TuningRecord], top_k: int) -> list[TuningRecord]:
-    """The fastest valid records, the best first; of equally fast ones the earlier first."""
-    valid = [record for record in records if record.is_valid]
+    """The fastest valid records, the best first; of equally fast ones the earlier first.
+
+    Records that were superseded do not count.
+    """
+    valid = [record for record in standing(records) if record.is_valid]
     return sorted(valid, key=lambda record: record.mean_secs)[: max(top_k, 0)]
 
 
 def best_records(records: Iterable[TuningRecord]) -> list[TuningRecord]:
     """The fastest valid record of each workload for each target and machine."""
     best: dict[tuple[str, str, str], TuningRecord] = {}
-    for record in records:
+    for record in standing(records):
         if not record.is_valid:
             continue
         key = (record.workload.key, str(record.target), str(record.machine.get("cpu")))

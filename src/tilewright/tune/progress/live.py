@@ -1,0 +1,105 @@
+"""A display of the tasks that changes while the tuner runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from tilewright.tune.progress.observer import TuningObserver
+from tilewright.tune.progress.table import cells
+from tilewright.tune.scheduler.failures import CANCELLED
+
+if TYPE_CHECKING:
+    from tilewright.tune.scheduler.budget import Budget
+    from tilewright.tune.scheduler.task_record import TaskRecord
+    from tilewright.tune.scheduler.task_scheduler import TaskScheduler
+
+
+class LiveObserver(TuningObserver):
+    """Shows each task with its best candidate, the speed of tuning, and failures by reason.
+
+    In a terminal the table is drawn in place; in a notebook below the cell; elsewhere nothing is
+    shown.
+
+    Args:
+        console: where to show it; by default standard output.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console()
+        self._live: Live | None = None
+        self._tasks: Sequence[TaskRecord] = ()
+        self._budget: Budget | None = None
+        self._doing = "making sketches"
+        self._measured: dict[int, int] = {}
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is somebody to see it."""
+        return self._console.is_terminal or self._console.is_jupyter
+
+    def begin(self, scheduler: TaskScheduler) -> None:
+        """Show the tasks."""
+        self._tasks, self._budget = scheduler.tasks, scheduler.budget
+        if self.is_shown:
+            self._live = Live(
+                console=self._console, get_renderable=self._render, refresh_per_second=4
+            )
+            self._live.start()
+
+    def task_picked(self, task: TaskRecord) -> None:
+        """Say what is done."""
+        self._doing = f"{task.name}: searching"
+
+    def sending(self, task: TaskRecord, count: int, where: str) -> None:
+        """Say what is done."""
+        doing = "building" if where == "builder" else "running"
+        self._doing = f"{task.name}: {doing} {count} candidate(s)"
+
+    def measured(self, task: TaskRecord, result: Any) -> None:
+        """Count."""
+        if result.error_kind != CANCELLED:
+            self._measured[task.task_id] = self._measured.get(task.task_id, 0) + 1
+
+    def batch_ends(self, task: TaskRecord) -> None:
+        """Say what is done."""
+        self._doing = f"{task.name}: learning"
+
+    def end(self, scheduler: TaskScheduler) -> None:
+        """Leave the last table on the screen."""
+        self._doing = "interrupted" if scheduler.was_interrupted else "done"
+        if self._live is not None:
+            self._live.stop()
+
+    def _render(self) -> Group:
+        table = Table("Task", "Weight", "GFLOPS", "Latency (us)", "Trials", "Failed", "")
+        for column in table.columns[1:6]:
+            column.justify = "right"
+        for task in self._tasks:
+            _, name, _, weight, speed, latency, _, _, done = cells(task)
+            trials = str(self._measured.get(task.task_id, 0))
+            failed = str(task.failures)
+            table.add_row(name, weight, speed, latency, trials, failed, "done" if done else "")
+        return Group(table, Text(self._status()))
+
+    def _status(self) -> str:
+        """One line: what is done, how fast, and how long it will take."""
+        budget = self._budget
+        parts = [self._doing]
+        if budget is None:
+            return parts[0]
+        measured = sum(self._measured.values())
+        trials = f"{measured}/{budget.max_trials_global} trials"
+        rate = measured / budget.seconds if measured and budget.seconds else 0.0
+        parts += [f"{budget.seconds:.0f} s", trials]
+        if rate:
+            left = (budget.max_trials_global - measured) / rate
+            if budget.max_seconds is not None:
+                left = min(left, max(budget.max_seconds - budget.seconds, 0.0))
+            parts += [f"{rate:.1f} trials/s", f"{left:.0f} s left at most"]
+        return " | ".join(parts)

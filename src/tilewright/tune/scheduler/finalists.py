@@ -1,0 +1,60 @@
+"""The fastest candidates of a task are measured again before one of them wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
+from tilewright.tune.callback.add_to_database import add_to_database
+from tilewright.tune.scheduler.measuring import Measuring
+from tilewright.tune.scheduler.task_record import TaskRecord, latency_of
+
+if TYPE_CHECKING:
+    from tilewright.tune.scheduler.task_scheduler import TaskScheduler
+
+FINALISTS: Final = 5
+"""How many candidates of a task are measured again at a time."""
+
+CLOSE: Final = 1.15
+"""Candidates that took longer than the best one by this factor were not unlucky."""
+
+ROUNDS: Final = 3
+"""Once measured again, the best may be slower than others that were not; then these follow."""
+
+
+def measure_finalists(measuring: Measuring, scheduler: TaskScheduler) -> None:
+    """Measure the fastest candidates of each task again, in turns.
+
+    Of many measurements, the best one was lucky. The new results go to the database, where they
+    replace the old ones.
+    """
+    for task in scheduler.tasks:
+        again: set[int] = set()
+        for _ in range(ROUNDS):
+            best = min((t for t, c in task.fastest if id(c) in again), default=CLOSE * task.latency)
+            chosen = [c for t, c in task.fastest if t <= best and id(c) not in again]
+            if not chosen or (not again and len(chosen) == 1):
+                break
+            again |= _measure_again(measuring, scheduler, task, chosen[:FINALISTS])
+
+
+def _measure_again(
+    measuring: Measuring, scheduler: TaskScheduler, task: TaskRecord, chosen: Sequence[Any]
+) -> set[int]:
+    """The identities of the candidates, which have new results."""
+    builds = measuring.build(task, chosen)
+    ready = [i for i, build in enumerate(builds) if build.artifact_path is not None]
+    candidates, builds = [chosen[i] for i in ready], [builds[i] for i in ready]
+    results = measuring.measure_again(task, candidates, builds)
+    results = measuring.check(task, candidates, builds, results, float("inf"))
+    # Any other failure is one of the machine: these candidates ran before.
+    valid = [i for i, r in enumerate(results) if r.error_kind in (None, "wrong-result")]
+    again, outcome = [candidates[i] for i in valid], [results[i] for i in valid]
+    task.replace([(latency_of(r), c) for c, r in zip(again, outcome, strict=True)])
+    for callback in scheduler.measure_callbacks:
+        if isinstance(callback, AddToDatabase) and scheduler.database is not None:
+            add_to_database(scheduler.database, task, again, outcome, supersede=True)
+        if isinstance(callback, RemoveBuildArtifact):
+            callback.apply(scheduler, task.task_id, candidates, builds, results)
+    return {id(candidate) for candidate in chosen}

@@ -1,0 +1,139 @@
+"""What the tuner knows about a task while it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tilewright.error import ArgumentValueError
+from tilewright.ir.module import IRModule
+from tilewright.target import Target
+from tilewright.tir.analysis import estimate_tir_flops
+from tilewright.tune.scheduler.failures import CANCELLED, FailureTally
+
+if TYPE_CHECKING:
+    from tilewright.tune.context import TuneContext
+
+
+REMEMBERED: Final = 20
+"""How many of the fastest candidates are kept."""
+
+
+def latency_of(result: Any) -> float:
+    """Seconds per run of a `RunnerResult`; infinity if it failed."""
+    if not result.run_secs or result.error_msg is not None:
+        return math.inf
+    return math.fsum(result.run_secs) / len(result.run_secs)
+
+
+@dataclass
+class Progress:
+    """Where a task stood after a batch."""
+
+    trials: int
+    latency: float
+
+
+class TaskRecord:
+    """A task, its budget and what came of it so far.
+
+    Attributes:
+        ctx: the program and the parts of the tuner that work on it.
+        mod: the program.
+        target: what it is tuned for.
+        task_id: its position among the tasks.
+        task_weight: how often the program runs.
+        flop: operations of one run; 0 if they cannot be counted.
+        trials: candidates that were built, or failed to.
+        latency: seconds per run of the best candidate; infinity before there is one.
+        fastest: the fastest candidates with their latencies, the best first.
+        history: trials and latency after each batch.
+        improved_at: `trials` when `latency` became better for the last time.
+        failures: candidates that failed.
+        is_terminated: whether it gets no more trials.
+        measure_candidates: the batch that is being measured; None between batches.
+        builder_results: how its builds went.
+        runner_futures: its measurements.
+    """
+
+    def __init__(self, ctx: TuneContext, task_id: int = 0, task_weight: float = 1.0) -> None:
+        if ctx.mod is None or ctx.target is None:
+            missing = "program" if ctx.mod is None else "target"
+            raise ArgumentValueError(f"task {ctx.task_name!r} has no {missing}")
+        self.ctx = ctx
+        self.mod: IRModule = ctx.mod
+        self.target: Target = ctx.target
+        self.task_id = task_id
+        self.task_weight = task_weight
+        try:
+            self.flop = estimate_tir_flops(ctx.mod)
+        except ArgumentValueError:
+            self.flop = 0.0
+        self.trials = 0
+        self.latency = math.inf
+        self.fastest: list[tuple[float, Any]] = []
+        self.history: list[Progress] = []
+        self.improved_at = 0
+        self.failures = FailureTally()
+        self.is_terminated = False
+        self.measure_candidates: list[Any] | None = None
+        self.builder_results: list[Any] | None = None
+        self.runner_futures: list[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """What logs and tables call the task."""
+        return self.ctx.task_name
+
+    @property
+    def gflops(self) -> float | None:
+        """Speed of the best candidate; None if it is not known."""
+        return self.flop / self.latency / 1e9 if self.flop and self.is_measured else None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is a candidate that ran."""
+        return math.isfinite(self.latency)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a batch is being measured."""
+        return self.runner_futures is not None
+
+    def begin_batch(
+        self, candidates: Sequence[Any], builder_results: list[Any], futures: list[Any]
+    ) -> None:
+        """A batch is measured; the lists are filled while that goes on."""
+        self.measure_candidates = list(candidates)
+        self.builder_results, self.runner_futures = builder_results, futures
+
+    def end_batch(self, results: Sequence[Any]) -> None:
+        """The batch was measured: count its trials and note the best."""
+        for candidate, result in zip(self.measure_candidates or (), results, strict=True):
+            self._count(candidate, result)
+        self.replace([])
+        self.history.append(Progress(self.trials, self.latency))
+        self.measure_candidates = self.builder_results = self.runner_futures = None
+
+    def _count(self, candidate: Any, result: Any) -> None:
+        if result.error_kind == CANCELLED:
+            return
+        self.trials += 1
+        latency = latency_of(result)
+        if math.isinf(latency):
+            self.failures.add(result.error_kind, result.error_msg)
+            return
+        self.fastest.append((latency, candidate))
+        if latency < self.latency:
+            self.latency, self.improved_at = latency, self.trials
+
+    def replace(self, latencies: Sequence[tuple[float, Any]]) -> None:
+        """Take in the latencies of candidates; those that were known of them are forgotten."""
+        renewed = {id(candidate) for _, candidate in latencies}
+        kept = [(latency, c) for latency, c in self.fastest if id(c) not in renewed]
+        valid = [item for item in latencies if math.isfinite(item[0])]
+        self.fastest = sorted([*kept, *valid], key=lambda item: item[0])[:REMEMBERED]
+        if self.fastest:
+            self.latency = self.fastest[0][0]

@@ -1,0 +1,312 @@
+"""The loop that spends trials, whatever the order of the tasks."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tune.fakes import Count, PaperBuilder, PaperRunner, factor_of, task
+
+from tilewright.error import ArgumentError, ArgumentValueError, TuningError, UnknownNameError
+from tilewright.tune.callback import MeasureCallback
+from tilewright.tune.cost_model import CostModel
+from tilewright.tune.database import MemoryDatabase
+from tilewright.tune.measure import RunnerFuture
+from tilewright.tune.scheduler import GradientBased, RoundRobin, TaskScheduler
+
+
+@pytest.fixture
+def tune(tmp_path):
+    """Tune with fake parts; returns the scheduler."""
+
+    def run(tasks, trials=8, per_iter=4, scheduler=None, **given):
+        given.setdefault("builder", PaperBuilder(tmp_path))
+        given.setdefault("runner", PaperRunner())
+        given.setdefault("measure_callbacks", MeasureCallback.create())
+        given.setdefault("database", MemoryDatabase())
+        scheduler = scheduler or RoundRobin()
+        scheduler.tune(
+            tasks, given.pop("weights", [1.0] * len(tasks)), trials,
+            given.pop("per_task", None), per_iter, **given,
+        )  # fmt: skip
+        return scheduler
+
+    return run
+
+
+def factors(records):
+    return [factor_of(record.as_measure_candidate()) for record in records]
+
+
+def test_the_budget_is_spent_and_every_trial_is_recorded(tune, tmp_path):
+    context, database = task(), MemoryDatabase()
+    scheduler = tune([context], trials=10, database=database)
+    strategy = context.search_strategy
+    assert [factor for factor, _ in strategy.seen] == list(range(1, 11))
+    assert strategy.began == (10, 4)
+    assert strategy.ended
+    record = scheduler.tasks[0]
+    assert (record.trials, record.latency, record.is_terminated) == (10, 0.1, True)
+    assert record.flop == 128
+    assert record.gflops == pytest.approx(128 / 0.1 / 1e9)
+    best = database.query_tuning_record(context.mod, "llvm -num-cores=1")
+    assert factors([best]) == [10]
+    assert not list(tmp_path.iterdir()), "artifacts are removed"
+
+
+def test_few_trials_are_spent_in_several_batches(tune):
+    context = task()
+    tune([context], trials=64, per_iter=64)
+    assert context.search_strategy.began == (64, 16)
+    many = [task(n) for n in (16, 32, 48, 64)]
+    tune(many, trials=20, per_iter=64)
+    assert [c.search_strategy.began[1] for c in many] == [5] * 4
+    assert [len(c.search_strategy.seen) for c in many] == [5] * 4
+
+
+def test_limits_of_each_task(tune):
+    tasks = [task(16), task(32, strategy=Count(3))]
+    scheduler = tune(tasks, trials=100, per_task=6)
+    assert [record.trials for record in scheduler.tasks] == [6, 3]
+
+
+def test_a_task_ends_when_it_no_longer_improves(tune):
+    context = task()
+    runner = PaperRunner(lambda factor: 1.0 / min(factor, 5))
+    scheduler = tune([context], trials=100, runner=runner, patience=8)
+    # The best is the fifth; the batches of 4 end after the 8th, 12th and 16th.
+    assert scheduler.tasks[0].trials == 16
+
+
+def test_time_ends_a_run(tune, monkeypatch):
+    clock = iter(range(10_000))
+    monkeypatch.setattr("tilewright.tune.scheduler.budget.time.monotonic", lambda: next(clock))
+    scheduler = tune([task()], trials=1000, per_iter=16, max_seconds=60)
+    assert 0 < scheduler.tasks[0].trials < 100
+    assert scheduler.tasks[0].failures.total == 0
+
+
+def test_candidates_run_as_soon_as_they_are_built_where_cores_are_free(tune, tmp_path, monkeypatch):
+    monkeypatch.setattr("tilewright.tune.scheduler.measuring.core_count", lambda: 2)
+    for cores, expected in ((1, "build run build run"), (2, "build build run run")):
+        log = []
+        tune(
+            [task(target=f"llvm -num-cores={cores}")],
+            trials=2,
+            builder=PaperBuilder(tmp_path, log=log),
+            runner=PaperRunner(log=log),
+            measure_callbacks=[],
+        )
+        assert " ".join(what for what, _ in log[:4]) == expected
+
+
+def test_what_becomes_the_best_is_checked(tune):
+    database, context = MemoryDatabase(), task()
+    runner = PaperRunner(wrong={4, 8, 7})
+    scheduler = tune([context], trials=8, runner=runner, database=database)
+    assert runner.checked[:2] == [4, 3]
+    assert runner.checked[2:5] == [8, 7, 6]
+    assert len(set(runner.expected)) == 1
+    assert scheduler.tasks[0].latency == 1 / 6
+    assert scheduler.tasks[0].failures.counts == {"wrong-result": 3}
+    wrong = [r for r in database.get_all_tuning_records() if r.error_kind == "wrong-result"]
+    assert sorted(factors(wrong)) == [4, 7, 8]
+    assert "differs for 8" in {factor_of(r.as_measure_candidate()): r for r in wrong}[8].error
+
+
+def test_the_fastest_are_measured_again(tune):
+    latencies = {1: 1.0, 2: 0.5, 3: 0.51, 4: 0.52, 5: 0.9, 6: 0.55}
+    runner = PaperRunner()
+    # The second candidate was lucky, and the third is the best of those measured in turns.
+    runner.latency = lambda factor: 0.6 if runner.again and factor == 2 else latencies[factor]
+    context, database = task(strategy=Count(6)), MemoryDatabase()
+    scheduler = tune([context], runner=runner, database=database)
+    assert runner.again == [[2, 3, 4, 6]]
+    assert scheduler.tasks[0].latency == 0.51
+    best = database.query_tuning_record(context.mod, "llvm -num-cores=1")
+    assert factors([best]) == [3]
+
+
+def test_the_final_goes_on_while_others_seem_faster(tune):
+    runner = PaperRunner()
+    runner.latency = lambda factor: 1.0 + factor / 1000 + (0.5 if runner.again else 0.0)
+    tune([task(strategy=Count(12))], trials=12, runner=runner)
+    assert runner.again == [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12]]
+
+
+def test_failures_are_counted_by_reason(tune, tmp_path):
+    scheduler = tune(
+        [task()],
+        builder=PaperBuilder(tmp_path, fails=lambda factor: factor % 4 == 0),
+        runner=PaperRunner(lambda factor: "no" if factor % 4 == 1 else 1.0 / factor),
+    )
+    assert scheduler.tasks[0].failures.counts == {"build": 2, "run": 2}
+    assert str(scheduler.tasks[0].failures) == "2 build, 2 run"
+
+
+def test_all_candidates_fail(tune, tmp_path):
+    builder = PaperBuilder(tmp_path, fails=lambda factor: factor != 3)
+    with pytest.raises(TuningError) as error:
+        tune([task()], trials=100, builder=builder, runner=PaperRunner(lambda factor: "bad\nline"))
+    text = str(error.value)
+    # It gives up after two batches.
+    assert "all 8 candidates of task #0 'main' failed" in text
+    assert "7 x build, for example:\n    cannot build 1" in text
+    assert "1 x run, for example:\n    bad\n    line" in text
+
+
+def test_a_task_that_fails_beside_others_is_no_error(tune, tmp_path):
+    builder = PaperBuilder(tmp_path)
+    runner = PaperRunner(lambda factor: 1.0 if factor > 20 else "bad")
+
+    class From20(Count):
+        def __init__(self):
+            super().__init__()
+            self.next = 21
+
+    scheduler = tune([task(16), task(32, strategy=From20())], 16, builder=builder, runner=runner)
+    assert [record.is_measured for record in scheduler.tasks] == [False, True]
+
+
+class Interrupting(PaperRunner):
+    """The user presses Ctrl-C while the result of a candidate is waited for."""
+
+    def __init__(self, at):
+        super().__init__()
+        self.at = at
+
+    def _future(self, item):
+        future = super()._future(item)
+        factor = self.log[-1][1]
+
+        def result():
+            if factor >= self.at:
+                raise KeyboardInterrupt
+            return future.result()
+
+        return RunnerFuture(lambda: factor < self.at, result)
+
+
+def test_an_interrupt_keeps_what_was_measured(tune):
+    database, context = MemoryDatabase(), task()
+    scheduler = tune([context], trials=100, runner=Interrupting(7), database=database)
+    assert scheduler.was_interrupted
+    assert sorted(factors(database.get_all_tuning_records())) == [1, 2, 3, 4, 5, 6]
+    assert scheduler.tasks[0].trials == 6
+    assert scheduler.tasks[0].failures.total == 0
+    assert context.search_strategy.ended
+
+
+def test_an_interrupt_before_the_first_trial_is_raised(tune):
+    class Impatient(Count):
+        def generate_measure_candidates(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune([task(strategy=Impatient())])
+
+
+def test_an_interrupt_while_building_keeps_what_runs(tune, tmp_path):
+    class Slow(PaperBuilder):
+        def stream(self, build_inputs):
+            for position, result in super().stream(build_inputs):
+                if position == 2:
+                    raise KeyboardInterrupt
+                yield position, result
+
+    database = MemoryDatabase()
+    scheduler = tune([task()], builder=Slow(tmp_path), database=database)
+    assert scheduler.was_interrupted
+    assert factors(database.get_all_tuning_records()) == [1, 2]
+
+
+class Learning(CostModel):
+    def __init__(self):
+        self.learned = []
+
+    def update(self, context, candidates, results):
+        self.learned.append(
+            [(factor_of(c), r.run_secs) for c, r in zip(candidates, results, strict=True)]
+        )
+
+
+def test_what_was_measured_before_is_known(tune):
+    database = MemoryDatabase()
+    tune([task(strategy=Count(4))], database=database)
+    context, runner, model = task(strategy=Count(8)), PaperRunner(), Learning()
+    scheduler = tune([context], trials=6, database=database, runner=runner, cost_model=model)
+    assert [factor for what, factor in runner.log if what == "run"][:4] == [5, 6, 7, 8]
+    assert [factor for factor, _ in context.search_strategy.seen] == list(range(1, 9))
+    assert dict(model.learned[0])[4] == [0.25]
+    assert scheduler.tasks[0].trials == 4
+    assert scheduler.tasks[0].latency == 1 / 8
+
+
+def test_a_faster_candidate_of_an_earlier_run_takes_part_in_the_final(tune):
+    database = MemoryDatabase()
+    tune([task(strategy=Count(4))], database=database)
+    # The machine is slower now, so that the old measurements cannot be compared with the new ones.
+    runner = PaperRunner(lambda factor: 0.27 if factor > 7 else 0.31)
+    scheduler = tune([task(strategy=Count(8))], database=database, runner=runner)
+    assert runner.again == [[4, 8]]
+    assert scheduler.tasks[0].latency == 0.27
+
+
+def test_the_cost_model_learns_from_what_was_built(tune, tmp_path):
+    model = Learning()
+    tune(
+        [task(strategy=Count(4))],
+        builder=PaperBuilder(tmp_path, fails=lambda factor: factor == 2),
+        runner=PaperRunner(lambda factor: "bad" if factor == 3 else 1.0),
+        cost_model=model,
+    )
+    assert model.learned == [[(1, [1.0]), (3, None), (4, [1.0])]]
+
+
+def test_a_scheduler_of_the_user(tune):
+    class Backwards(TaskScheduler):
+        def next_task_id(self):
+            for record in reversed(self.tasks):
+                self.join_running_task(record.task_id)
+                if not record.is_terminated:
+                    return record.task_id
+            return -1
+
+    scheduler = tune([task(16), task(32)], trials=8, per_task=6, scheduler=Backwards())
+    assert [record.trials for record in scheduler.tasks] == [2, 6]
+
+
+def test_a_scheduler_that_chooses_a_task_that_runs(tune):
+    class Hasty(TaskScheduler):
+        def next_task_id(self):
+            return 0
+
+    with pytest.raises(ArgumentValueError, match="task #0, which is running; join_running_task"):
+        tune([task()], scheduler=Hasty())
+    with pytest.raises(NotImplementedError, match="TaskScheduler does not define `next_task_id`"):
+        tune([task()], scheduler=TaskScheduler())
+
+
+def test_wrong_arguments(tune):
+    with pytest.raises(ArgumentValueError, match="max_trials_global must be at least 1, got 0"):
+        tune([task()], trials=0)
+    with pytest.raises(ArgumentError, match="max_trials_per_task is an integer"):
+        tune([task()], per_task=2.5)
+    with pytest.raises(ArgumentValueError, match="max_seconds must be more than 0"):
+        tune([task()], max_seconds=-1)
+    with pytest.raises(ArgumentValueError, match="1 tasks, but 2 task_weights"):
+        tune([task()], weights=[1, 2])
+    with pytest.raises(ArgumentValueError, match="no tasks"):
+        tune([])
+    with pytest.raises(ArgumentValueError, match="task_weights are 0 or more"):
+        tune([task()], weights=[-1])
+
+
+def test_create():
+    assert isinstance(TaskScheduler.create(), GradientBased)
+    assert isinstance(TaskScheduler.create("round-robin"), RoundRobin)
+    assert TaskScheduler.create("gradient", alpha=0.5).alpha == 0.5
+    own = RoundRobin()
+    assert TaskScheduler.create(own) is own
+    with pytest.raises(UnknownNameError, match="no task scheduler 'gradiant'; did you mean 'grad"):
+        TaskScheduler.create("gradiant")
+    with pytest.raises(ArgumentError, match="expected a task scheduler"):
+        TaskScheduler.create(3)
