@@ -65,9 +65,9 @@ def schedule_module(module: IRModule, machine: Machine) -> Schedule:
 
 def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Schedule:
     sch.work_on(var.name_hint)
-    root = module_root(sch, var)
+    root = module_root(sch, var.name_hint)
     sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
-    stages = append_epilogues(_stages(sch, [b for b in blocks if not _is_empty(sch, b)]))
+    stages = append_epilogues(stages_of(sch, [b for b in blocks if not _is_empty(sch, b)]))
     for group in groups_of(stages, machine.first_cache):
         sch = _schedule_group(sch, group, machine)
     return sch
@@ -78,12 +78,13 @@ def _is_empty(sch: Schedule, block: BlockRV) -> bool:
     return 0 in accesses_of(block_of(sch, block)).extents.values()
 
 
-def module_root(sch: Schedule, var: GlobalVar) -> BlockRV:
+def module_root(sch: Schedule, name: str) -> BlockRV:
     """The root block of a function."""
-    return sch.get_block(sch.mod[var.name_hint].body.block.name_hint, var.name_hint)
+    return sch.get_block(sch.mod[name].body.block.name_hint, name)
 
 
-def _stages(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
+def stages_of(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
+    """Blocks with what is known about each, and about how they depend on each other."""
     stages = []
     by_block = {}
     for block in blocks:

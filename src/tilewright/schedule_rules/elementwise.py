@@ -42,13 +42,13 @@ def schedule_elementwise(
     vector = next((v for v in accesses.spatial if accesses.stores[0].stride(v) == 1), None)
     if vector is None:
         return None
-    across = _across(accesses, vector)
+    across = transposed_along(accesses, vector)
     if across is not None:
         return attempt(sch, lambda s: _transpose(s, block, vector, across, outer, machine))
     return attempt(sch, lambda s: _vectors(s, block, accesses, vector, outer, machine))
 
 
-def _across(accesses: BlockAccesses, vector: Var) -> Var | None:
+def transposed_along(accesses: BlockAccesses, vector: Var) -> Var | None:
     """The iterator over neighbours in an operand that is transposed, if there is one."""
     for load in accesses.loads:
         if load.stride(vector) in (0, 1):

@@ -31,15 +31,16 @@ def inline_producers(sch: Schedule, blocks: Sequence[BlockRV]) -> tuple[Schedule
     """
     left = []
     for block in blocks:
-        inlined = _inlined(sch, block)
-        if inlined is None:
+        without = inlined(sch, block)
+        if without is None:
             left.append(block)
         else:
-            sch = inlined
+            sch = without
     return sch, left
 
 
-def _inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
+def inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
+    """The schedule with a producer inlined; None if that does not pay."""
     body = block_of(sch, block).body
     if not is_complete(sch, block) or not isinstance(body, BufferStore):
         return None

@@ -71,6 +71,12 @@ def test_lines_are_64_bytes(dtype, lines):
     assert len(prefetches(func)) == lines
 
 
+def test_a_distance_of_0_asks_for_nothing():
+    assert prefetches(legalize_for(lower(scheduled({"A": 0})))) == []
+    found = prefetches(legalize_for(lower(scheduled({"A": 0, "x": 1}, loop=0, columns=256))))
+    assert {load.buffer.name for load in found} == {"x"}
+
+
 def test_the_result_is_the_same():
     rng = np.random.default_rng(0)
     a, x = rng.integers(-9, 9, (5, 96)).astype("float32"), np.arange(96, dtype="float32")

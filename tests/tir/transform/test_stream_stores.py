@@ -50,6 +50,11 @@ def test_vectors_that_are_aligned_with_their_memory():
     assert vector_bytes(doubled(3, 60)) == []  # the rows after the first are not aligned
 
 
+def test_a_dictionary_says_whether_it_is_done():
+    assert vector_bytes(doubled(3, 64, value={"B": 1})) == [32]
+    assert vector_bytes(doubled(3, 64, value={"B": 0})) == []
+
+
 def instructions(func):
     module = tvm.build(func, target=TARGET)
     return module.get_source("asm")

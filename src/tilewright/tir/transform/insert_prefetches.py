@@ -14,8 +14,9 @@ buffers to distances in iterations of the loop::
 
 Each load of the loop, also in loops inside of it, asks for what the same load will read that many
 iterations later, once per cache line in a run of statements. In the last iterations that is nothing
-that will be read; a prefetch of any address is harmless. What is read by a copy, before other loops
-work on it, is asked for during that work (see `spread_prefetches`).
+that will be read; a prefetch of any address is harmless. A distance of 0 asks for nothing. What is
+read by a copy, before other loops work on it, is asked for during that work (see
+`spread_prefetches`).
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def _distances(loop: For) -> dict[str, int]:
     """The annotation of `loop`."""
     value = loop.annotations[SOFTWARE_PREFETCH]
     if isinstance(value, Mapping) and all(isinstance(d, IntImm) for d in value.values()):
-        return {str(name): distance.value for name, distance in value.items()}
+        return {str(name): distance.value for name, distance in value.items() if distance.value}
     raise LoweringError(
         f"{SOFTWARE_PREFETCH} of loop {loop.loop_var.name} must map names of buffers to numbers of "
         f"iterations, got {value!r}"

@@ -7,6 +7,8 @@ something else. A store that is marked as non-temporal writes whole lines to mem
     for i in T.serial(4096, annotations={"nontemporal_stores": ["B"]}):
         B[i * 16 : i * 16 + 16] = A[i * 16 : i * 16 + 16]
 
+A dictionary in the place of the list says for each name whether it is done, by 1 or 0.
+
 It pays for results that are larger than the caches, and costs where they are read soon after.
 
 Only whole vectors that are aligned to their size are stored so. Whether the memory is aligned is
@@ -16,7 +18,7 @@ multiple of their size apart, the loop runs with ordinary stores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import const
@@ -35,8 +37,8 @@ def stream_stores(func: PrimFunc) -> PrimFunc:
     """`func` with attributes on loops that are annotated with ``nontemporal_stores``.
 
     Raises:
-        LoweringError: for an annotation that is no list of names, for a name of a buffer to which
-            such a loop stores no vectors, and for a parallel loop.
+        LoweringError: for an annotation that is no list of names and no dictionary, for a name of
+            a buffer to which such a loop stores no vectors, and for a parallel loop.
     """
     if not any(
         isinstance(stmt, For) and NONTEMPORAL_STORES in stmt.annotations
@@ -71,7 +73,10 @@ class _Streaming(Rewriter):
 
 def _names(loop: For) -> list[str]:
     value = loop.annotations[NONTEMPORAL_STORES]
-    names = value if isinstance(value, (list, tuple)) else [value]
+    if isinstance(value, Mapping):
+        names = [name for name, chosen in value.items() if not is_const_int(chosen, 0)]
+    else:
+        names = value if isinstance(value, (list, tuple)) else [value]
     texts = [name.value if isinstance(name, StringImm) else name for name in names]
     name = loop.loop_var.name
     if not all(isinstance(text, str) for text in texts):

@@ -6,11 +6,18 @@ from tilewright.tune.rule.add_rfactor import AddRFactor
 from tilewright.tune.rule.apply_custom_rule import ApplyCustomRule
 from tilewright.tune.rule.auto_inline import AutoInline
 from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
+from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
+from tilewright.tune.rule.reduce_along_columns import ReduceAlongColumns
+from tilewright.tune.rule.reduce_along_rows import ReduceAlongRows
 from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import RULE_SETS, ScheduleRule
+from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
+from tilewright.tune.rule.tile_stencil import TileStencil
+from tilewright.tune.rule.tile_transposition import TileTransposition
+from tilewright.tune.rule.vectorize_elements import VectorizeElements
 
 
 @RULE_SETS.add("llvm", "c")
@@ -19,6 +26,13 @@ def for_llvm() -> list[ScheduleRule]:
     return [
         ApplyCustomRule(),
         InlineConstantScalars(),
+        InlineProducers(),
+        TileStencil(),
+        ShareOuterLoops(),
+        TileTransposition(),
+        VectorizeElements(),
+        ReduceAlongRows(),
+        ReduceAlongColumns(),
         AutoInline(
             into_producer=False,
             into_consumer=True,
