@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import Any, Final
+
+import numpy as np
 
 from tilewright.error import ArgumentValueError
+from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.structural_hash import structural_hash
+from tilewright.tir.analysis.flops import estimate_tir_flops
+from tilewright.tir.expr import IterType
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import AllocateConst, Block, BufferStore
 
 
 class ModuleEquality:
     """A relation between modules, with a hash that goes with it."""
 
     name: str = ""
+    needs_same_blocks: bool = True
+    """Whether equal modules have the same blocks, so that traces of one apply to the other."""
 
     def hash(self, mod: IRModule) -> int:
         """A number of 64 bits that equal modules share, in every process."""
@@ -47,4 +58,79 @@ class StructuralEquality(ModuleEquality):
         return structural_equal(lhs, rhs)
 
 
-_KINDS: Final[dict[str, type[ModuleEquality]]] = {StructuralEquality.name: StructuralEquality}
+class IgnoreArrays(ModuleEquality):
+    """The modules may also differ in the values of constant arrays."""
+
+    name = "ignore-ndarray"
+
+    def hash(self, mod: IRModule) -> int:
+        """The structural hash without the values of arrays."""
+        return structural_hash(without_values(mod))
+
+    def equal(self, lhs: IRModule, rhs: IRModule) -> bool:
+        """Structural equality without the values of arrays."""
+        return structural_equal(without_values(lhs), without_values(rhs))
+
+
+class SameAnchor(ModuleEquality):
+    """The main blocks, those that take longest, are equal; what is around them may differ."""
+
+    name = "anchor-block"
+    needs_same_blocks = False
+
+    def hash(self, mod: IRModule) -> int:
+        """The structural hash of the main block; of the module if it has none."""
+        anchor = anchor_block(mod)
+        return structural_hash(mod if anchor is None else anchor)
+
+    def equal(self, lhs: IRModule, rhs: IRModule) -> bool:
+        """Structural equality of the main blocks."""
+        a, b = anchor_block(lhs), anchor_block(rhs)
+        if a is None or b is None:
+            return a is b and structural_equal(lhs, rhs)
+        return structural_equal(a, b, map_free_vars=True)
+
+
+def without_values(mod: IRModule) -> IRModule:
+    """A module with zeros in all constant arrays of its tensor programs."""
+    functions: dict[Any, Any] = {}
+    for var, func in mod.functions.items():
+        body = _Zeroed()(func.body) if isinstance(func, PrimFunc) else None
+        functions[var] = func if body is None else func.replace(body=body)
+    return IRModule(functions, mod.attrs, mod.global_infos)
+
+
+class _Zeroed(Rewriter):
+    def AllocateConst(self, stmt: AllocateConst) -> AllocateConst:
+        data = np.zeros_like(stmt.data)
+        return stmt.replace(data=data, body=self(stmt.body))
+
+
+def anchor_block(mod: IRModule) -> Block | None:
+    """The block of a reduction that does most of the arithmetic of a module."""
+    best: tuple[float, Block] | None = None
+    for func in mod.functions.values():
+        if not isinstance(func, PrimFunc):
+            continue
+        for node in walk(func.body):
+            if isinstance(node, Block) and _is_reduction(node):
+                work = _work(node)
+                if best is None or work > best[0]:
+                    best = work, node
+    return None if best is None else best[1]
+
+
+def _is_reduction(block: Block) -> bool:
+    return any(iterator.iter_type == IterType.COMM_REDUCE for iterator in block.iter_vars)
+
+
+def _work(block: Block) -> float:
+    extents = [iterator.dom.extent for iterator in block.iter_vars if iterator.dom is not None]
+    instances = math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
+    plain = isinstance(block.body, BufferStore)
+    return instances * (1 + (estimate_tir_flops(block.body) if plain else 0))
+
+
+_KINDS: Final[dict[str, type[ModuleEquality]]] = {
+    kind.name: kind for kind in (StructuralEquality, IgnoreArrays, SameAnchor)
+}

@@ -37,23 +37,12 @@ class Workload:
 
     Args:
         mod: the module.
-        shash: its hash; by default the structural hash.
+        shash: the hash by which records name it; by default the structural hash.
     """
 
     def __init__(self, mod: IRModule | BaseFunc, shash: int | None = None) -> None:
-        self._mod: IRModule | None = normalized(mod)
-        self._form: Any = None
-        self.shash = structural_hash(self._mod) if shash is None else int(shash)
-
-    @property
-    def mod(self) -> IRModule:
-        """The module; decoded when it is first asked for, if it came from a file."""
-        if self._mod is None:
-            found = from_json(self._form)
-            if not isinstance(found, IRModule):
-                raise RecordError(f"workload {self.key}: expected a module, got {found!r}")
-            self._mod = found
-        return self._mod
+        self.mod = normalized(mod)
+        self.shash = structural_hash(self.mod) if shash is None else int(shash)
 
     @property
     def key(self) -> str:
@@ -62,25 +51,22 @@ class Workload:
 
     def as_json(self) -> dict[str, Any]:
         """``{"hash": ..., "module": ...}``, which `json.dumps` writes."""
-        if self._form is None:
-            self._form = to_json(self.mod)
-        return {"hash": self.key, "module": self._form}
+        return {"hash": self.key, "module": to_json(self.mod)}
 
     @staticmethod
     def from_json(json_obj: Any) -> Workload:
-        """The workload that `as_json` wrote. Its module is decoded when it is first used.
+        """The workload that `as_json` wrote.
 
         Raises:
             RecordError: if it is malformed.
         """
         try:
-            key, form = json_obj["hash"], json_obj["module"]
-            shash = int(key, 16)
-        except (TypeError, KeyError, ValueError):
-            raise RecordError('a workload is {"hash": 16 digits, "module": ...}') from None
-        workload = Workload.__new__(Workload)
-        workload._mod, workload._form, workload.shash = None, form, shash
-        return workload
+            shash, mod = int(json_obj["hash"], 16), from_json(json_obj["module"])
+        except (TypeError, KeyError, ValueError) as error:
+            raise RecordError(f"malformed workload: {error}") from None
+        if not isinstance(mod, IRModule):
+            raise RecordError(f"a workload is a module, got {mod!r}")
+        return Workload(mod, shash)
 
     def __repr__(self) -> str:
         return f"Workload({self.key})"

@@ -27,8 +27,11 @@ def tiled(mod, tile):
     return sch
 
 
-def record_of(workload, run_secs=(1e-3,), tile=2, target="llvm -num-cores=1", **details):
+def record_of(
+    workload, run_secs=(1e-3,), tile=2, target="llvm -num-cores=1", trace=None, **details
+):
     """A record of a tiled schedule."""
-    sch = tiled(workload.mod, tile)
     args = ArgInfo.from_entry_func(workload.mod)
-    return TuningRecord(sch.trace, workload, run_secs, target, args, **details)
+    return TuningRecord(
+        trace or tiled(workload.mod, tile).trace, workload, run_secs, target, args, **details
+    )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, RecordError
 from tilewright.ir.module import IRModule
+from tilewright.ir.structural import structural_equal
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tune.database.matching import same_machine_code
 from tilewright.tune.database.record import TuningRecord
+from tilewright.tune.database.replay import replayed_where_possible
 from tilewright.tune.module_equality import ModuleEquality
-from tilewright.tune.workload import Workload
+from tilewright.tune.workload import Workload, normalized
 
+_logger = logging.getLogger(__name__)
 _scopes = threading.local()
 
 
@@ -90,13 +95,18 @@ class Database:
             workload_name: for compatibility; the module alone decides.
         """
         del workload_name
+        return next(self._records_for(mod, target), None)
+
+    def _records_for(
+        self, mod: IRModule | PrimFunc, target: Target | str | None
+    ) -> Iterator[TuningRecord]:
+        """The records of a module for a target, the best first."""
         if not self.has_workload(mod):
-            return None
+            return
         wanted = Target.current() if target is None else Target(target)
         for record in self.get_top_k(self.commit_workload(mod), len(self)):
             if wanted is None or same_machine_code(record, wanted):
-                return record
-        return None
+                yield record
 
     def query_schedule(
         self,
@@ -104,9 +114,27 @@ class Database:
         target: Target | str | None = None,
         workload_name: str = "main",
     ) -> Schedule | None:
-        """The best schedule of a module for a target, or None."""
+        """The best schedule of a module for a target, or None.
+
+        A record whose trace does not apply to the module is passed over.
+        """
         record = self.query_tuning_record(mod, target, workload_name)
-        return None if record is None else record.schedule()
+        if record is None:
+            return None
+        try:
+            return self._scheduled(record, mod)
+        except RecordError as error:
+            _logger.warning("passed over %r: %s", record, error)
+        for other in self._records_for(mod, target):
+            with contextlib.suppress(RecordError):
+                return self._scheduled(other, mod)
+        return None
+
+    def _scheduled(self, record: TuningRecord, mod: IRModule | PrimFunc) -> Schedule:
+        module = normalized(mod)
+        if self.module_equality.needs_same_blocks or structural_equal(module, record.workload.mod):
+            return record.schedule(module)
+        return replayed_where_possible(record.trace, module)
 
     def query_ir_module(
         self,

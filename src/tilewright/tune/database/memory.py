@@ -33,7 +33,7 @@ class MemoryDatabase(Database):
         module = normalized(mod)
         found = self._find(module)
         if found is None:
-            found = Workload(module, self.module_equality.hash(module))
+            found = Workload(module)
             self._add_workload(found)
         return found
 
@@ -62,7 +62,8 @@ class MemoryDatabase(Database):
         return None
 
     def _add_workload(self, workload: Workload) -> None:
-        self._by_hash.setdefault(workload.shash, []).append(workload)
+        shash = self.module_equality.hash(workload.mod)
+        self._by_hash.setdefault(shash, []).append(workload)
         self._by_workload[workload] = []
 
     def _add_record(self, record: TuningRecord) -> None:

@@ -11,25 +11,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tilewright
-from tilewright.error import RecordError, TVMError
+from tilewright.error import RecordError
+from tilewright.ir.module import IRModule
 from tilewright.target import Target
+from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tir.schedule.trace import Trace
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
+from tilewright.tune.database.replay import replayed
 from tilewright.tune.machine import this_machine
-from tilewright.tune.workload import Workload
+from tilewright.tune.workload import Workload, normalized
 
 
 class TuningRecord:
     """One measured (or failed) candidate.
 
     Args:
-        trace: how it is scheduled; a `Trace`, or its JSON form, which is applied when it is
-            first needed.
+        trace: how it is scheduled: a `Trace`, or its JSON form (as lists, or as text), which is
+            applied when it is first needed.
         workload: the program.
         run_secs: the measured wall-clock times of a run; None if there is none.
         target: what it was built for.
-        args_info: what it was called with.
+        args_info: what it was called with: each an `ArgInfo`, or its JSON form.
         cpu_secs: the measured CPU times.
         error: why it failed.
         error_kind: the sort of failure, such as ``"timeout"`` or ``"wrong-result"``.
@@ -43,11 +46,11 @@ class TuningRecord:
 
     def __init__(
         self,
-        trace: Trace | Sequence[Any],
+        trace: Trace | list[Any] | bytes,
         workload: Workload,
         run_secs: Sequence[float] | None = None,
         target: Target | str | Mapping[str, Any] | None = None,
-        args_info: Sequence[ArgInfo] | None = None,
+        args_info: Sequence[Any] | None = None,
         *,
         cpu_secs: Sequence[float] | None = None,
         error: str | None = None,
@@ -58,16 +61,15 @@ class TuningRecord:
         task_name: str = "main",
         supersedes: bool = False,
     ) -> None:
-        self._trace = trace if isinstance(trace, Trace) else None
-        self._form: Any = None if isinstance(trace, Trace) else trace
+        self._trace: Any = trace
         self.workload = workload
-        self.run_secs = None if run_secs is None else [float(s) for s in run_secs]
+        self.run_secs = _seconds(run_secs)
         self._target: Any = target
-        self.args_info = None if args_info is None else list(args_info)
-        self.cpu_secs = None if cpu_secs is None else [float(s) for s in cpu_secs]
+        self._args_info: Any = args_info
+        self.cpu_secs = _seconds(cpu_secs)
         self.error, self.error_kind = error, error_kind
         self.machine = this_machine() if machine is None else machine
-        self.versions = {"tilewright": tilewright.__version__} if versions is None else versions
+        self.versions = _OWN_VERSIONS if versions is None else versions
         self.timestamp = time.time() if timestamp is None else float(timestamp)
         self.task_name = task_name
         self.supersedes = supersedes
@@ -98,53 +100,64 @@ class TuningRecord:
             self._target = Target(self._target)
         return self._target
 
-    @functools.cached_property
+    @property
     def candidate_key(self) -> tuple[str, ...]:
         """What is the same for all records of one candidate on one machine."""
-        workload, target = self.workload.key, str(self._target)
-        return workload, json.dumps(self.trace_json), target, str(self.machine.get("cpu"))
+        target, machine = str(self.target), str(self.machine.get("cpu"))
+        return self.workload.key, self._trace_text, target, machine
+
+    @functools.cached_property
+    def _trace_text(self) -> str:
+        if isinstance(self._trace, bytes):
+            return self._trace.decode("ascii", "replace")
+        return json.dumps(self.trace_json, separators=(",", ":"))
+
+    @property
+    def args_info(self) -> list[ArgInfo] | None:
+        """What it was called with."""
+        if self._args_info is not None:
+            self._args_info = [
+                arg if isinstance(arg, ArgInfo) else ArgInfo.from_json(arg)
+                for arg in self._args_info
+            ]
+        return self._args_info
 
     @property
     def trace(self) -> Trace:
-        """How it is scheduled.
-
-        A trace from a file is applied to the workload the first time.
-        """
-        if self._trace is None:
+        """How it is scheduled; a trace from a file is applied to the workload the first time."""
+        if not isinstance(self._trace, Trace):
             self._trace = self.schedule(enable_check=False).trace
         return self._trace
 
     @property
     def trace_json(self) -> list[Any]:
         """The trace in its JSON form, which is not applied to anything."""
-        if self._form is None:
-            assert self._trace is not None
-            self._form = self._trace.as_json()
-        return self._form
+        if isinstance(self._trace, Trace):
+            return self._trace.as_json()
+        if isinstance(self._trace, bytes):
+            try:
+                self._trace = json.loads(self._trace)
+            except ValueError:
+                raise RecordError(f"the trace of {self!r} is no JSON") from None
+        return self._trace
 
     # --- using it -----------------------------------------------------------------------------
 
-    def schedule(self, *, enable_check: bool = True) -> Schedule:
-        """The workload with the trace applied.
+    def schedule(
+        self, mod: IRModule | PrimFunc | None = None, *, enable_check: bool = True
+    ) -> Schedule:
+        """The program with the trace applied.
 
         Args:
+            mod: the program; by default the workload.
             enable_check: prove again that each step keeps the program's meaning, so that nothing
                 that a file says can make a wrong program.
 
         Raises:
             RecordError: if the trace does not apply.
         """
-        sch = Schedule(self.workload.mod, enable_check=enable_check, error_render_level="fast")
-        try:
-            if self._trace is not None:
-                self._trace.apply_to_schedule(sch)
-            else:
-                Trace.apply_json_to_schedule(self._form, sch)
-        except (TVMError, TypeError, ValueError, KeyError) as error:
-            raise RecordError(
-                f"the trace of a record does not apply to workload {self.workload.key}: {error}"
-            ) from error
-        return sch
+        module = self.workload.mod if mod is None else normalized(mod)
+        return replayed(self.trace_json, module, enable_check=enable_check)
 
     def of(self, workload: Workload) -> TuningRecord:
         """The same record of an equal workload, of another database."""
@@ -156,29 +169,28 @@ class TuningRecord:
 
     def as_measure_candidate(self) -> MeasureCandidate:
         """The candidate, to measure it again."""
-        sch = self.schedule()
-        args_info = self.args_info
-        return MeasureCandidate(sch, args_info or ArgInfo.from_entry_func(self.workload.mod))
+        args_info = self.args_info or ArgInfo.from_entry_func(self.workload.mod)
+        return MeasureCandidate(self.schedule(), args_info)
 
     # --- JSON ---------------------------------------------------------------------------------
 
     def as_json(self) -> dict[str, Any]:
-        """The record as `json.dumps` writes it; the workload by its hash."""
-        target, args = self._target, self.args_info
+        """The record as `json.dumps` writes it: the workload by its hash, the trace last."""
+        target, args = self.target, self._args_info
         form = {
             "workload": self.workload.key,
             "task": self.task_name,
-            "trace": self.trace_json,
-            "run_secs": self.run_secs,
-            "cpu_secs": self.cpu_secs,
+            "run_secs": _written(self.run_secs),
+            "cpu_secs": _written(self.cpu_secs),
             "error_kind": self.error_kind,
             "error": self.error,
-            "target": target.export() if isinstance(target, Target) else target,
-            "args": None if args is None else [arg.as_json() for arg in args],
+            "target": None if target is None else target.export(),
+            "args": None if args is None else [_written_argument(arg) for arg in args],
             "machine": dict(self.machine),
             "versions": dict(self.versions),
             "timestamp": round(self.timestamp, 3),
             "supersedes": True if self.supersedes else None,
+            "trace": self.trace_json,
         }
         return {name: value for name, value in form.items() if value is not None}
 
@@ -186,30 +198,34 @@ class TuningRecord:
     def from_json(json_obj: Any, workload: Workload) -> TuningRecord:
         """The record that `as_json` wrote.
 
+        Its parts are checked when they are first used.
+
         Raises:
             RecordError: if it is malformed.
         """
         try:
             if json_obj["workload"] != workload.key:
                 raise RecordError(f"the record is one of workload {json_obj['workload']}")
-            args = json_obj.get("args")
+            trace = json_obj["trace"]
+            if not isinstance(trace, (list, bytes)):
+                raise RecordError(f"a trace is a list, got {trace!r}")
             return TuningRecord(
-                _list(json_obj["trace"]),
+                trace,
                 workload,
                 json_obj.get("run_secs"),
                 json_obj.get("target"),
-                None if args is None else [ArgInfo.from_json(arg) for arg in args],
+                json_obj.get("args"),
                 cpu_secs=json_obj.get("cpu_secs"),
                 error=json_obj.get("error"),
                 error_kind=json_obj.get("error_kind"),
-                machine=json_obj.get("machine", {}),
-                versions=json_obj.get("versions", {}),
+                machine=_mapping(json_obj.get("machine", {})),
+                versions=_mapping(json_obj.get("versions", {})),
                 timestamp=json_obj.get("timestamp", 0.0),
-                task_name=json_obj.get("task", "main"),
+                task_name=str(json_obj.get("task", "main")),
                 supersedes=bool(json_obj.get("supersedes")),
             )
         except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise RecordError(f"malformed tuning record: {error}") from None
+            raise RecordError(f"malformed tuning record: {error!r}") from None
 
     def __repr__(self) -> str:
         if self.is_valid:
@@ -219,7 +235,25 @@ class TuningRecord:
         return f"TuningRecord({self.task_name}, workload {self.workload.key}, {outcome})"
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise RecordError(f"expected a list, got {value!r}")
+_OWN_VERSIONS = {"tilewright": tilewright.__version__}
+
+
+def _seconds(values: Any) -> list[float] | None:
+    return None if values is None else [float(seconds) for seconds in values]
+
+
+def _written(seconds: list[float] | None) -> list[Any] | None:
+    """Times as JSON, which has no infinity."""
+    if seconds is None:
+        return None
+    return [value if math.isfinite(value) else str(value) for value in seconds]
+
+
+def _written_argument(arg: Any) -> Any:
+    return arg.as_json() if isinstance(arg, ArgInfo) else arg
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected a dictionary, got {value!r}")
     return value

@@ -1,0 +1,246 @@
+"""A database in two files of lines, which several tuners may share."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from tilewright.error import ArgumentError, DatabaseError, RecordError
+from tilewright.ir.module import IRModule
+from tilewright.tir.function import PrimFunc
+from tilewright.tune.database.line_file import Line, LineFile
+from tilewright.tune.database.memory import MemoryDatabase
+from tilewright.tune.database.record import TuningRecord
+from tilewright.tune.database.skipped import SkippedLine, report
+from tilewright.tune.module_equality import ModuleEquality
+from tilewright.tune.workload import Workload
+
+VERSION: Final = 1
+"""The version of the format of a line; others are skipped."""
+
+_TRACE: Final = b',"trace":['
+"""No text within quotes holds this, since quotes in it have a backslash."""
+
+WORKLOAD_FILE: Final = "database_workload.json"
+RECORD_FILE: Final = "database_tuning_record.json"
+
+
+class JSONDatabase(MemoryDatabase):
+    """Workloads and records in files, one JSON object a line.
+
+    What is committed is on the disk when the method returns. Others may append to the files at
+    the same time; what they append is found by the next query. A line that cannot be used (torn,
+    garbage, of another version) is skipped and reported once.
+
+    Args:
+        path_workload: the file of workloads.
+        path_tuning_record: the file of records.
+        work_dir: the directory of both, ``database_workload.json`` and
+            ``database_tuning_record.json``, where they are not given.
+        allow_missing: whether files that do not exist are made.
+        module_equality: when two modules are one workload; see `Database`.
+
+    Attributes:
+        skipped: the lines that were skipped.
+
+    Raises:
+        DatabaseError: if a file cannot be read.
+    """
+
+    def __init__(
+        self,
+        path_workload: str | os.PathLike[str] | None = None,
+        path_tuning_record: str | os.PathLike[str] | None = None,
+        *,
+        work_dir: str | os.PathLike[str] | None = None,
+        allow_missing: bool = True,
+        module_equality: str | ModuleEquality = "structural",
+    ) -> None:
+        super().__init__(module_equality)
+        self._workload_file = LineFile(_path(path_workload, work_dir, WORKLOAD_FILE))
+        self._record_file = LineFile(_path(path_tuning_record, work_dir, RECORD_FILE))
+        for file in (self._workload_file, self._record_file):
+            if not allow_missing and not file.exists():
+                raise DatabaseError(f"there is no record file {file.path}")
+        self.skipped: list[SkippedLine] = []
+        self._lock = threading.RLock()
+        self._by_key: dict[str, Workload] = {}
+        self._in_file: set[str] = set()
+        self._generation = 0
+        self._unwritten_records: list[TuningRecord] = []
+        self.refresh()
+
+    @property
+    def path_workload(self) -> str:
+        """The file of workloads."""
+        return str(self._workload_file.path)
+
+    @property
+    def path_tuning_record(self) -> str:
+        """The file of records."""
+        return str(self._record_file.path)
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Read what others have appended; every query does."""
+        with self._lock:
+            # A workload is written before its records: read after them, it is there.
+            records = self._record_file.read_new()
+            workloads = self._workload_file.read_new()
+            if self._workload_file.generation != self._generation:
+                self._generation = self._workload_file.generation
+                self._in_file.clear()
+            self._accept(workloads, records)
+
+    def _accept(self, workloads: list[Line], records: list[Line]) -> None:
+        skipped: list[SkippedLine] = []
+        for file, lines, add in (
+            (self._workload_file, workloads, self._accept_workload),
+            (self._record_file, records, self._accept_record),
+        ):
+            for line in lines:
+                try:
+                    add(_parsed(line))
+                except RecordError as error:
+                    skipped.append(SkippedLine(file.path, line.number, str(error)))
+        self.skipped += skipped
+        report(skipped)
+
+    def _accept_workload(self, form: Any) -> None:
+        workload = Workload.from_json(form)
+        self._in_file.add(workload.key)
+        if workload.key not in self._by_key:
+            self._by_key[workload.key] = workload
+            self._add_workload(workload)
+
+    def _accept_record(self, form: Any) -> None:
+        workload = self._by_key.get(str(form.get("workload")))
+        if workload is None:
+            raise RecordError(f"there is no workload {form.get('workload')}")
+        self._add_record(TuningRecord.from_json(form, workload))
+
+    def has_workload(self, mod: IRModule | PrimFunc) -> bool:
+        """Whether there is a workload that is equal to `mod`."""
+        self.refresh()
+        return super().has_workload(mod)
+
+    def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
+        """The fastest valid records of a workload, the best first."""
+        self.refresh()
+        return super().get_top_k(workload, top_k)
+
+    def get_all_tuning_records(self) -> list[TuningRecord]:
+        """All records in the order in which they were added."""
+        self.refresh()
+        return super().get_all_tuning_records()
+
+    def __len__(self) -> int:
+        self.refresh()
+        return super().__len__()
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
+        """The workload of a module, which is added if it is new."""
+        with self._lock:
+            self.refresh()
+            workload = self._own_workload(mod)
+            self._write_workloads([workload])
+            return workload
+
+    def _own_workload(self, mod: IRModule | PrimFunc) -> Workload:
+        """The workload of a module, in memory."""
+        workload = super().commit_workload(mod)
+        return self._by_key.setdefault(workload.key, workload)
+
+    def commit_tuning_record(self, record: TuningRecord) -> None:
+        """Add a record; its workload is added if it is new."""
+        self.commit_tuning_records([record])
+
+    def commit_tuning_records(self, records: Iterable[TuningRecord]) -> None:
+        """Add several records; the disk is waited for once.
+
+        Raises:
+            DatabaseError: if they cannot be written. They are kept in memory, and written with
+                the next ones.
+        """
+        with self._lock:
+            for record in records:
+                known = record.workload in self._by_workload
+                own = record if known else record.of(self._own_workload(record.workload.mod))
+                self._add_record(own)
+                self._unwritten_records.append(own)
+            self._write_records()
+
+    def _write_workloads(self, workloads: Iterable[Workload]) -> None:
+        """Write those that the file does not have."""
+        new = {w.key: w for w in workloads if w.key not in self._in_file}
+        self._accept(self._append(self._workload_file, [*new.values()]), [])
+        self._in_file.update(new)
+
+    def _write_records(self) -> None:
+        try:
+            self.refresh()
+            self._write_workloads(record.workload for record in self._unwritten_records)
+            found = self._append(self._record_file, self._unwritten_records)
+        except DatabaseError as error:
+            count = len(self._unwritten_records)
+            records = "1 unwritten record is" if count == 1 else f"{count} unwritten records are"
+            raise DatabaseError(
+                f"{error}; {records} kept in memory, and will be written with the next: free some "
+                "space, or add them to another database"
+            ) from None
+        self._unwritten_records = []
+        self._accept([], found)
+
+    def _append(self, file: LineFile, items: list[Any]) -> list[Line]:
+        if not items:
+            return []
+        lines = [_line({"version": VERSION, **item.as_json()}) for item in items]
+        return file.append(lines)
+
+
+def _path(path: str | os.PathLike[str] | None, work_dir: Any, name: str) -> Path:
+    if path is not None:
+        return Path(path)
+    if work_dir is None:
+        raise ArgumentError("JSONDatabase: give work_dir, or the paths of both files")
+    return Path(work_dir) / name
+
+
+def _line(form: dict[str, Any]) -> bytes:
+    return json.dumps(form, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _lazily_parsed(text: bytes) -> Any:
+    """The object that a line says, its trace left as text.
+
+    Traces are most of a file, and of thousands of records the traces of a few are looked at.
+    """
+    head, mark, trace = text.rstrip().partition(_TRACE)
+    if mark and trace.endswith(b"]}"):
+        with contextlib.suppress(ValueError):
+            return {**json.loads(head + b"}"), "trace": b"[" + trace[:-1]}
+    return json.loads(text)
+
+
+def _parsed(line: Line) -> dict[str, Any]:
+    if line.is_torn:
+        raise RecordError("the end of the line is missing: the process that wrote it was killed")
+    try:
+        form = _lazily_parsed(line.text)
+    except (ValueError, RecursionError):
+        raise RecordError("this is no JSON") from None
+    version = form.get("version") if isinstance(form, dict) else None
+    if type(version) is not int:
+        raise RecordError("this is no line of a record file: it has no version")
+    if version != VERSION:
+        age = "newer" if version > VERSION else "older"
+        raise RecordError(f"version {version} is {age} than this Tilewright reads ({VERSION})")
+    return form

@@ -1,0 +1,95 @@
+"""Putting the best schedules of a database into a program."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from tilewright.error import RecordError
+from tilewright.ir.module import IRModule
+from tilewright.target import Target
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.schedule import Schedule
+from tilewright.tune.database import Database
+from tilewright.tune.database.replay import apply_trace
+from tilewright.tune.workload import normalized
+
+_logger = logging.getLogger(__name__)
+
+
+class Matches(NamedTuple):
+    """What a database has for a program.
+
+    Attributes:
+        schedule: of the whole program, with the schedules that were found.
+        matched: the functions that a schedule was found for.
+        missed: the other tensor programs.
+    """
+
+    schedule: Schedule
+    matched: list[str]
+    missed: list[str]
+
+    def __str__(self) -> str:
+        count = len(self.matched) + len(self.missed)
+        missed = f" (nothing for {', '.join(self.missed)})" if self.missed else ""
+        return f"{len(self.matched)} of {count} tasks matched{missed}"
+
+
+def find_schedules(
+    database: Database, mod: IRModule | PrimFunc, target: Target | str | None = None
+) -> Matches:
+    """The best schedule of each function of a module, applied.
+
+    Functions keep their names. A module of several functions that was tuned as a whole is found
+    as a whole.
+
+    Args:
+        database: where to look.
+        mod: the program.
+        target: what it is to be built for.
+    """
+    module = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
+    names = [var.name_hint for var, func in module.functions.items() if isinstance(func, PrimFunc)]
+    if len(names) > 1:
+        whole = database.query_schedule(module, target)
+        if whole is not None:
+            return Matches(whole, names, [])
+    sch = Schedule(module)
+    matches = Matches(sch, [], [])
+    for name in names:
+        found = _apply_best(database, sch, module[name], name, target)
+        (matches.matched if found else matches.missed).append(name)
+    return matches
+
+
+def _apply_best(
+    database: Database, sch: Schedule, func: PrimFunc, name: str, target: Target | str | None
+) -> bool:
+    """Apply the best schedule of a function to the whole; False if there is none."""
+    best = database.query_schedule(normalized(func), target)
+    if best is None:
+        return False
+    try:
+        apply_trace(best.trace.as_json(), sch, name)
+    except RecordError as error:
+        _logger.warning("%s: %s", name, error)
+        return False
+    return True
+
+
+def compile_tir(
+    database: Database, mod: IRModule | PrimFunc, target: Target | str | None = None
+) -> Schedule | None:
+    """The best schedule of a program, or None if the database has none for any of its functions.
+
+    How many functions were found is logged: ``1 of 1 tasks matched``.
+
+    Args:
+        database: where to look.
+        mod: the program.
+        target: what it is to be built for; by default the current target, else any.
+    """
+    matches = find_schedules(database, mod, target)
+    _logger.log(logging.WARNING if matches.missed else logging.INFO, "compile_tir: %s", matches)
+    return matches.schedule if matches.matched else None
