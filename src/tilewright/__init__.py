@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         driver,
         error,
         ir,
+        meta_schedule,
         nd,
         runtime,
         script,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         testing,
         tir,
         transform,
+        tune,
     )
     from tilewright.driver.build import build
     from tilewright.driver.lower import lower
@@ -57,8 +59,8 @@ if TYPE_CHECKING:
 __version__: Final = "0.1.0"
 
 _MODULES: Final = (
-    "arith", "driver", "error", "ir", "nd", "runtime", "script", "target", "te", "testing", "tir",
-    "transform",
+    "arith", "driver", "error", "ir", "meta_schedule", "nd", "runtime", "script", "target", "te",
+    "testing", "tir", "transform", "tune",
 )  # fmt: skip
 
 _DEVICES: Final = (

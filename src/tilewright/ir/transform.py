@@ -9,10 +9,16 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
 
-OPTIONS: Final[Mapping[str, type]] = {"tir.default_schedule": bool}
+OPTIONS: Final[Mapping[str, type]] = {
+    "tir.default_schedule": bool,
+    "relay.backend.use_meta_schedule": bool,
+}
 """The options that there are, with the types of their values."""
 
-_DEFAULTS: Final[Mapping[str, Any]] = {"tir.default_schedule": True}
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "tir.default_schedule": True,
+    "relay.backend.use_meta_schedule": False,
+}
 
 _scopes = threading.local()
 
@@ -25,6 +31,9 @@ class PassContext:
 
         with tvm.transform.PassContext(config={"tir.default_schedule": False}):
             module = tvm.build(func)  # with the loops that the program says
+
+    ``relay.backend.use_meta_schedule``: whether records of the tuner are looked up for what is
+    built; see `tilewright.meta_schedule.is_meta_schedule_enabled`.
 
     Args:
         opt_level: kept for old programs; one level of optimisation exists.

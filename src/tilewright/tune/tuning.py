@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError, TargetError
+from tilewright.target import Target
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
@@ -37,7 +38,6 @@ def tune_tasks(
     module_equality: str = "structural",
     max_seconds: float | None = None,
     patience: int | None = None,
-    report: str | Path | Literal[True] | None = None,
 ) -> Database:
     """Search for the fastest schedules of programs by measuring.
 
@@ -65,7 +65,6 @@ def tune_tasks(
         module_equality: when records of one program count for another, see `Database`.
         max_seconds: how long the search may take; None for no limit.
         patience: a task is done after so many trials without a gain; None for no such limit.
-        report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
 
     Returns:
         Database: with a record of each candidate.
@@ -79,7 +78,7 @@ def tune_tasks(
         if not isinstance(task, TuneContext):
             raise ArgumentError(f"tune_tasks: a task is a TuneContext, got {task!r}")
         if isinstance(runner, str):
-            _check_target(task)
+            require_measurable(task.target)
     workers = tasks[0].num_threads if tasks else 1
     found = _database(database, work_dir, module_equality)
     callbacks = MeasureCallback.create(measure_callbacks)
@@ -116,18 +115,22 @@ def tune_tasks(
     return found
 
 
-def _check_target(task: TuneContext) -> None:
-    target = task.target
+def require_measurable(target: Target | None) -> None:
+    """Refuse targets whose code does not run on this machine.
+
+    Raises:
+        TargetError: it says what would run.
+    """
     if target is None:
-        raise TargetError(f"tune_tasks: task {task.task_name!r} has no target")
+        raise TargetError("tune_tasks: a task has no target")
     if target.kind.name not in ("llvm", "c"):
         raise TargetError(
-            f"tune_tasks: candidates for {target.kind.name!r} cannot be measured on this machine; "
+            f"tuning: candidates for {target.kind.name!r} cannot be measured on this machine; "
             "targets of kind 'llvm' and 'c' can, or give a `runner` of your own"
         )
     if not target.is_host:
         raise TargetError(
-            f"tune_tasks: code for {target.triple!r} does not run on this machine; give a "
+            f"tuning: code for {target.triple!r} does not run on this machine; give a "
             "`runner` that runs it where it does"
         )
 

@@ -1,0 +1,5 @@
+"""Where the time of a tuning run goes."""
+
+from tilewright.tune.progress.profiler import Profiler
+
+__all__ = ["Profiler"]

@@ -1,0 +1,5 @@
+"""Tuning of several tasks."""
+
+from tilewright.tune.tuning import tune_tasks
+
+__all__ = ["tune_tasks"]
