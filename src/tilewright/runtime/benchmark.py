@@ -145,7 +145,7 @@ class TimeEvaluator:
     def __call__(self, *args: Any) -> BenchmarkResult:
         """Run the function once to warm up, then time it."""
         self._function(*args)
-        run = _native_runner(self._function, args)
+        run = native_loop(self._function, args)
         results = []
         for repetition in range(self._repeat):
             if self._prepare is not None:
@@ -175,7 +175,7 @@ class TimeEvaluator:
             number = int(max(needed + 1, number * GROWTH + 1))
 
 
-def _native_runner(function: PackedFunc, args: tuple[Any, ...]) -> Callable[[int], float]:
+def native_loop(function: PackedFunc, args: tuple[Any, ...]) -> Callable[[int], float]:
     """A function that runs `function` a number of times and returns the seconds that it took."""
     owners = [_as_array(arg) for arg in args]
     packed = (_Any * max(len(args), 1))()

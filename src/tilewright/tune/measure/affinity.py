@@ -1,0 +1,55 @@
+"""Which cores run what.
+
+A candidate for one core is timed on the last core that the process may use, and everything else
+(compiling, searching) stays off it. A candidate for several cores has the machine for itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+
+from tilewright.target.cpu import core_count
+
+
+def may_use() -> frozenset[int]:
+    """The cores that this process may run on; none where systems don't tell."""
+    return frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+
+
+def timing_cores(num_cores: int | None, cores: AbstractSet[int] | None = None) -> frozenset[int]:
+    """Where a candidate for `num_cores` cores (None: all) is timed.
+
+    Args:
+        num_cores: of the target.
+        cores: to choose from, by default those that this process may use.
+    """
+    cores = may_use() if cores is None else frozenset(cores)
+    return frozenset({max(cores)}) if num_cores == 1 and cores else frozenset(cores)
+
+
+def other_cores(num_cores: int | None, cores: AbstractSet[int] | None = None) -> frozenset[int]:
+    """Where to work while candidates for `num_cores` cores are timed; all if none is left."""
+    cores = may_use() if cores is None else frozenset(cores)
+    return (cores - timing_cores(num_cores, cores)) or frozenset(cores)
+
+
+def stay_on(cores: AbstractSet[int]) -> None:
+    """Keep the calling thread on these cores, where that is possible."""
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
+
+
+@contextmanager
+def off_timing_core(num_cores: int | None) -> Iterator[None]:
+    """Within the scope, the calling thread stays off the core where candidates are timed."""
+    before = may_use()
+    stay_on(other_cores(num_cores, before))
+    # Asked now and not later, when fewer cores would be counted.
+    core_count()
+    try:
+        yield
+    finally:
+        stay_on(before)

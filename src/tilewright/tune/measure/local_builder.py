@@ -1,0 +1,185 @@
+"""Building in several processes of this machine."""
+
+from __future__ import annotations
+
+import selectors
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tilewright.error import ArgumentValueError, TVMError
+from tilewright.tune.measure.affinity import other_cores
+from tilewright.tune.measure.build_worker import BuildRequest, BuildSettings
+from tilewright.tune.measure.builder import BUILDERS, Builder, BuilderInput, BuilderResult
+from tilewright.tune.measure.process import (
+    Child,
+    ChildDiedError,
+    ChildTimeoutError,
+    shared_fork_server,
+)
+from tilewright.tune.measure.process.requests import (
+    CallableOrName,
+    dumps,
+    error_text,
+    portable,
+)
+
+ROLE = "tilewright.tune.measure.build_worker:main"
+
+START_LIMIT = 60.0
+"""Seconds that an `initializer` may take."""
+
+
+@BUILDERS.add("local")
+class LocalBuilder(Builder):
+    """Builds in processes of this machine.
+
+    A candidate that takes too long to build, or breaks the compiler, costs its process, which is
+    replaced.
+
+    Args:
+        max_workers: how many processes; by default one for each core that is not needed for timing.
+        timeout_sec: how long one candidate may take.
+        f_build: ``f_build(mod, target, params)`` makes a module; by default `tvm.build` without a
+            default schedule. A function that another process can import, or the name under which
+            `initializer` registers one.
+        f_export: ``f_export(module)`` writes the module and returns the path of the file; by
+            default it writes object code, in a new directory for each.
+        initializer: called once in each process.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_workers: int | None = None,
+        timeout_sec: float = 30.0,
+        f_build: CallableOrName | None = None,
+        f_export: CallableOrName | None = None,
+        initializer: CallableOrName | None = None,
+    ) -> None:
+        if max_workers is not None and max_workers < 1:
+            raise ArgumentValueError(f"LocalBuilder: max_workers is at least 1, got {max_workers}")
+        if not timeout_sec > 0:
+            raise ArgumentValueError(f"LocalBuilder: timeout_sec is positive, got {timeout_sec}")
+        self.max_workers = max_workers
+        self.timeout_sec = timeout_sec
+        self._settings = {
+            "f_build": portable(f_build, "LocalBuilder: f_build"),
+            "f_export": portable(f_export, "LocalBuilder: f_export"),
+            "initializer": portable(initializer, "LocalBuilder: initializer"),
+        }
+        self._idle: list[Child] = []
+        self._finalizer = weakref.finalize(self, _end_all, self._idle)
+        shared_fork_server()  # starts in the background
+
+    def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
+        """Build all of them; the results are in the order of the inputs."""
+        results = dict(self.stream(build_inputs))
+        return [results[position] for position in range(len(build_inputs))]
+
+    def stream(self, build_inputs: Sequence[BuilderInput]) -> Iterator[tuple[int, BuilderResult]]:
+        """The results with the positions of their inputs, each as soon as it is there."""
+        waiting = deque(enumerate(build_inputs))
+        count = min(self._count_workers(build_inputs), len(waiting))
+        with selectors.DefaultSelector() as selector:
+            busy: dict[Child, tuple[int, float]] = {}
+            try:
+                while waiting or busy:
+                    while waiting and len(busy) < count:
+                        position, build_input = waiting.popleft()
+                        try:
+                            request = _request(build_input)
+                        except Exception as error:  # a module that cannot be pickled
+                            yield position, BuilderResult(None, error_text(error), "build")
+                            continue
+                        child = self._give(request)
+                        busy[child] = position, time.monotonic()
+                        selector.register(child, selectors.EVENT_READ)
+                    for child in self._ready(selector, busy):
+                        selector.unregister(child)
+                        position, start = busy.pop(child)
+                        result = self._receive(child, start)
+                        yield position, result
+            finally:
+                for child in busy:  # nobody wants their results
+                    child.end()
+
+    def close(self) -> None:
+        """End the processes."""
+        _end_all(self._idle)
+
+    def _count_workers(self, build_inputs: Sequence[BuilderInput]) -> int:
+        if self.max_workers is not None:
+            return self.max_workers
+        return max((len(_cores(item)) for item in build_inputs), default=1) or 1
+
+    def _give(self, request: bytes) -> Child:
+        """Give a build to an idle child, or to a new one."""
+        while True:
+            child = self._idle.pop() if self._idle else self._start()
+            try:
+                child.send(request)
+            except ChildDiedError:  # while it was idle
+                continue
+            return child
+
+    def _start(self) -> Child:
+        server = shared_fork_server()
+        child = Child(ROLE, server)
+        settings = BuildSettings(server.directory, **self._settings)
+        try:
+            answer = child.ask(dumps(settings), START_LIMIT)
+        except (ChildDiedError, ChildTimeoutError) as error:
+            raise TVMError(f"LocalBuilder: no process for building starts: {error}") from None
+        if "error_msg" in answer:
+            child.end()
+            raise TVMError(f"LocalBuilder: initializer: {answer['error_msg']}")
+        return child
+
+    def _ready(self, selector: Any, busy: dict[Child, tuple[int, float]]) -> list[Child]:
+        """The children that have an answer, are dead, or late."""
+        if not busy:
+            return []
+        until = min(start for _, start in busy.values()) + self.timeout_sec
+        events = selector.select(max(until - time.monotonic(), 0))
+        if events:
+            return [key.fileobj for key, _ in events]
+        now = time.monotonic()
+        return [c for c, (_, start) in busy.items() if now >= start + self.timeout_sec]
+
+    def _receive(self, child: Child, start: float) -> BuilderResult:
+        """What a child answers that should have an answer by now."""
+        try:
+            answer = child.receive(start + self.timeout_sec)
+        except ChildTimeoutError:
+            return BuilderResult(
+                None,
+                f"building took longer than {self.timeout_sec:g} s",
+                "build-timeout",
+                time.monotonic() - start,
+            )
+        except ChildDiedError as error:
+            death = error.death
+            seconds = time.monotonic() - start
+            return BuilderResult(None, f"building: {death.message}", death.kind, seconds)
+        self._idle.append(child)
+        message, seconds = answer.get("error_msg"), answer["seconds"]
+        if message is not None:
+            return BuilderResult(None, message, "build", seconds)
+        return BuilderResult(answer["path"], seconds=seconds)
+
+
+def _request(build_input: BuilderInput) -> bytes:
+    target = build_input.target.export()
+    return dumps(BuildRequest(build_input.mod, target, build_input.params, _cores(build_input)))
+
+
+def _cores(build_input: BuilderInput) -> frozenset[int]:
+    return other_cores(build_input.target.num_cores)
+
+
+def _end_all(children: list[Child]) -> None:
+    while children:
+        children.pop().end()

@@ -1,0 +1,141 @@
+"""The user's side of the fork server."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from typing import IO, Any, Final
+
+from tilewright.error import TVMError
+from tilewright.tune.measure.process import channel
+
+START_LIMIT: Final = 120.0
+"""Seconds after which a fork server that does not answer is given up."""
+
+_ONE_THREAD: Final = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
+"""Libraries that would start threads, which a process that forks must not have."""
+
+_PROGRAM: Final = """
+import json, sys
+control, sys.path[:] = int(sys.argv[1]), json.loads(sys.argv[2])
+from tilewright.tune.measure.process.server_main import main
+main(control, sys.argv[3])
+"""
+
+
+class ForkServer:
+    """A process from which children are forked. See `shared_fork_server`, which shares one.
+
+    Attributes:
+        directory: for temporary files. The fork server removes it at its end.
+    """
+
+    def __init__(self) -> None:
+        if not hasattr(os, "fork"):
+            raise TVMError("measuring candidates needs a system with fork(), such as Linux")
+        self.directory = tempfile.mkdtemp(prefix="tilewright-tune-")
+        self._lock = threading.Lock()
+        self._ready = False
+        self._owner = os.getpid()
+        self._control, theirs = socket.socketpair()
+        arguments = [str(theirs.fileno()), json.dumps(sys.path), self.directory]
+        self._last_words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (until `close`)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, *arguments],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._last_words,
+                stderr=self._last_words,
+                start_new_session=True,
+                env={**os.environ, **_ONE_THREAD},
+            )
+        self._at_exit = atexit.register(self.close)
+
+    def is_usable(self) -> bool:
+        """Whether it lives, and belongs to this process and not to the one that forked this."""
+        return self._owner == os.getpid() and self._process.poll() is None
+
+    def fork(self, role: str, connection: socket.socket, last_words: int) -> int:
+        """Fork a child; gives its process number.
+
+        Args:
+            role: ``module:function``; the child calls the function with its connection, and ends
+                when it returns.
+            connection: the child's end of a socket.
+            last_words: a file for what it writes on standard output and standard error.
+        """
+        request = {"fork": role, "path": sys.path, "directory": os.getcwd()}
+        return self._ask(request, [connection.fileno(), last_words])["pid"]
+
+    def end(self, pid: int) -> int:
+        """Kill a child, unless it is dead already; gives its exit status as `os.waitpid` does."""
+        return self._ask({"end": pid})["status"]
+
+    def close(self) -> None:
+        """End the fork server and all its children."""
+        if self._owner != os.getpid():
+            return
+        atexit.unregister(self._at_exit)
+        self._control.close()
+        try:
+            self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._last_words.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _ask(self, request: dict[str, Any], fds: Sequence[int] = ()) -> Any:
+        """The fork server's answer to a request."""
+        with self._lock:
+            try:
+                if not self._ready:
+                    self._answer()
+                    self._ready = True
+                socket.send_fds(self._control, [b"\0"], fds)
+                channel.send_json(self._control, request)
+                return self._answer()
+            except (OSError, channel.ClosedError, channel.LateError) as error:
+                self._process.kill()
+                raise TVMError(
+                    f"the fork server does not answer: {self._complaint(error)}"
+                ) from None
+
+    def _answer(self) -> Any:
+        return channel.receive_json(self._control, time.monotonic() + START_LIMIT)
+
+    def _complaint(self, error: BaseException) -> str:
+        with contextlib.suppress(ValueError):
+            self._last_words.seek(0)
+            text = self._last_words.read().decode(errors="replace").strip()
+            if text:
+                return text
+        return str(error)
+
+
+_shared: list[ForkServer] = []
+_shared_lock = threading.Lock()
+
+
+def shared_fork_server() -> ForkServer:
+    """The fork server of this process, started when first asked for.
+
+    Starting takes most of a second and happens in the background: only who forks waits for it.
+    """
+    with _shared_lock:
+        if not _shared or not _shared[0].is_usable():
+            _shared[:] = [ForkServer()]
+        return _shared[0]

@@ -1,0 +1,122 @@
+"""The protocol of the child process that runs candidates.
+
+The user's process sends a pickle of one of the classes here and gets a JSON object. The first
+request is `RunSettings`. Each request after it holds all that it takes to answer it, so that a
+child that takes the place of a dead one needs no history; a child keeps what it has loaded and
+allocated for the next request. Answers:
+
+    RunSettings                {}
+    MeasureRequest             {"run_secs": [...], "cpu_secs": [...], "complete": true}
+    TurnsRequest               {"times": [{"run_secs": ..., "cpu_secs": ...}, ...]}
+    CheckRequest               {"difference": null or text}
+    any, if something fails    {"error_msg": text}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.tune.measure.runner import EvaluatorConfig
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What holds for all requests.
+
+    Attributes:
+        config: how often candidates run.
+        single: whether candidates run on one core.
+        cores: where to run.
+        cooldown_sec: how long to rest after each candidate.
+        alloc_repeat: how many sets of arguments to measure with.
+        f_alloc_argument: see `LocalRunner`, in the form of `portable`.
+        f_run_evaluator: the same.
+        f_cleanup: the same.
+        initializer: the same.
+    """
+
+    config: EvaluatorConfig
+    single: bool
+    cores: frozenset[int]
+    cooldown_sec: float = 0.0
+    alloc_repeat: int = 1
+    f_alloc_argument: bytes | str | None = None
+    f_run_evaluator: bytes | str | None = None
+    f_cleanup: bytes | str | None = None
+    initializer: bytes | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What to load.
+
+    Attributes:
+        artifact_path: the file.
+        device_type: where it runs.
+        args_info: its arguments, as `ArgInfo.as_json` gives them.
+    """
+
+    artifact_path: str
+    device_type: str
+    args_info: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceArtifact:
+    """A candidate to compare with.
+
+    Attributes:
+        artifact_path: its file.
+        nominal: how many seconds it takes by definition.
+    """
+
+    artifact_path: str
+    nominal: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRequest:
+    """Time a candidate.
+
+    Attributes:
+        candidate: what to time.
+        reference: what to compare it with.
+        best: seconds of the best candidate so far.
+        seconds: when to stop with what has been measured.
+    """
+
+    candidate: Candidate
+    reference: ReferenceArtifact | None
+    best: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsRequest:
+    """Time candidates in turns.
+
+    Attributes:
+        candidates: what to time.
+        reference: what to compare them with.
+        seconds: how long that may take.
+    """
+
+    candidates: list[Candidate]
+    reference: ReferenceArtifact | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """Compare the results of a candidate.
+
+    Attributes:
+        candidate: what to run.
+        directory: of the expected results.
+        terms: how many numbers are summed for one element at the most.
+    """
+
+    candidate: Candidate
+    directory: str
+    terms: int

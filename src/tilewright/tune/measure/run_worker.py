@@ -1,0 +1,154 @@
+"""The child process that runs candidates; `run_requests` describes its protocol."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.runtime.device import Device, device
+from tilewright.runtime.module import Module, load_module
+from tilewright.runtime.object_file import load_object
+from tilewright.tune.measure import expected_results
+from tilewright.tune.measure.affinity import stay_on
+from tilewright.tune.measure.arguments import random_arguments
+from tilewright.tune.measure.process import channel
+from tilewright.tune.measure.process.requests import error_text, received
+from tilewright.tune.measure.run_requests import (
+    Candidate,
+    CheckRequest,
+    MeasureRequest,
+    ReferenceArtifact,
+    RunSettings,
+    TurnsRequest,
+)
+from tilewright.tune.measure.timing import Plan, Reference, Timed, measure
+from tilewright.tune.measure.turns import measure_in_turns
+
+
+def main(connection: socket.socket) -> None:
+    """Answer requests until the connection is closed."""
+    worker = None
+    try:
+        worker = _Worker(pickle.loads(channel.receive(connection)))
+        answer = {}
+    except Exception as error:
+        answer = {"error_msg": error_text(error)}
+    channel.send_json(connection, answer)
+    while worker is not None:
+        request = pickle.loads(channel.receive(connection))
+        channel.send_json(connection, worker.answer(request))
+
+
+class _Worker:
+    def __init__(self, settings: RunSettings) -> None:
+        stay_on(settings.cores)
+        initializer = received(settings.initializer)
+        if initializer is not None:
+            initializer()
+        self._settings = settings
+        self._alloc: Callable[..., Any] = received(
+            settings.f_alloc_argument, default_alloc_argument
+        )
+        self._evaluate: Callable[..., Any] | None = received(settings.f_run_evaluator)
+        self._cleanup: Callable[..., Any] | None = received(settings.f_cleanup)
+        self._arguments: tuple[Any, list[Any]] | None = None
+        self._reference: tuple[str, Module] | None = None
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """What is sent back for a request."""
+        try:
+            if isinstance(request, MeasureRequest):
+                return self._measure(request)
+            if isinstance(request, TurnsRequest):
+                return self._measure_in_turns(request)
+            return self._check(request)
+        except Exception as error:
+            return {"error_msg": error_text(error)}
+        finally:
+            if self._cleanup is not None:
+                self._cleanup()
+            time.sleep(self._settings.cooldown_sec)
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def _measure(self, request: MeasureRequest) -> dict[str, Any]:
+        candidate, config = request.candidate, self._settings.config
+        module, place = _load(candidate.artifact_path), device(candidate.device_type)
+        repeated = self._arguments_of(candidate, place)
+        if self._evaluate is not None:
+            return {"run_secs": _seconds(self._evaluate(module, place, config, repeated))}
+        plan = Plan(
+            config.number, config.repeat, config.min_repeat_ms, request.best, request.seconds
+        )
+        run_secs, cpu_secs, complete = [], [], True
+        for arguments in repeated:
+            reference = self._reference_with(request.reference, arguments)
+            times = measure(self._timed(module, arguments), reference, plan)
+            run_secs += times.run_secs
+            cpu_secs += times.cpu_secs
+            complete = times.complete
+            if not complete:
+                break
+        return {"run_secs": run_secs, "cpu_secs": cpu_secs, "complete": complete}
+
+    def _measure_in_turns(self, request: TurnsRequest) -> dict[str, Any]:
+        modules = [_load(candidate.artifact_path) for candidate in request.candidates]
+        candidate = request.candidates[0]
+        arguments = self._arguments_of(candidate, device(candidate.device_type))[0]
+        timed = [self._timed(module, arguments) for module in modules]
+        reference = self._reference_with(request.reference, arguments)
+        found = measure_in_turns(timed, reference, request.seconds)
+        return {"times": [{"run_secs": t.run_secs, "cpu_secs": t.cpu_secs} for t in found]}
+
+    def _check(self, request: CheckRequest) -> dict[str, Any]:
+        candidate = request.candidate
+        arguments = random_arguments(candidate.args_info)
+        _load(candidate.artifact_path)(*arguments)
+        difference = expected_results.difference(arguments, request.directory, request.terms)
+        return {"difference": difference}
+
+    # --- what requests need -------------------------------------------------------------------
+
+    def _timed(self, module: Module, arguments: Any) -> Timed:
+        settings = self._settings
+        flush = settings.config.enable_cpu_cache_flush
+        return Timed(module.entry_func, tuple(arguments), settings.single, flush)
+
+    def _arguments_of(self, candidate: Candidate, place: Device) -> list[Any]:
+        """Sets of arguments, which stay for the next candidate of the same workload."""
+        info = candidate.args_info
+        if self._arguments is None or self._arguments[0] != info:
+            self._arguments = None  # there may not be memory for both
+            sets = self._alloc(place, info, self._settings.alloc_repeat)
+            self._arguments = info, [tuple(arguments) for arguments in sets]
+        return self._arguments[1]
+
+    def _reference_with(self, wanted: ReferenceArtifact | None, arguments: Any) -> Reference | None:
+        if wanted is None:
+            return None
+        if self._reference is None or self._reference[0] != wanted.artifact_path:
+            self._reference = wanted.artifact_path, _load(wanted.artifact_path)
+        return Reference(self._timed(self._reference[1], arguments), wanted.nominal)
+
+
+def default_alloc_argument(place: Device, args_info: list[Any], alloc_repeat: int) -> list[Any]:
+    """Sets of random arguments."""
+    return [random_arguments(args_info, seed, place) for seed in range(alloc_repeat)]
+
+
+def _load(path: str) -> Module:
+    return load_object(path) if path.endswith(".o") else load_module(path)
+
+
+def _seconds(values: Any) -> list[float]:
+    """What a user's evaluator returns."""
+    if isinstance(values, (list, tuple)) and values:
+        seconds = [float(value) for value in values if isinstance(value, (int, float))]
+        if len(seconds) == len(values) and all(math.isfinite(s) and s >= 0 for s in seconds):
+            return seconds
+    raise ArgumentError(f"f_run_evaluator returns a list of seconds, got {values!r}")

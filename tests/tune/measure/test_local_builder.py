@@ -1,0 +1,104 @@
+"""Building in processes."""
+
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tune.measure.programs import (
+    add_one,
+    broken_initializer,
+    build_as_named,
+    export_library,
+    leave_a_mark,
+    module,
+    named,
+    to_build,
+)
+
+from tilewright import TVMError
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.runtime.object_file import load_object
+from tilewright.target import Target
+from tilewright.tune.measure import Builder, BuilderInput, LocalBuilder
+
+
+def test_an_artifact_computes_what_the_module_says(builder):
+    (result,) = builder.build([to_build(add_one)])
+    assert result.error_msg is None
+    assert result.seconds > 0
+    source, target = np.ones((64, 64), "float32"), np.zeros((64, 64), "float32")
+    load_object(result.artifact_path)(source, target)
+    np.testing.assert_array_equal(target, source + 1)
+
+
+def test_artifacts_are_in_directories_of_their_own(builder):
+    first, second = builder.build([to_build(add_one)] * 2)
+    parents = {Path(first.artifact_path).parent, Path(second.artifact_path).parent}
+    assert len(parents) == 2
+    assert all(len(list(parent.iterdir())) == 1 for parent in parents)
+
+
+def test_each_failure_costs_its_candidate_only():
+    builder = LocalBuilder(f_build=build_as_named, timeout_sec=2, max_workers=2)
+    names = ["good", "aborts", "raises", "exits", "sleeps", "good"]
+    results = builder.build([named(name) for name in names])
+    builder.close()
+    kinds = [result.error_kind for result in results]
+    assert kinds == [None, "crash", "build", "crash", "build-timeout", None]
+    messages = [result.error_msg for result in results]
+    assert "SIGABRT" in messages[1]
+    assert messages[2].splitlines()[0] == "ValueError: no code for this"
+    assert "build_as_named" in messages[2]
+    assert "ended with status 3" in messages[3]
+    assert messages[4] == "building took longer than 2 s"
+
+
+def test_results_come_as_they_get_ready():
+    builder = LocalBuilder(f_build=build_as_named, timeout_sec=20, max_workers=2)
+    stream = builder.stream([named("sleeps"), named("good"), named("good")])
+    assert [next(stream)[0], next(stream)[0]] == [1, 2]
+    start = time.monotonic()
+    stream.close()  # the one that sleeps is not waited for
+    assert time.monotonic() - start < 1.0
+    assert builder.build([named("good")])[0].error_msg is None
+    builder.close()
+
+
+def test_what_a_target_cannot_do_is_told(builder):
+    (result,) = builder.build([BuilderInput(module(add_one), Target("cuda"))])
+    assert result.error_kind == "build"
+    assert "cuda" in result.error_msg.splitlines()[0]
+
+
+def test_functions_of_the_user(tmp_path):
+    marks, library = tmp_path / "marks", str(tmp_path / "candidate.so")
+    builder = LocalBuilder(
+        f_export=partial(export_library, path=library),
+        initializer=partial(leave_a_mark, marks),
+        max_workers=1,
+    )
+    results = builder.build([to_build(add_one)] * 2)
+    builder.close()
+    assert [result.artifact_path for result in results] == [library] * 2
+    assert marks.read_text() == "called\n"
+
+
+def test_an_initializer_that_fails_is_the_users_to_know():
+    builder = LocalBuilder(initializer=broken_initializer)
+    with pytest.raises(TVMError, match="LocalBuilder: initializer: RuntimeError: not today"):
+        builder.build([to_build(add_one)])
+
+
+def test_functions_that_a_process_cannot_get_are_refused():
+    with pytest.raises(ArgumentError, match="LocalBuilder: f_build runs in another process"):
+        LocalBuilder(f_build=lambda mod, target, params: None)
+    with pytest.raises(ArgumentError, match="f_export is a function or a registered name, got 3"):
+        LocalBuilder(f_export=3)
+    with pytest.raises(ArgumentValueError, match="max_workers is at least 1"):
+        LocalBuilder(max_workers=0)
+
+
+def test_a_builder_by_its_name():
+    assert isinstance(Builder.create("local", timeout_sec=3), LocalBuilder)
