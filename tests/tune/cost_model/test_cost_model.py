@@ -28,7 +28,7 @@ def test_models_are_created_by_name():
     assert isinstance(model, RandomModel)
     assert model.max_range == 2
     assert CostModel.create("none") is None
-    with pytest.raises(ArgumentValueError, match=r"no cost model 'best'; known are 'random'"):
+    with pytest.raises(ArgumentValueError, match=r"no cost model 'best'; known are 'analytical', "):
         CostModel.create("best")
 
 

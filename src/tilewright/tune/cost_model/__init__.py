@@ -1,4 +1,5 @@
 """Predictions of how fast a candidate will be."""
 
+from tilewright.tune.cost_model.analytical import AnalyticalModel
 from tilewright.tune.cost_model.cost_model import CostModel
 from tilewright.tune.cost_model.random_model import RandomModel

@@ -1,0 +1,269 @@
+"""How long a core computes a statement, if memory never delays it.
+
+What is in the innermost loop that runs step by step is straight code: the lanes of a vector, and
+unrolled loops. Its time is that of its arithmetic, its loads, its stores, or the wait of each sum
+for the one before, whichever is the longest. Sums stay in registers as far as there are some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from tilewright.tir.stmt import ForKind
+from tilewright.tune.cost_model import processor as cpu
+from tilewright.tune.cost_model.processor import Processor
+from tilewright.tune.feature.footprint import PERIOD
+from tilewright.tune.feature.nest import Access, Loop, Statement
+from tilewright.tune.feature.operations import (
+    BOOL,
+    COMPARE,
+    DIV_MOD,
+    INTEGERS,
+    MATH,
+    Operations,
+)
+from tilewright.tune.feature.strides import Level
+
+GROUP, HEAVY_GROUP = 4, 2
+"""Vectors per iteration of a loop that lowering vectorises without being told."""
+
+MOST_ROWS = 16
+"""Sums that lowering computes side by side without being told."""
+
+
+_STRAIGHT: Final = frozenset({ForKind.UNROLLED, ForKind.VECTORIZED})
+
+
+class Body(NamedTuple):
+    """A statement as straight code in a loop.
+
+    Attributes:
+        outer: the levels that run step by step, the outermost first.
+        inner: the levels that are straight code, but the lanes.
+        lane: position of the level whose iterations are lanes; None if there is none.
+        lanes: elements of a vector.
+        vectors: instructions for all lanes of the lane level.
+    """
+
+    outer: Sequence[int]
+    inner: Sequence[int]
+    lane: int | None
+    lanes: int
+    vectors: int
+    trips: float
+    """Iterations of all outer levels together."""
+
+
+def cycles(statement: Statement, processor: Processor, reassociates: bool) -> float:
+    """Cycles of all executions of `statement` on one core."""
+    body = _body(statement, processor, reassociates)
+    lanes = None if body.lane is None else statement.levels[body.lane].loop
+    share = 1.0
+    for guard in statement.guards:
+        if lanes not in guard.loops:
+            share *= guard.share  # a vector of which some lanes do not count takes the whole time
+    step = _Step(statement, body, processor)
+    return share * (body.trips * step.cycles + step.entries * step.entry_cycles)
+
+
+def _body(statement: Statement, processor: Processor, reassociates: bool) -> Body:
+    levels = statement.levels
+    store = statement.accesses[0]
+    lanes = processor.lanes(store.memory.buffer.dtype.element)
+    inner: list[int] = []
+    lane: int | None = None
+    position = len(levels) - 1
+    copies = 1
+    while position >= 0:
+        loop, _, extent = levels[position]
+        if extent > 1:
+            if loop.kind is ForKind.VECTORIZED and lane is None and lanes > 1:
+                lane = position
+            elif loop.kind in _STRAIGHT or _is_unrolled(loop, copies * extent):
+                inner.append(position)
+                copies *= extent
+            else:
+                break
+        position -= 1
+    outer = [number for number in range(position + 1) if levels[number].extent > 1]
+    for number in reversed(outer):
+        if lane is None and lanes > 1 and levels[number].loop.kind is ForKind.VECTORIZED:
+            lane = number
+            outer.remove(number)
+    trips = 1.0
+    for number in outer:
+        trips *= levels[number].extent
+    if lane is not None:
+        extent = levels[lane].extent
+        return Body(outer, inner, lane, lanes, _pieces(extent, lanes), trips)
+    if outer and _is_vectorized(statement, levels[outer[-1]], outer[-1], lanes, reassociates):
+        lane = outer.pop()
+        extent = levels[lane].extent
+        group = HEAVY_GROUP if statement.operations.functions else GROUP
+        while group > 1 and group * lanes > extent:
+            group //= 2
+        trips *= -(-extent // (lanes * group)) / extent
+        return Body([*outer, lane], inner, lane, lanes, group, trips)
+    return Body(outer, inner, None, 1, 1, trips)
+
+
+def _is_unrolled(loop: Loop, copies: int) -> bool:
+    """Whether lowering unrolls a loop without being told, if `copies` statements come of it."""
+    return loop.kind is ForKind.SERIAL and copies <= loop.unroll_step
+
+
+def _pieces(extent: int, lanes: int) -> int:
+    """Instructions for a vector of `extent` elements: whole ones, and powers of two."""
+    return extent // lanes + (extent % lanes).bit_count()
+
+
+def _is_vectorized(
+    statement: Statement, level: Level, position: int, lanes: int, reassociates: bool
+) -> bool:
+    """Whether lowering runs the innermost loop as lanes without being told."""
+    if level.loop.kind not in (ForKind.SERIAL, ForKind.PARALLEL) or lanes == 1:
+        return False
+    if level.extent < min(lanes, 4):
+        return False
+    store, *loads = statement.accesses
+    stride = store.strides[position]
+    if stride == 0:
+        dtype = store.memory.buffer.dtype
+        counts = statement.operations.counts
+        if level.extent < lanes or level.loop.kind is ForKind.PARALLEL:
+            return False
+        if not (reassociates or not dtype.is_float or counts[COMPARE]):
+            return False
+    elif stride != 1:
+        return False
+    apart = sum(load.strides[position] not in (0, 1) or load.scattered for load in loads)
+    return apart <= (1 if statement.operations.functions else 0)
+
+
+class _Step:
+    """One iteration of the innermost loop that runs step by step.
+
+    Attributes:
+        cycles: of an iteration.
+        entries: how often the loop is entered.
+        entry_cycles: what entering and leaving it costs beside its iterations.
+    """
+
+    def __init__(self, statement: Statement, body: Body, processor: Processor) -> None:
+        self._statement, self._body = statement, body
+        levels = statement.levels
+        copies = body.vectors
+        for position in body.inner:
+            copies *= levels[position].extent
+        self._loads = self._stores = self._slow = self._sums = 0.0
+        self._count_accesses()
+        sums = self._sums
+        rows = self._rows_side_by_side() if sums else 1.0
+        waits = 0.0
+        if sums:
+            spilled = max(0.0, sums - (processor.registers - cpu.RESERVED)) / sums
+            self._loads += spilled * copies
+            self._stores += spilled * copies
+            self._slow += spilled * copies * cpu.SPILLED
+            waits = cpu.LATENCY * copies / (self._chains() * rows)
+        arithmetic = copies * _arithmetic(statement.operations, body.lanes)
+        overhead = 2.0 / rows
+        instructions = arithmetic * cpu.ARITHMETIC + self._loads + self._stores + overhead
+        issue = cpu.ISSUE if instructions <= cpu.DECODED else cpu.ISSUE / 2
+        self.cycles = self._slow + max(
+            arithmetic, self._loads / cpu.LOADS, self._stores / cpu.STORES, waits,
+            instructions / issue, cpu.LOOP / rows,
+        )  # fmt: skip
+        inner = levels[body.outer[-1]].extent if body.outer else 1
+        if body.outer and body.outer[-1] == body.lane:
+            inner = -(-inner // (body.lanes * body.vectors))
+        self.entries = body.trips / inner / rows
+        self.entry_cycles = 0.0
+        if inner > 1:
+            self.entry_cycles += cpu.LEAVING if inner > cpu.REMEMBERED else cpu.LEAVING / 4
+        if sums:
+            self.entry_cycles += rows * sums * (1.5 + (10.0 if self._combines_lanes() else 0.0))
+
+    def _count_accesses(self) -> None:
+        """Count the instructions that access memory, and the sums that stay in registers."""
+        statement, body = self._statement, self._body
+        store = statement.accesses[0]
+        along = body.outer[-1] if body.outer else None
+        steps = along is not None and (along != body.lane or self._combines_lanes())
+        for access in statement.accesses:
+            count, time = self._count(access)
+            same = access.memory is store.memory and access.strides == store.strides
+            if same and steps and along is not None and store.strides[along] == 0:
+                self._sums = count
+                continue
+            if access.is_store:
+                self._stores += count
+            else:
+                self._loads += count
+                if same and along is not None and _aliases(access, along):
+                    self._slow += count * cpu.ALIASED
+            self._slow += time
+
+    def _count(self, access: Access) -> tuple[float, float]:
+        """How many instructions an access takes in an iteration, and cycles beside them."""
+        body, levels, strides = self._body, self._statement.levels, access.strides
+        count = 1.0
+        for position in body.inner:
+            if strides[position]:
+                count *= levels[position].extent
+        if body.lane is None:
+            return count, 0.0
+        stride = strides[body.lane]
+        if stride == 0:
+            return count, 0.0
+        if stride == 1 and not access.scattered:
+            return count * body.vectors, 0.0
+        elements = count * min(levels[body.lane].extent, body.lanes * body.vectors)
+        neighbours = any(
+            strides[position] == 1 and levels[position].extent >= 4 for position in body.inner
+        )
+        return 0.0, elements * (cpu.TRANSPOSED if neighbours else cpu.SCATTERED)
+
+    def _combines_lanes(self) -> bool:
+        """Whether the lanes are parts of one sum."""
+        lane = self._body.lane
+        return lane is not None and self._statement.accesses[0].strides[lane] == 0
+
+    def _chains(self) -> float:
+        """Sums that do not wait for each other."""
+        return self._sums * (self._body.vectors if self._combines_lanes() else 1)
+
+    def _rows_side_by_side(self) -> float:
+        """Rows of a short reduction that lowering computes together."""
+        body = self._body
+        if self._sums >= MOST_ROWS or len(body.outer) < 2 or body.inner:
+            return 1.0
+        around = body.outer[-2]
+        if not self._statement.accesses[0].strides[around]:
+            return 1.0
+        return max(1.0, min(self._statement.levels[around].extent, MOST_ROWS // self._sums))
+
+
+def _aliases(access: Access, along: int) -> bool:
+    """Whether what is loaded soon after a store looks like it, in the lowest bits of addresses."""
+    distance = abs(access.strides[along]) * access.memory.itemsize
+    if distance < PERIOD:
+        return distance >= PERIOD // 8 and PERIOD % distance == 0
+    return distance % PERIOD == 0
+
+
+def _arithmetic(operations: Operations, lanes: int) -> float:
+    """Cycles of the arithmetic of a value, as vectors of `lanes` elements."""
+    counts = operations.counts
+    plain = sum(counts) - operations.comparisons - counts[BOOL]
+    plain -= counts[MATH] + counts[INTEGERS + MATH]
+    plain -= counts[DIV_MOD] + counts[INTEGERS + DIV_MOD]
+    cycles = plain / cpu.ARITHMETIC
+    if counts[DIV_MOD]:
+        cycles += counts[DIV_MOD] * (cpu.DIVISION if lanes > 1 else cpu.DIVISION / 4)
+    if counts[INTEGERS + DIV_MOD]:
+        cycles += counts[INTEGERS + DIV_MOD] * cpu.INTEGER_DIVISION * lanes
+    for name, number in operations.functions.items():
+        cycles += number * cpu.FUNCTIONS.get(name, cpu.OTHER_FUNCTION)
+    return cycles

@@ -1,0 +1,113 @@
+"""What an estimate of time knows about a processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from tilewright.ir.dtype import DType
+from tilewright.target import Target
+
+
+class Cache(NamedTuple):
+    """A cache, or the table of translated addresses, which works like one with large lines.
+
+    Attributes:
+        size: bytes that it holds.
+        line: bytes of a line.
+        cycles: until a line that is not in it has arrived, where many are on their way at once.
+    """
+
+    size: int
+    line: int
+    cycles: float
+
+
+class Processor(NamedTuple):
+    """A core, its memory, and how many there are.
+
+    Attributes:
+        vector_bits: width of a vector register.
+        registers: vector registers.
+        caches: from the nearest to the furthest, the table of addresses last.
+        cores: how many threads run at once.
+    """
+
+    vector_bits: int
+    registers: int
+    caches: tuple[Cache, ...]
+    cores: int
+
+    def lanes(self, dtype: DType) -> int:
+        """How many elements of `dtype` a vector register holds; at least one."""
+        return max(1, self.vector_bits // max(8, dtype.bits))
+
+
+ADDRESSES: Final = Cache(64 * 4096, 4096, 7.0)
+"""The first-level table of translated addresses."""
+
+ISSUE: Final = 5.0
+"""Instructions that begin in a cycle."""
+
+ARITHMETIC, LOADS, STORES = 2.0, 2.0, 1.0
+"""Instructions of a kind that begin in a cycle."""
+
+LATENCY: Final = 4.0
+"""Cycles until the result of a multiplication or addition can be used."""
+
+RESERVED: Final = 4
+"""Vector registers that lowering does not give to accumulators."""
+
+SPILLED: Final = 2.5
+"""Cycles that a sum costs, beside its arithmetic, that finds no register."""
+
+ALIASED: Final = 5.0
+"""Cycles that a load waits for a store at a distance of a page, which looks like the same place."""
+
+REMEMBERED: Final = 24
+"""Iterations after which a core no longer knows when a loop ends."""
+
+SCATTERED: Final = 1.5
+"""Cycles to load or store an element of a vector that has no neighbours in memory."""
+
+TRANSPOSED: Final = 0.4
+"""The same where neighbours are loaded by the other iterations of an unrolled loop."""
+
+DIVISION: Final = 16.0
+"""Cycles of a division of vectors of floats."""
+
+INTEGER_DIVISION: Final = 12.0
+"""Cycles of an integer division, which no processor does in vectors."""
+
+FUNCTIONS: Final[Mapping[str, float]] = {
+    "exp": 13.5, "exp2": 12.0, "exp10": 15.0, "log": 20.0, "log2": 20.0, "log10": 20.0,
+    "tanh": 25.0, "sigmoid": 28.0, "erf": 25.0, "sqrt": 19.0, "rsqrt": 34.0, "pow": 60.0,
+    "sin": 25.0, "cos": 25.0, "tan": 40.0,
+}  # fmt: skip
+"""Cycles of a mathematical function of a vector."""
+
+OTHER_FUNCTION: Final = 30.0
+
+LOOP: Final = 1.0
+"""Cycles that an iteration costs beside its statements."""
+
+LEAVING: Final = 14.0
+"""Cycles after the last iteration of a loop: the branch is predicted wrongly."""
+
+DECODED: Final = 4096
+"""Instructions that a core keeps decoded."""
+
+STARTING_THREADS: Final = 5000.0
+"""Cycles to start a loop on several cores."""
+
+
+def processor_of(target: Target) -> Processor:
+    """The processor of a target for CPUs."""
+    first, second, third = target.cache_sizes
+    caches = (
+        Cache(first, 64, 1.6),
+        Cache(second, 64, 5.0),
+        Cache(third, 64, 9.0),
+        ADDRESSES,
+    )
+    return Processor(max(target.vector_bits, 32), target.vector_registers, caches, target.num_cores)

@@ -1,0 +1,111 @@
+"""How much memory loops touch, from the strides along them.
+
+The elements that an access touches are the sums of a multiple of each stride. Strides that count
+like the digits of a number (each at least as large as what the smaller ones reach) give an element
+for each iteration; equal ones, as of a window that walks over an image, overlap.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import gcd
+from typing import NamedTuple
+
+LINE_BYTES = 64
+
+PERIOD = 4096
+"""Bytes after which addresses share the sets of a cache again."""
+
+
+class Footprint(NamedTuple):
+    """What is touched.
+
+    Attributes:
+        elements: different elements.
+        lines: different cache lines; on average, where it depends on the position of the first.
+        run: bytes that are touched without a gap.
+        span: bytes from the first to the last.
+        places: different lines, of those at a distance of `PERIOD` one.
+    """
+
+    elements: int
+    lines: float
+    run: int
+    span: int
+    places: int
+
+
+@lru_cache(maxsize=1 << 16)
+def footprint(
+    steps: tuple[tuple[int, int], ...], itemsize: int, line_bytes: int = LINE_BYTES
+) -> Footprint:
+    """What an access touches in all iterations of some loops.
+
+    Args:
+        steps: stride in elements and number of iterations of each loop, in any order; loops along
+            which the access stands still are left out.
+        itemsize: bytes of an element.
+        line_bytes: of a cache line.
+    """
+    runs = _runs(steps)
+    elements, span = 1, itemsize
+    for stride, count in runs:
+        elements *= count
+        span += stride * (count - 1) * itemsize
+    run = itemsize
+    outer = runs
+    while outer and outer[0][0] * itemsize <= run:
+        run += outer[0][0] * (outer[0][1] - 1) * itemsize
+        outer = outer[1:]
+    lines = _lines(outer, run, itemsize, line_bytes)
+    return Footprint(elements, lines, run, span, _places(outer, run, itemsize, line_bytes))
+
+
+def _runs(steps: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """The touched elements as a box: stride and count of each dimension, the smallest first."""
+    runs: list[tuple[int, int]] = []
+    for stride, count in sorted((abs(stride), count) for stride, count in steps):
+        if count <= 1 or not stride:
+            continue
+        for position, (known, length) in enumerate(runs):
+            ratio, rest = divmod(stride, known)
+            if not rest and ratio <= length and _joins(runs, position, ratio, count):
+                runs[position] = (known, length + ratio * (count - 1))
+                break
+        else:
+            runs.append((stride, count))
+    return runs
+
+
+def _joins(runs: list[tuple[int, int]], position: int, ratio: int, count: int) -> bool:
+    """Whether a dimension may be made longer without reaching into the next one."""
+    stride, length = runs[position]
+    longer = length + ratio * (count - 1)
+    return position + 1 == len(runs) or stride * longer <= runs[position + 1][0]
+
+
+def _lines(outer: list[tuple[int, int]], run: int, itemsize: int, line_bytes: int) -> float:
+    """Cache lines of runs of `run` bytes that are repeated along the dimensions `outer`."""
+    repeats = 1
+    aligned = True
+    for position, (stride, count) in enumerate(outer):
+        distance = stride * itemsize
+        if distance < line_bytes and position == 0:
+            run += distance * (count - 1)  # the gaps are within lines
+            continue
+        repeats *= count
+        aligned = aligned and distance % line_bytes == 0
+    if aligned:
+        return float(repeats * -(-run // line_bytes))
+    # A run that starts anywhere sticks out of the lines that it fills.
+    return repeats * (1.0 + (run - itemsize) / line_bytes)
+
+
+def _places(outer: list[tuple[int, int]], run: int, itemsize: int, line_bytes: int) -> int:
+    """Different lines of runs of `run` bytes modulo `PERIOD`."""
+    most = max(1, PERIOD // line_bytes)
+    places = min(most, -(-run // line_bytes))
+    for stride, count in outer:
+        unit = max(gcd(stride * itemsize, PERIOD), line_bytes)
+        places = min(most, places * min(count, max(1, PERIOD // unit)))
+    return places
