@@ -17,10 +17,11 @@ from typing import Any, Final
 from rich.console import Console
 
 from benchmarks.harness.pairs import environment
-from benchmarks.harness.peaks import Peaks, processor_name
 from benchmarks.harness.record import Record
 from benchmarks.harness.roofline import as_svg
 from benchmarks.harness.table import as_table
+from tilewright.runtime.peaks import Peaks
+from tilewright.target.cpu import processor_name
 
 PACKAGES: Final = ("numpy", "torch", "onnxruntime", "apache-tvm", "llvmlite")
 BUSY: Final = 0.5
@@ -142,7 +143,7 @@ def describe_machine() -> dict[str, Any]:
 def measure_peaks(threads: int) -> Peaks:
     """In a process of its own."""
     text = subprocess.check_output(
-        [sys.executable, "-m", "benchmarks.harness.peaks", str(threads)],
+        [sys.executable, "-m", "tilewright.runtime.peaks", str(threads)],
         env=environment(threads), text=True,
     )  # fmt: skip
     return Peaks(**json.loads(text))

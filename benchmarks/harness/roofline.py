@@ -9,9 +9,9 @@ from html import escape
 from typing import Final, NamedTuple, TypeAlias
 
 from benchmarks.harness.label_placement import Box, place
-from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record
 from benchmarks.harness.units import unit
+from tilewright.runtime.peaks import Peaks
 
 WIDTH, HEIGHT = 1240, 620
 LEFT, RIGHT, TOP, BOTTOM = 70, 800, 60, 560

@@ -8,9 +8,9 @@ from typing import Final
 
 from rich.table import Table
 
-from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record, quartiles
 from benchmarks.harness.units import duration, unit
+from tilewright.runtime.peaks import Peaks
 
 MEASURED: Final = (
     "ours", "peer's", "ratio", "middle half", "by clock", "rounds", "speed", "share"

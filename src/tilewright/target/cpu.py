@@ -75,6 +75,19 @@ def x86_features(cpu: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def processor_name() -> str:
+    """What the system calls the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() in ("model name", "Model"):
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
 QUOTA_FILE: Final = "/sys/fs/cgroup/cpu.max"
 """What a container may use of the processors' time: microseconds, and of how many."""
 

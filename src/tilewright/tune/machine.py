@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import platform
-from pathlib import Path
 
-from tilewright.target.cpu import core_count, host
+from tilewright.target.cpu import core_count, host, processor_name
 
 
 @functools.cache
@@ -18,20 +16,8 @@ def this_machine() -> dict[str, str | int]:
     """
     found = host()
     return {
-        "cpu": _cpu_name() or found.cpu,
+        "cpu": processor_name(),
         "llvm_cpu": found.cpu,
         "triple": found.triple,
         "cores": core_count(),
     }
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    for line in lines:
-        name, _, value = line.partition(":")
-        if name.strip() in ("model name", "Model"):
-            return value.strip()
-    return platform.processor()

@@ -2,10 +2,11 @@
 
 import json
 
-from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record
 from benchmarks.harness.results import Results
 from benchmarks.harness.timing import Sample
+
+from tilewright.runtime.peaks import Peaks
 
 MACHINE = {"processor": "a processor", "packages": {"numpy": "2"}}
 

@@ -5,7 +5,6 @@ from xml.etree import ElementTree
 
 import pytest
 from benchmarks.harness.label_placement import Box, place
-from benchmarks.harness.peaks import Peaks
 from benchmarks.harness.record import Record
 from benchmarks.harness.roofline import (
     BOTTOM,
@@ -19,6 +18,8 @@ from benchmarks.harness.roofline import (
     shortened,
 )
 from benchmarks.harness.timing import Sample
+
+from tilewright.runtime.peaks import Peaks
 
 PEAKS = Peaks(1, {"float32": 2e11, "int8": 8e11}, {"L1": 3e11, "DRAM": 1e10}, {"L1": 1 << 15})
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,12 +3,13 @@
 from io import StringIO
 
 import pytest
-from benchmarks.harness.peaks import Peaks, halves_as_floats
 from benchmarks.harness.record import Record
 from benchmarks.harness.table import as_table, share, speed, verdict
 from benchmarks.harness.timing import Sample
 from benchmarks.harness.units import duration
 from rich.console import Console
+
+from tilewright.runtime.peaks import Peaks, halves_as_floats
 
 PEAKS = Peaks(1, {"float32": 1e9}, {"L1": 8e9, "L2": 4e9, "DRAM": 1e9}, {"L1": 100, "L2": 1000})
 

@@ -1,10 +1,9 @@
-"""What this machine can do at most, measured: `python -m benchmarks.harness.peaks THREADS`."""
+"""What this machine can do at most, measured: `python -m tilewright.runtime.peaks THREADS`."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import sys
 import threading
 import time
@@ -12,13 +11,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from benchmarks.harness.peak_kernels import MEMORY_BYTES, Kernel, accumulators, arithmetic, read
-from benchmarks.harness.peak_kernels import instruction as multiply_add
+from tilewright.runtime.peak_kernels import MEMORY_BYTES, Kernel, accumulators, arithmetic, read
+from tilewright.runtime.peak_kernels import instruction as multiply_add
 from tilewright.target import Target
 
 Clock: TypeAlias = Callable[[], float]
@@ -74,13 +72,18 @@ class Peaks:
         return max(bounds, default=None)
 
 
-def measure(threads: int) -> Peaks:
-    """Measure all of it; takes a few seconds."""
+def measure(threads: int, dtypes: Sequence[str] = DTYPES) -> Peaks:
+    """Measure all of it; takes a few seconds.
+
+    Args:
+        threads: how many.
+        dtypes: whose arithmetic to measure.
+    """
     target = Target("llvm")
     names = ("L1", "L2", "L3")
-    capacity = dict(zip(names, target.cache_sizes, strict=True))
+    capacity: dict[str, int] = dict(zip(names, target.cache_sizes, strict=True))
     peaks = Peaks(threads, capacity=capacity)
-    for dtype in DTYPES:
+    for dtype in dtypes:
         op = multiply_add(dtype, target)
         if op is not None:
             kernel = arithmetic(op, target)
@@ -154,17 +157,6 @@ def _together(functions: Sequence[Callable[[], float]]) -> list[float]:
 
     with ThreadPoolExecutor(len(functions)) as pool:
         return list(pool.map(started, functions))
-
-
-def processor_name() -> str:
-    """What the system calls the processor."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":
