@@ -1,8 +1,9 @@
-"""Measure the compiler itself, its code beside that of other packages, or both.
+"""Measure the compiler itself, its code beside that of other packages, or its tuner.
 
 python -m benchmarks compiler --help    the compiler: start-up, IR, schedules, compiling, calls
 python -m benchmarks suite --help       its code, beside numpy, torch and onnxruntime
-python -m benchmarks                    both
+python -m benchmarks tuner --help       what the tuner finds, and how long that takes
+python -m benchmarks                    the first two
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ import sys
 
 def main(arguments: list[str]) -> None:
     command, *options = arguments or [""]
+    if command == "tuner":
+        from benchmarks.tuner.command import main as measure_tuner
+
+        measure_tuner(options)
+        return
     if command not in ("", "compiler", "suite"):
         print(__doc__)
         raise SystemExit(0 if command in ("-h", "--help") else f"There is no part {command!r}.")

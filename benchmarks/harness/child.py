@@ -19,9 +19,12 @@ from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry, entries
 from benchmarks.harness.timing import find_pace, interleave, wait_for_other_threads
 from benchmarks.suite.work import Call, Work
+from benchmarks.tuner.places import APACHE, folder_of
 
 ONE_THREAD: Final = "ours on 1 thread"
 """The peer that a work on several threads is compared with beside the other packages."""
+APACHE_TUNED: Final = "apache-tvm tuned"
+"""The peer that is what the tuner of Apache TVM found."""
 WRONG: Final = "WRONG RESULT"
 CHECKED_SECONDS: Final = 0.005
 """How long each side runs for the check that it keeps to one thread."""
@@ -42,6 +45,7 @@ class Request:
         batch_seconds: how long short calls are repeated for.
         limit: seconds after which no further round begins.
         output: the file to append to.
+        tuned: the folder with what tuning found.
     """
 
     work: str
@@ -52,6 +56,7 @@ class Request:
     batch_seconds: float
     limit: float
     output: str
+    tuned: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -93,7 +98,8 @@ def aim_of(work: Work, request: Request, schedule: str) -> float | None:
         return work.scaling or None if scales else None
     if request.peer not in work.against:
         return None
-    return (work.aim if schedule == ours.HAND else work.default_aim) or None
+    aims = {ours.HAND: work.aim, ours.DEFAULT: work.default_aim, ours.TUNED: work.tuned_aim}
+    return aims[schedule] or None
 
 
 def measure(
@@ -101,7 +107,7 @@ def measure(
 ) -> None:
     """Check the result of ours, then of the peer, then time both."""
     try:
-        compiled = ours.compile_work(work, record.schedule, inputs, request.threads)
+        compiled = ours.compile_work(work, record.schedule, inputs, request.threads, request.tuned)
         compiled.call()
     except Exception as error:
         record.problem = f"ours failed: {summary(error)}"
@@ -144,6 +150,9 @@ def peer_call(
         return ours.compile_work(work, schedule, inputs, threads=1).call
     if request.peer == tvm_peer.NAME:
         call = tvm_peer.tvm_peer(work.program(), *inputs)
+    elif request.peer == APACHE_TUNED:
+        folder = folder_of(request.tuned, work.name, APACHE)
+        call = tvm_peer.library_peer(folder, work.program(), *inputs)
     else:
         call = work.peers[request.peer](*inputs)
     result: Any = call()

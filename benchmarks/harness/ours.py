@@ -10,10 +10,14 @@ import numpy as np
 
 import tilewright as tvm
 from benchmarks.suite.work import Call, Work
+from benchmarks.tuner.places import OURS, folder_of
 from tilewright.target import Target
+from tilewright.tir import PrimFunc
 
 HAND, DEFAULT = "hand", "default"
 """The names of the two schedules of a work."""
+TUNED = "tuned"
+"""The name of the schedule that the tuner found."""
 
 
 class Ours(NamedTuple):
@@ -29,8 +33,18 @@ def schedules(work: Work) -> list[str]:
     return [HAND, DEFAULT] if work.schedule is not None else [DEFAULT]
 
 
-def compile_work(work: Work, schedule: str, inputs: Sequence[np.ndarray], threads: int) -> Ours:
-    """Build the program under one of its schedules, with memory for its results."""
+def compile_work(
+    work: Work, schedule: str, inputs: Sequence[np.ndarray], threads: int, tuned: str = ""
+) -> Ours:
+    """Build the program under one of its schedules, with memory for its results.
+
+    Args:
+        work: the work.
+        schedule: one of `schedules`, or `TUNED`.
+        inputs: the arguments.
+        threads: on how many threads it may run.
+        tuned: the folder with what tuning found.
+    """
     target = Target(f"llvm -num-cores={threads}")
     function = work.program()
     outputs = [
@@ -42,11 +56,23 @@ def compile_work(work: Work, schedule: str, inputs: Sequence[np.ndarray], thread
         sch = tvm.tir.Schedule(function)
         work.schedule(sch, target)
         module = tvm.build(sch.mod, target=target)
+    elif schedule == TUNED:
+        module = tvm.build(tuned_schedule(work, function, target, tuned).mod, target=target)
     else:
         module = tvm.build(function, target=target)
     arrays = [shared(array) for array in inputs]
     name = str(function.attrs["global_symbol"])
     return Ours(partial(module[name], *arrays, *outputs), outputs[0])
+
+
+def tuned_schedule(work: Work, function: PrimFunc, target: Target, tuned: str) -> tvm.tir.Schedule:
+    """The best that tuning found."""
+    from tilewright import meta_schedule as ms
+
+    database = ms.database.JSONDatabase(work_dir=str(folder_of(tuned, work.name, OURS)))
+    found = ms.tir_integration.compile_tir(database, function, target)
+    assert found is not None, f"there are no records of {work.name} in {tuned}"
+    return found
 
 
 def shared(array: np.ndarray) -> tvm.nd.NDArray:

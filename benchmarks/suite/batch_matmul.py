@@ -54,6 +54,7 @@ def batch_matmul(batch: int, m: int, k: int, n: int) -> Work:
         },
         flop=2 * batch * m * k * n,
         bytes=4 * batch * (m * k + k * n + m * n),
+        tuned_aim=1.0,
     )
 
 

@@ -68,6 +68,7 @@ def chain(m: int, k: int, inner: int, n: int, aim: float = 1.0) -> Work:
         flop=2 * m * k * inner + 2 * m * inner * n,
         bytes=4 * (m * k + k * inner + inner * n + m * n),
         aim=aim,
+        tuned_aim=aim,
     )
 
 

@@ -65,7 +65,7 @@ def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:
         sch.parallel(block_of_columns if shares_blocks else i)
 
 
-def matmul(m: int, n: int, k: int, aim: float = 1.0) -> Work:
+def matmul(m: int, n: int, k: int, aim: float = 1.0, tuned_aim: float = 0) -> Work:
     """An m x k matrix times a k x n matrix, in float32."""
     return Work(
         name=f"matmul {m}x{n}x{k}",
@@ -81,11 +81,12 @@ def matmul(m: int, n: int, k: int, aim: float = 1.0) -> Work:
         flop=2 * m * n * k,
         bytes=4 * (m * k + k * n + m * n),
         aim=aim,
+        tuned_aim=tuned_aim,
     )
 
 
 WORKS = (
-    matmul(1024, 1024, 1024, aim=1.03),
+    matmul(1024, 1024, 1024, aim=1.03, tuned_aim=1.0),
     matmul(1023, 1021, 1019, aim=1.03),
     matmul(64, 64, 64, aim=1.2),
     matmul(128, 128, 128, aim=1.2),

@@ -146,7 +146,7 @@ WORKS = (
             **torch_peers(_torch_softmax),
             "onnxruntime": onnx_peer("Softmax", axis=1),
         },
-        bytes=8 * M * N,
+        bytes=8 * M * N, tuned_aim=1.0,
     ),
     Work(
         f"layer_norm {M}x{N}", lambda: layer_norm(M, N), row_by_row, _matrix_and_rows,
@@ -156,7 +156,7 @@ WORKS = (
             **torch_peers(_torch_layer_norm),
             "onnxruntime": onnx_peer("LayerNormalization", axis=1, epsilon=EPSILON),
         },
-        bytes=8 * M * N,
+        bytes=8 * M * N, tuned_aim=1.0,
     ),
     Work(
         f"gelu {M}x{N}", lambda: gelu(M, N), element_by_element, _matrix, gelu_exactly,

@@ -37,6 +37,7 @@ class Work:
             nothing is aimed at.
         against: the peers that the aim is about.
         default_aim: the same for the default schedule; 0 if nothing is aimed at.
+        tuned_aim: the same for what the tuner finds; 0 if nothing is aimed at.
         scaling: our time on one thread over that on two, at least; 0 if nothing is aimed at.
         relative_error: what is tolerated, relative to the largest absolute value of the reference.
     """
@@ -52,5 +53,6 @@ class Work:
     aim: float = 1.0
     against: tuple[str, ...] = ("numpy", "torch")
     default_aim: float = 0.5
+    tuned_aim: float = 0
     scaling: float = 0
     relative_error: float = 1e-5
