@@ -1,0 +1,153 @@
+"""What a store and its loads do to memory, loop by loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tilewright.tune.feature.footprint import footprint
+from tilewright.tune.feature.nest import Access, Memory, Statement
+from tilewright.tune.feature.store_columns import BUFFER
+
+NO_BUFFER: Final = [0.0] * len(BUFFER)
+
+
+class StoreAccesses:
+    """The accesses of a statement, by memory.
+
+    Args:
+        statement: the statement.
+        line_bytes: of a cache line.
+
+    Attributes:
+        inside: for each level, and then for none, how many iterations the levels from there on
+            inwards have.
+        touched: for each of them, how many different bytes they access.
+    """
+
+    def __init__(self, statement: Statement, line_bytes: int) -> None:
+        self._statement, self._line_bytes = statement, line_bytes
+        levels = statement.levels
+        self._depth = len(levels)
+        inside = [1.0]
+        for level in reversed(levels):
+            inside.append(inside[-1] * level.extent)
+        self.inside = inside[::-1]
+        self._groups: dict[Memory, list[Access]] = {}
+        for access in statement.accesses:
+            self._groups.setdefault(access.memory, []).append(access)
+        self.touched = [0.0] * (self._depth + 1)
+        self._unique: dict[Memory, list[float]] = {}
+        for memory, accesses in self._groups.items():
+            self._unique[memory] = found = self._unique_bytes(accesses)
+            for depth, amount in enumerate(found):
+                self.touched[depth] += amount
+
+    def _steps(self, access: Access) -> Iterable[tuple[int, tuple[tuple[int, int], ...]]]:
+        """Depths, from the inside, at which an access touches more; and its strides from there."""
+        steps: tuple[tuple[int, int], ...] = ()
+        levels = self._statement.levels
+        for depth in range(self._depth - 1, -1, -1):
+            stride = access.strides[depth]
+            if stride and levels[depth].extent > 1:
+                steps = (*steps, (stride, levels[depth].extent))
+                yield depth, steps
+
+    def _unique_bytes(self, accesses: Sequence[Access]) -> list[float]:
+        """For each depth, the different bytes that the accesses of one memory touch inside.
+
+        Accesses with the same strides are taken to go to the same places.
+        """
+        itemsize = accesses[0].memory.itemsize
+        total = [0.0] * (self._depth + 1)
+        for number, access in enumerate(accesses):
+            if any(access.strides == other.strides for other in accesses[:number]):
+                continue
+            amount, start = float(itemsize), self._depth
+            for depth, steps in self._steps(access):
+                for position in range(depth + 1, start + 1):
+                    total[position] += amount
+                start = depth
+                amount = float(footprint(steps, itemsize).elements * itemsize)
+            for position in range(start + 1):
+                total[position] += amount
+        return total
+
+    def features(self, count: int, others: set[Memory]) -> list[float]:
+        """The features of the `count` largest buffers, for the columns `BUFFER` of each.
+
+        Args:
+            count: how many buffers.
+            others: memory that other statements access, too.
+        """
+        rows = [self._buffer(memory, memory in others) for memory in self._groups]
+        rows.sort(key=lambda row: -row[3])
+        found: list[float] = []
+        for row in rows[:count]:
+            found += row
+        for _ in range(count - len(rows)):
+            found += NO_BUFFER
+        return found
+
+    def _buffer(self, memory: Memory, used_elsewhere: bool) -> list[float]:
+        accesses = self._groups[memory]
+        reads = any(not access.is_store for access in accesses)
+        writes = any(access.is_store for access in accesses)
+        executions = self.inside[0] * self._statement.share
+        size = executions * memory.itemsize * len(accesses)
+        unique = self._unique[memory][0]
+        lines = sum(map(self._line_accesses, accesses)) * self._statement.share
+        unique_lines = max(map(self._unique_lines, accesses))
+        stride = self._innermost_stride(accesses[0])
+        in_loop, by_others, distance, bytes_between, count = self._reuse(accesses, used_elsewhere)
+        return [
+            float(reads and not writes), float(writes and not reads), float(reads and writes),
+            size, unique, lines, unique_lines,
+            in_loop, by_others, 1.0 - in_loop - by_others, distance, bytes_between, count,
+            size / count, unique / count, lines / count, unique_lines / count, stride,
+        ]  # fmt: skip
+
+    def _line_accesses(self, access: Access) -> float:
+        """How often an access goes to another cache line than in the iteration before."""
+        levels, itemsize = self._statement.levels, access.memory.itemsize
+        executions = self.inside[0]
+        for depth in range(self._depth - 1, -1, -1):
+            if levels[depth].extent == 1:
+                continue
+            distance = abs(access.strides[depth]) * itemsize
+            if distance >= self._line_bytes:
+                break
+            extent = levels[depth].extent
+            executions /= extent
+            if distance:  # the next loop starts again in another line
+                return executions * max(1.0, extent * distance / self._line_bytes)
+        return executions
+
+    def _unique_lines(self, access: Access) -> float:
+        steps: tuple[tuple[int, int], ...] = ()
+        for _, found in self._steps(access):
+            steps = found
+        return footprint(steps, access.memory.itemsize, self._line_bytes).lines
+
+    def _innermost_stride(self, access: Access) -> float:
+        for (_, _, extent), stride in zip(
+            reversed(self._statement.levels), reversed(access.strides), strict=True
+        ):
+            if stride and extent > 1:
+                return float(abs(stride))
+        return 0.0
+
+    def _reuse(
+        self, accesses: Sequence[Access], used_elsewhere: bool
+    ) -> tuple[float, float, float, float, float]:
+        """Whether a loop comes back to the same elements, or other statements do; after how many
+        iterations and bytes; and how often."""
+        levels = self._statement.levels
+        for depth in range(self._depth - 1, -1, -1):
+            extent = levels[depth].extent
+            if extent > 1 and not any(access.strides[depth] for access in accesses):
+                inner = depth + 1
+                return 1.0, 0.0, self.inside[inner], self.touched[inner], float(extent)
+        if used_elsewhere:
+            return 0.0, 1.0, self.inside[0], self.touched[0], 1.0
+        return 0.0, 0.0, 0.0, 0.0, 1.0
