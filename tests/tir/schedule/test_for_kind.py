@@ -156,6 +156,58 @@ def test_axes_that_do_not_exist_or_are_taken():
 
 
 @T.prim_func
+def cached_rows(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+    S = T.alloc_buffer((4, 4), scope="shared")
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for j in T.thread_binding(4, thread="threadIdx.x"):
+            for k in range(4):
+                with T.block("S"):
+                    vi, vk = T.axis.remap("SS", [i, k])
+                    S[vi, vk] = A[vi, vk]
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = S[vi, 3 - vj]
+
+
+def test_threads_may_share_the_work_of_filling_what_they_share():
+    sch = Schedule(cached_rows, debug_mask="all")
+    sch.bind(sch.get_loops("S")[-1], "threadIdx.x")
+    assert sch.mod.script().count("threadIdx.x") == 2
+    assert_same_meaning(cached_rows, sch)
+    again = Schedule(cached_rows)
+    with pytest.raises(ScheduleError, match=r"is bound to threadIdx\.x already"):
+        split, _ = again.split(again.get_loops("S")[-1], [2, 2])
+        again.bind(split, "threadIdx.x")
+
+
+def test_threads_do_not_share_the_work_on_what_they_have_for_themselves():
+    sch = Schedule(cached_rows)
+    sch.set_scope("S", 0, "local")
+    with pytest.raises(ScheduleError, match=r"is bound to threadIdx\.x already"):
+        sch.bind(sch.get_loops("S")[-1], "threadIdx.x")
+
+
+def test_work_that_differs_between_threads_is_not_shared():
+    @T.prim_func
+    def shifted(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 4), "float32")):
+        S = T.alloc_buffer((4, 8), scope="shared")
+        for i in T.thread_binding(4, thread="blockIdx.x"):
+            for j in T.thread_binding(4, thread="threadIdx.x"):
+                for k in range(4):
+                    with T.block("S"):
+                        vi = T.axis.spatial(4, i)
+                        vk = T.axis.spatial(8, j + k)
+                        S[vi, vk] = A[vi, vk]
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = S[vi, vj] + S[vi, vj + 3]
+
+    sch = Schedule(shifted)
+    with pytest.raises(ScheduleError, match=r"is bound to threadIdx\.x already"):
+        sch.bind(sch.get_loops("S")[-1], "threadIdx.x")
+
+
+@T.prim_func
 def window(A: T.Buffer((10,), "float32"), C: T.Buffer((8,), "float32")):
     """Each iteration fills the part of B that it reads; these parts overlap."""
     B = T.alloc_buffer((10,))

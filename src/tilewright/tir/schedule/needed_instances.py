@@ -14,6 +14,7 @@ from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.schedule.bindings import mentioned
 from tilewright.tir.schedule.inlining import invert
 from tilewright.tir.schedule.regions import Box
+from tilewright.tir.schedule.thread_memory import is_shared_by
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, For, ForKind
 from tilewright.tir.substitute import variables_of
@@ -168,7 +169,7 @@ def relaxed_threads(tree: FunctionTree, loop: For, scope: str, box: Box, analyze
     for above in (loop, *tree.ancestors(loop)):
         if isinstance(above, For) and above.kind is ForKind.THREAD_BINDING:
             assert above.thread_binding is not None
-            if _is_shared_by(scope, above.thread_binding.thread_tag):
+            if is_shared_by(scope, above.thread_binding.thread_tag):
                 threads[above.loop_var] = Range(above.min, above.extent)
     if not threads:
         return box
@@ -178,10 +179,3 @@ def relaxed_threads(tree: FunctionTree, loop: For, scope: str, box: Box, analyze
         last = EVERYTHING if high is None else interval_of(high, threads, analyzer)
         relaxed.append(IntervalSet(first.min_value, last.max_value))
     return tuple(relaxed)
-
-
-def _is_shared_by(scope: str, tag: str) -> bool:
-    """Whether the threads of an axis have memory of `scope` in common, as a tile that all use."""
-    if scope.startswith("shared"):
-        return tag.startswith(("threadIdx.", "vthread"))
-    return scope.startswith("warp") and tag == "threadIdx.x"

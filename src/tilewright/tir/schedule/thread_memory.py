@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from tilewright.ir.expr import is_const_int
+from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.schedule.bindings import mentioned
 from tilewright.tir.schedule.dataflow import flows_at_once, memory_read
 from tilewright.tir.schedule.scope import buffers_written
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import BlockRealize, For
+from tilewright.tir.stmt import BlockRealize, For, Stmt
 
 
 def thread_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
@@ -33,6 +36,51 @@ def thread_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
             if is_own and _is_used_by_iterations(tree, loop, buffer, writers, leaves):
                 found.add(buffer)
     return found
+
+
+def may_share_work(tree: FunctionTree, outer: For, inner: For, tag: str) -> bool:
+    """Whether threads that run the iterations of `outer` may share those of `inner`, inside of it.
+
+    Otherwise each of them runs all. They may if that fills memory which they have in common, with
+    the same values, whichever thread does it.
+
+    Args:
+        tree: the program.
+        outer: a loop that is bound, or is to be bound, to threads.
+        inner: a loop in it, to be bound to the same threads.
+        tag: these threads.
+    """
+    if not tag.startswith("threadIdx") or not _have_same_extent(outer, inner):
+        return False
+    leaves = tree.leaf_blocks_below(inner)
+    scope = tree.scope(outer)
+    if any(tree.scope(leaf) is not scope for leaf in leaves):
+        return False
+    places: list[Stmt] = [stmt for leaf in leaves for stmt in tree.between(outer, leaf)]
+    around = [part for stmt in places if isinstance(stmt, For) for part in (stmt.min, stmt.extent)]
+    bound = [value for leaf in leaves for value in (*leaf.iter_values, leaf.predicate)]
+    if outer.loop_var in mentioned([*around, *bound]):
+        return False
+    return all(
+        block_kind(leaf.block) is BlockKind.COMPLETE
+        and all(is_shared_by(b.scope(), tag) for b in buffers_written(leaf.block))
+        for leaf in leaves
+    )
+
+
+def is_shared_by(scope: str, tag: str) -> bool:
+    """Whether the threads of an axis have memory of `scope` in common, as a tile that all use."""
+    if scope.startswith("shared"):
+        return tag.startswith(("threadIdx.", "vthread"))
+    return scope.startswith("warp") and tag == "threadIdx.x"
+
+
+def _have_same_extent(one: For, two: For) -> bool:
+    return (
+        is_const_int(one.min, 0)
+        and is_const_int(two.min, 0)
+        and (structural_equal(one.extent, two.extent))
+    )
 
 
 def _is_used_by_iterations(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from tilewright.tune.postproc.disallow_dynamic_loop import DisallowDynamicLoop
 from tilewright.tune.postproc.postproc import POSTPROC_SETS, Postproc
+from tilewright.tune.postproc.rewrite_cooperative_fetch import RewriteCooperativeFetch
 from tilewright.tune.postproc.rewrite_parallel_vectorize_unroll import (
     RewriteParallelVectorizeUnroll,
 )
 from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlock
+from tilewright.tune.postproc.rewrite_unbound_block import RewriteUnboundBlock
+from tilewright.tune.postproc.verify_gpu_code import VerifyGPUCode
 
 
 @POSTPROC_SETS.add("llvm", "c")
@@ -17,4 +20,17 @@ def for_cpu() -> list[Postproc]:
         DisallowDynamicLoop(),
         RewriteParallelVectorizeUnroll(),
         RewriteReductionBlock(),
+    ]
+
+
+@POSTPROC_SETS.add("cuda", "opencl")
+def for_gpu() -> list[Postproc]:
+    """The postprocessors for GPUs."""
+    return [
+        DisallowDynamicLoop(),
+        RewriteCooperativeFetch(),
+        RewriteUnboundBlock(256),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+        VerifyGPUCode(),
     ]

@@ -19,6 +19,14 @@ def root_of(sch: Schedule, tree: FunctionTree) -> BlockRV:
     return sch.get_block(tree.root.block.name_hint, tree.name)
 
 
+def blocks_inside(sch: Schedule, block: BlockRV) -> list[BlockRV]:
+    """The blocks inside of a block, in all scopes, the outer ones first."""
+    found = []
+    for child in sch.get_child_blocks(block):
+        found += [child, *blocks_inside(sch, child)]
+    return found
+
+
 def all_loops(sch: Schedule) -> Iterator[For]:
     """The loops of all functions."""
     for tree in trees_of(sch):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import ForKind
 from tilewright.tune.postproc.functions import root_of, trees_of
-from tilewright.tune.postproc.loop_roles import LoopRole, loop_roles
 from tilewright.tune.postproc.postproc import Postproc
 from tilewright.tune.rule.block_facts import block_of, is_spatial
 from tilewright.tune.rule.claim import is_claimed
+from tilewright.tune.rule.loop_roles import LoopRole, loop_roles
 from tilewright.tune.rule.parallelize_vectorize_unroll import (
     PARALLEL,
     UNROLL_EXPLICIT,

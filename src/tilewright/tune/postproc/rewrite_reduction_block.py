@@ -8,7 +8,7 @@ from tilewright.ir.expr import Var
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.schedule.bindings import bound_values, mentioned
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.postproc.functions import root_of, trees_of
+from tilewright.tune.postproc.functions import blocks_inside, root_of, trees_of
 from tilewright.tune.postproc.postproc import Postproc
 from tilewright.tune.rule.block_facts import block_of, loops_around, realize_of
 from tilewright.tune.rule.claim import is_claimed
@@ -24,21 +24,13 @@ class RewriteReductionBlock(Postproc):
     def apply(self, sch: Schedule) -> bool:
         """Decompose what can be decomposed; every candidate is accepted."""
         for tree in trees_of(sch):
-            for block in _blocks_inside(sch, root_of(sch, tree)):
+            for block in blocks_inside(sch, root_of(sch, tree)):
                 position = _outermost_reduction(sch, block)
                 if position is not None:
                     # Where that is refused, lowering finds a place for the initialisation.
                     with contextlib.suppress(ScheduleError):
                         sch.decompose_reduction(block, sch.get_loops(block)[position])
         return True
-
-
-def _blocks_inside(sch: Schedule, block: BlockRV) -> list[BlockRV]:
-    """The blocks inside of a block, in all scopes, the outer ones first."""
-    found = []
-    for child in sch.get_child_blocks(block):
-        found += [child, *_blocks_inside(sch, child)]
-    return found
 
 
 def _outermost_reduction(sch: Schedule, block: BlockRV) -> int | None:

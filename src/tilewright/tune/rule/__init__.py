@@ -3,7 +3,9 @@
 import tilewright.tune.rule.defaults
 from tilewright.tune.rule.add_rfactor import AddRFactor
 from tilewright.tune.rule.apply_custom_rule import ApplyCustomRule
+from tilewright.tune.rule.auto_bind import AutoBind
 from tilewright.tune.rule.auto_inline import AutoInline
+from tilewright.tune.rule.cross_thread_reduction import CrossThreadReduction
 from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.schedule_rules.nest import attempt
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.schedule.bindings import bound_values, mentioned
 from tilewright.tune.rule.block_facts import (
     block_of,
     has_reuse,
     is_reduction,
     is_root,
     loop_types,
+    realize_of,
     spatial_and_reduction_size,
 )
 from tilewright.tune.rule.claim import is_claimed
@@ -94,15 +94,10 @@ def fuse_reduction(sch: Schedule, block: BlockRV) -> tuple[int, LoopRV]:
     Returns:
         The number of other loops, and the loop of the reduction.
     """
-    types = loop_types(sch, block)
-    assert types is not None
+    steps = mentioned(bound_values(realize_of(sch, block), reduction=True))
     loops = sch.get_loops(block)
-    spatial = _of_type(loops, types, IterType.DATA_PAR)
-    reduction = _of_type(loops, types, IterType.COMM_REDUCE)
+    reduction = [loop for loop in loops if sch.get(loop).loop_var in steps]
+    spatial = [loop for loop in loops if loop not in reduction]
     if [*spatial, *reduction] != loops:
         sch.reorder(*spatial, *reduction)
     return len(spatial), reduction[0] if len(reduction) == 1 else sch.fuse(*reduction)
-
-
-def _of_type(loops: Sequence[LoopRV], types: Sequence[IterType], kind: IterType) -> list[LoopRV]:
-    return [loop for loop, its in zip(loops, types, strict=True) if its is kind]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tilewright.tune.rule.add_rfactor import AddRFactor
 from tilewright.tune.rule.apply_custom_rule import ApplyCustomRule
+from tilewright.tune.rule.auto_bind import AutoBind
 from tilewright.tune.rule.auto_inline import AutoInline
+from tilewright.tune.rule.cross_thread_reduction import CrossThreadReduction
 from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
 from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
@@ -55,4 +57,37 @@ def for_llvm() -> list[ScheduleRule]:
             unroll_explicit=True,
         ),
         RandomComputeLocation(),
+    ]
+
+
+@RULE_SETS.add("cuda", "opencl")
+def for_gpu() -> list[ScheduleRule]:
+    """The rules for GPUs."""
+    return [
+        ApplyCustomRule(),
+        MultiLevelTiling(
+            "SSSRRSRS",
+            tile_binds=["blockIdx.x", "vthread.x", "threadIdx.x"],
+            max_innermost_factor=64,
+            vector_load_lens=[1, 2, 3, 4, 8, 16],
+            reuse_read=ReuseType("must", levels=(4,), scope="shared"),
+            reuse_write=ReuseType("must", levels=(3,), scope="local"),
+        ),
+        InlineConstantScalars(),
+        AutoInline(
+            into_producer=True,
+            into_consumer=True,
+            inline_const_tensor=True,
+            disallow_if_then_else=False,
+            require_injective=False,
+            require_ordered=False,
+        ),
+        CrossThreadReduction(thread_extents=[4, 8, 16, 32, 64, 128, 256, 512]),
+        ParallelizeVectorizeUnroll(
+            max_jobs_per_core=-1,
+            max_vectorize_extent=-1,
+            unroll_max_steps=[0, 16, 64, 512, 1024],
+            unroll_explicit=True,
+        ),
+        AutoBind(max_threadblocks=256, thread_extents=[32, 64, 128, 256, 512, 1024]),
     ]

@@ -14,6 +14,7 @@ from tilewright.ir.expr import Var
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.thread_memory import may_share_work
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For, ForKind
 
@@ -133,7 +134,13 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
             S(i)
 
     Requires: no iteration depends on another one; for ``threadIdx``, iterations may also sum up
-    into the same element (a reduction across threads). No loop around or inside has the same axis.
+    into the same element (a reduction across threads). A loop around or inside has the same axis
+    only if the inner one fills memory that the threads share, so that they can share the work::
+
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            for j in T.thread_binding(32, thread="threadIdx.x"):
+                with T.block("A_shared"):       # each thread copies one row
+                    ...
 
     Args:
         loop: the loop.
@@ -162,7 +169,10 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
         )
     for other in _loops_around_and_inside(tree, loop):
         binding = other.thread_binding
-        if binding is not None and binding.thread_tag == tag and not tag.startswith("vthread"):
+        if binding is None or binding.thread_tag != tag or tag.startswith("vthread"):
+            continue
+        outer, inner = (other, loop) if tree.is_above(other, loop) else (loop, other)
+        if not may_share_work(tree, outer, inner, tag):
             raise ScheduleError(f"{{1}} is bound to {tag} already", at=[loop, other])
     thread = IterVar(None, Var("", loop.loop_var.dtype), IterType.THREAD_INDEX, tag)
     bound = _of_kind(loop, ForKind.THREAD_BINDING).replace(thread_binding=thread)
