@@ -46,6 +46,31 @@ def test_a_transposed_operand_is_packed_however_small():
     assert names_of(scheduled(matmul(16, 8, 4, transposed=True), LARGE)) == ["B_global", "C"]
 
 
+@pytest.mark.parametrize("depth", [48, 53])
+def test_the_panels_of_a_deep_product_are_packed_block_by_block(depth):
+    sch = scheduled(matmul(16, 40, depth))
+    (_, panels), (_, blocks), (_, steps), *_ = loops_of(sch, "B_global")
+    assert loops_of(sch, "C")[:2] == [("serial", panels), ("serial", blocks)]
+    assert panels == 5
+    assert (blocks - 1) * steps < depth <= blocks * steps
+
+
+@pytest.mark.parametrize("depth", [64, 131])
+def test_a_narrow_operand_is_used_block_by_block_as_it_is(depth):
+    sch = scheduled(matmul(8, 8, depth))
+    assert names_of(sch) == ["C"]
+    (_, blocks), _, (_, steps), *_ = loops_of(sch, "C")
+    assert blocks > 1
+    assert (blocks - 1) * steps < depth <= blocks * steps
+
+
+def test_consumers_of_a_deep_product_come_after_its_last_block():
+    sch = scheduled(matmul_relu(16, 40, 64))
+    loops = loops_of(sch, "E")
+    assert loops_of(sch, "C")[0] == loops[0]
+    assert len(loops) == 4
+
+
 @pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
 @pytest.mark.parametrize("size", [(7, 5, 3), (17, 19, 5), (2, 33, 4), (16, 3, 9), (1, 9, 8)])
 @pytest.mark.parametrize("is_transposed", [False, True])

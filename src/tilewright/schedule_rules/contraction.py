@@ -20,7 +20,7 @@ from tilewright.schedule_rules.nest import (
     split_into,
 )
 from tilewright.schedule_rules.operands import Contraction, find_contraction
-from tilewright.schedule_rules.tiles import register_tile
+from tilewright.schedule_rules.tiles import Tile, register_tile
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 ENOUGH_REUSE: Final = 16
@@ -71,7 +71,7 @@ def plans(found: Contraction, machine: Machine, outer: int) -> list[Plan]:
         if len(merged) > 1 and plain.reuse >= ENOUGH_REUSE and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
         if not found.is_contiguous(single) or (
-            plain.reuse >= ENOUGH_REUSE and plain.exceeds_cache()
+            plain.reuse >= ENOUGH_REUSE and plain.exceeds_cache() and not plain.is_narrow()
         ):
             forms.append(Plan(found, single, machine, outer, packed=True))
     return [*forms, plain]
@@ -111,16 +111,41 @@ class Plan:
         self.reuse = self.rows * a.count(
             var for var in found.outer if not any(load.mentions(var) for load in found.moving)
         )
-        self.tile = register_tile(
-            self.rows,
-            self.width_of_all,
-            self.depth,
-            self.lanes,
-            a.stores[0].buffer.dtype.itemsize,
-            machine,
-            streams=not packed and self.exceeds_cache(),
-        )
+        self.tile = self._tile(streams=False)
+        if not packed and self.exceeds_cache() and not self.is_narrow():
+            self.tile = self._tile(streams=True)
         self.width = self.tile.vectors * self.lanes
+        self.block_depth = self._block_depth()
+
+    def _block_depth(self) -> int | None:
+        """How many steps of the outermost reduction loop a block has that stays in the cache, while
+        it is used for all rows; None if whole panels do, or no block would be used again."""
+        reduction = self.found.accesses.reduction
+        if not (self.packed or self.is_narrow()) or self.reuse <= self.tile.rows:
+            return None
+        extent = self.found.accesses.extents[reduction[0]]
+        if extent is None or self._panel_bytes() <= self.machine.own_cache // 2:
+            return None
+        step = self.depth // extent
+        # The rows of a tile stay in the first cache, while they are used for each panel.
+        fitting = max(1, self.machine.first_cache // 2 // (self.tile.rows * self.itemsize * step))
+        whole = (n for n in range(fitting, fitting // 2, -1) if extent % n == 0)
+        return next(whole, -(-extent // -(-extent // fitting)))
+
+    def _panel_bytes(self) -> int:
+        return self.depth * self.width * self.itemsize
+
+    def _tile(self, *, streams: bool) -> Tile:
+        itemsize = self.found.accesses.stores[0].buffer.dtype.itemsize
+        return register_tile(
+            self.rows, self.width_of_all, self.depth, self.lanes, itemsize, self.machine,
+            streams=streams,
+        )  # fmt: skip
+
+    def is_narrow(self) -> bool:
+        """Whether the operand with columns is one panel as it is."""
+        width = self.tile.vectors * self.lanes
+        return self.width_of_all <= width and self.found.is_contiguous(self.columns)
 
     def exceeds_cache(self) -> bool:
         """Whether what is read of the operand with columns does not stay in the cache."""
@@ -139,7 +164,11 @@ class Plan:
         """How many panels of the operand with columns fill half of the cache."""
         if not self.packed:
             return 1
-        panel_bytes = self.depth * self.width * self.itemsize
+        depth = self.depth
+        if self.block_depth is not None:
+            depth = depth // self.found.accesses.extent(self.found.accesses.reduction[0])
+            depth *= self.block_depth
+        panel_bytes = depth * self.width * self.itemsize
         panels = -(-self.width_of_all // self.width)
         fitting = max(1, min(panels, self.machine.own_cache // 2 // panel_bytes))
         cores = 1 if self.outer else self.machine.cores
@@ -174,23 +203,27 @@ class Plan:
         )
         (block_row,), row = split_into(sch, loops[f.row], [self.tile.rows])
         # A panel is used for all that it does not depend on, before the next one is packed.
-        first = [loop for loop in outer if loop in needed]
+        first = [*(loop for loop in outer if loop in needed), *present(block_column)]
         then = [loop for loop in outer if loop not in needed]
-        around = [*first, *present(block_column), *then, *present(block_row, panel)]
+        blocks: list[LoopRV] = []
+        if self.block_depth is not None:
+            block_step, depth[0] = sch.split(depth[0], [None, self.block_depth])
+            blocks.append(block_step)
+        around = [*first, *blocks, *then, *present(block_row, panel)]
         sch.reorder(*around, *depth, *present(row, vector, lane))
         if self.packed:
             # Where columns are merged, those of a panel are no box of the operand.
-            place = block_column if len(merged) == 1 else None
-            self._pack(sch, block, place or (first[-1] if first else None))
+            place = [*first, *blocks] if len(merged) == 1 else [lp for lp in outer if lp in needed]
+            self._pack(sch, block, place[-1] if place else None)
+        complete = first if blocks else around
         for consumer in epilogue:
-            self._append(sch, consumer, around[-1] if around else None)
+            self._append(sch, consumer, complete[-1] if complete else None)
         self._unroll_steps(sch, depth)
         for loop in present(row, vector):
             sch.unroll(loop)
         sch.vectorize(lane)
-        outermost = [*first, *present(block_column)]
         if self.outer == 0:
-            parallelize(sch, outermost or [*then, *present(block_row)], self.machine)
+            parallelize(sch, first or [*then, *present(block_row)], self.machine)
 
     def _unroll_steps(self, sch: Schedule, depth: Sequence[LoopRV]) -> None:
         """Unroll the innermost steps of the sum, if they are few."""
