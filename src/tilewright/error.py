@@ -93,10 +93,6 @@ class LoweringError(TVMError, ValueError):
     """A program that cannot be lowered as written; the message says which loop or block and why."""
 
 
-class TuneError(TVMError):
-    """Tuning cannot go on: a part of the tuner failed, or nothing could be measured."""
-
-
 class TEScheduleError(TVMError, ValueError):
     """A TE schedule primitive applied where it does not apply."""
 
@@ -121,4 +117,4 @@ class DatabaseError(TVMError, OSError):
 
 
 class TuningError(TVMError):
-    """Tuning found nothing that runs; the message counts the reasons, with an example of each."""
+    """Tuning cannot go on: nothing runs, or a part of the tuner failed; the message says why."""

@@ -5,7 +5,7 @@ import logging
 import pytest
 from tests.tune.programs import TwoFunctions, matmul, scale_and_shift
 
-from tilewright.error import ArgumentError, ArgumentValueError, TuneError
+from tilewright.error import ArgumentError, ArgumentValueError, TuningError
 from tilewright.script import tir as T
 from tilewright.tune.context import TuneContext
 from tilewright.tune.rule import ScheduleRule
@@ -155,12 +155,14 @@ def test_an_error_of_a_rule_names_rule_and_block():
         def apply(self, sch, block):
             raise ZeroDivisionError("oops")
 
-    with pytest.raises(TuneError, match=r"Broken failed on block `C`: ZeroDivisionError\('oops'\)"):
+    with pytest.raises(
+        TuningError, match=r"Broken failed on block `C`: ZeroDivisionError\('oops'\)"
+    ):
         sketches_of(matmul, Broken())
 
 
 def test_a_refusal_in_a_rule_is_shown():
-    with pytest.raises(TuneError, match="Splitting failed on block `C`: split: "):
+    with pytest.raises(TuningError, match="Splitting failed on block `C`: split: "):
         sketches_of(matmul, Splitting(0))
 
 
@@ -169,7 +171,7 @@ def test_a_rule_returns_a_list():
         def apply(self, sch, block):
             pass
 
-    with pytest.raises(TuneError, match="Forgetful returned None for block `C`"):
+    with pytest.raises(TuningError, match="Forgetful returned None for block `C`"):
         sketches_of(matmul, Forgetful())
 
 

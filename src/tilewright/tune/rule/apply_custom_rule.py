@@ -28,6 +28,8 @@ class ApplyCustomRule(ScheduleRule):
             return [sch]
     """
 
+    takes_annotated_blocks = True
+
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """What the function of that name returns; `sch` for a block that names none."""
         name = custom_rule_of(sch, block)

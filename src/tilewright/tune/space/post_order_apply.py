@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from tilewright.error import ArgumentError, TuneError, TVMError
+from tilewright.error import ArgumentError, TuningError, TVMError
 from tilewright.ir.module import IRModule
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
@@ -115,14 +115,14 @@ class PostOrderApply(SpaceGenerator):
         try:
             results = rule.apply(sch.copy(), block)
         except Exception as error:
-            raise TuneError(
+            raise TuningError(
                 f"{type(rule).__name__} failed on block `{found.name_hint}`: "
                 f"{error if isinstance(error, TVMError) else repr(error)}"
             ) from error
         if not isinstance(results, (list, tuple)) or not all(
             isinstance(item, Schedule) for item in results
         ):
-            raise TuneError(
+            raise TuningError(
                 f"{type(rule).__name__} returned {results!r} for block `{found.name_hint}`; a rule "
                 "returns a list of schedules"
             )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
-from tilewright.tir.schedule import Schedule
+from tilewright.tir.schedule import Schedule, ScheduleError
 from tilewright.tune.mutator import Mutator
 from tilewright.tune.postproc import Postproc
 from tilewright.tune.rule import ScheduleRule
@@ -18,6 +18,9 @@ from tilewright.tune.space.space_generator import (
     SpaceGenerator,
     given_parts,
 )
+
+ATTEMPTS: Final = 32
+"""How often the function is called before a refusal is reported."""
 
 
 @GENERATORS.add("schedule-fn")
@@ -53,8 +56,17 @@ class ScheduleFn(SpaceGenerator):
         given_parts(self, sch_rules=sch_rules, postprocs=postprocs, mutator_probs=mutator_probs)
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
-        """What the function makes of a schedule of the program."""
-        return distinct(self.sketches_of(self.fresh_schedule(mod)))
+        """What the function makes of a schedule of the program.
+
+        What it samples may lead to a step that is refused; then it is called again.
+        """
+        first = self.fresh_schedule(mod)
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return distinct(self.sketches_of(first.copy()))
+            except ScheduleError:
+                continue
+        return distinct(self.sketches_of(first))
 
     def sketches_of(self, sch: Schedule) -> list[Schedule]:
         """What the function makes of a schedule."""

@@ -64,6 +64,10 @@ class SpaceGenerator:
         """A schedule of the program to begin with, seeded by the task."""
         return Schedule(mod, seed=self._seed, error_render_level="fast")
 
+    def reseed(self, seed: int) -> None:
+        """Let random decisions be other ones in spaces that are made from now on."""
+        self._seed = seed
+
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
         """The sketches for a program.
 

@@ -55,6 +55,11 @@ class SpaceGeneratorUnion(SpaceGenerator):
         for generator in self.space_generators:
             generator.initialize_with_tune_context(context)
 
+    def reseed(self, seed: int) -> None:
+        """Let random decisions be other ones in spaces that are made from now on."""
+        for generator in self.space_generators:
+            generator.reseed(seed)
+
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
         """The sketches of all generators, equal ones once."""
         return distinct(

@@ -1,0 +1,58 @@
+"""What a database has about a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tilewright.tir.schedule import Trace
+from tilewright.tune.database.matching import same_machine_code
+from tilewright.tune.machine import this_machine
+from tilewright.tune.search.sketch import Sketch
+
+if TYPE_CHECKING:
+    from tilewright.tune.context import TuneContext
+
+
+class EarlierRecords:
+    """The records of a task in a database.
+
+    Args:
+        database: the database; None for none.
+        context: the task.
+
+    Attributes:
+        records: those that are for the target, and of this machine.
+        best: sketches, traces and times of those that ran, the fastest first; known after
+            `adopted_by`.
+    """
+
+    def __init__(self, database: Any, context: TuneContext) -> None:
+        self.records = [] if database is None else _of_task(database, context)
+        self.best: list[tuple[Sketch, Trace, float]] = []
+
+    def adopted_by(self, sketches: Sequence[Sketch]) -> Iterator[tuple[Sketch, Trace]]:
+        """The records as traces of sketches; those of other spaces are left out."""
+        for record in self.records:
+            form = record.trace_json
+            for sketch in sketches:
+                trace = sketch.adopted(form)
+                if trace is not None:
+                    if record.is_valid:
+                        self.best.append((sketch, trace, record.mean_secs))
+                    yield sketch, trace
+                    break
+        self.best.sort(key=lambda item: item[2])
+
+
+def _of_task(database: Any, context: TuneContext) -> list[Any]:
+    if context.mod is None or not len(database) or not database.has_workload(context.mod):
+        return []
+    own = database.commit_workload(context.mod)
+    return [
+        record
+        for record in database.get_all_tuning_records()
+        if record.workload.shash == own.shash
+        and record.machine.get("cpu") == this_machine()["cpu"]
+        and (context.target is None or same_machine_code(record, context.target))
+    ]

@@ -1,0 +1,154 @@
+"""From generation to generation: candidates that the cost model says are fast."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tilewright.tune.search.crossover import crossover
+from tilewright.tune.search.individual import Individual
+from tilewright.tune.search.search_run import SearchRun
+from tilewright.tune.search.sketch import Key
+
+SELECTION: Final = 4.0
+"""The first of a ranking is a parent e to the power of this as often as the last."""
+
+SATURATED: Final = 12
+"""A generation is complete when all attempts for so many children in a row failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breeding:
+    """How new generations are made.
+
+    Attributes:
+        generations: how many.
+        mutate_prob: how often a child has one parent, and a decision of its own; else it has two.
+        max_fail_count: how many attempts are made for one child.
+    """
+
+    generations: int
+    mutate_prob: float
+    max_fail_count: int
+
+
+def evolve(
+    run: SearchRun, population: Sequence[Individual], size: int, breeding: Breeding
+) -> list[Individual]:
+    """All candidates that came up, the best by their scores first.
+
+    Args:
+        run: what is known; its cost model says which candidates live on.
+        population: the first generation, with scores.
+        size: of each generation.
+        breeding: how new ones are made.
+    """
+    everyone = {individual.key: individual for individual in population}
+    living = ranked(population)
+    for _ in range(breeding.generations):
+        children = _children(run, living, size, breeding, everyone)
+        if not children:
+            break
+        run.score(children)
+        everyone.update((child.key, child) for child in children)
+        living = survivors([*living, *children], size)
+    return ranked(everyone.values())
+
+
+def ranked(individuals: Iterable[Individual]) -> list[Individual]:
+    """Individuals, those with the highest scores first."""
+    return sorted(individuals, key=lambda individual: -individual.score)
+
+
+def survivors(individuals: Sequence[Individual], size: int) -> list[Individual]:
+    """The best ones; of each sketch some, so that the model may change its mind.
+
+    Half of the places are shared equally among the sketches, the other half are for the best.
+    """
+    by_sketch: dict[int, list[Individual]] = defaultdict(list)
+    best = ranked(individuals)
+    for individual in best:
+        by_sketch[individual.sketch.number].append(individual)
+    share = max(1, size // (2 * len(by_sketch))) if by_sketch else 0
+    kept = {i.key: i for group in by_sketch.values() for i in group[:share]}
+    for individual in best:
+        if len(kept) >= size:
+            break
+        kept.setdefault(individual.key, individual)
+    return ranked(kept.values())
+
+
+def _children(
+    run: SearchRun,
+    parents: Sequence[Individual],
+    size: int,
+    breeding: Breeding,
+    known: dict[Key, Individual],
+) -> list[Individual]:
+    choose = _Roulette(parents, run.random)
+    children: dict[Key, Individual] = {}
+    failures = 0
+    while len(children) < size and failures < SATURATED * breeding.max_fail_count:
+        child = _child(run, choose, breeding, (known, children))
+        if child is None:
+            failures += 1
+        else:
+            failures = 0
+            children[child.key] = child
+    return list(children.values())
+
+
+def _child(
+    run: SearchRun,
+    choose: _Roulette,
+    breeding: Breeding,
+    known: Sequence[dict[Key, Individual]],
+) -> Individual | None:
+    """A candidate that is not among the known ones; None if this attempt makes none."""
+    parent = choose.any()
+    if run.random.random() < breeding.mutate_prob:
+        mutators, weights = zip(*run.mutators, strict=True)
+        (mutator,) = run.random.choices(mutators, weights)
+        trace = mutator.apply(parent.trace, run.seed())
+    else:
+        trace = crossover(parent.trace, choose.like(parent).trace, run.random)
+    if trace is None or any(parent.sketch.key(trace) in some for some in known):
+        return None
+    child = run.workshop.make(parent.sketch, trace, run.seed())
+    if child is None or any(child.key in some for some in known):
+        return None
+    return child
+
+
+class _Roulette:
+    """Chooses parents: those of a high rank more often.
+
+    Args:
+        ranking: the individuals, the best first.
+        rng: the source of choices.
+    """
+
+    def __init__(self, ranking: Sequence[Individual], rng: random.Random) -> None:
+        self._ranking = ranking
+        self._rng = rng
+        total = 0.0
+        self._sums: list[float] = []
+        for rank in range(len(ranking)):
+            total += math.exp(-SELECTION * rank / len(ranking))
+            self._sums.append(total)
+        self._groups: dict[int, list[Individual]] = defaultdict(list)
+        for individual in ranking:
+            self._groups[individual.sketch.number].append(individual)
+
+    def any(self) -> Individual:
+        """One of all."""
+        return self._rng.choices(self._ranking, cum_weights=self._sums)[0]
+
+    def like(self, one: Individual) -> Individual:
+        """One of those with the same sketch."""
+        group = self._groups[one.sketch.number]
+        return group[min(int(self._rng.expovariate(SELECTION) * len(group)), len(group) - 1)]

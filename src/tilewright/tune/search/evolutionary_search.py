@@ -1,0 +1,146 @@
+"""Evolutionary search, guided by a cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from tilewright.error import ArgumentValueError
+from tilewright.tune.search.evolution import Breeding, evolve, ranked
+from tilewright.tune.search.grid import all_individuals
+from tilewright.tune.search.individual import Individual
+from tilewright.tune.search.refinement import refinements
+from tilewright.tune.search.search_run import SearchRun
+from tilewright.tune.search.search_strategy import STRATEGIES
+from tilewright.tune.search.selection import interleaved, sketch_by_sketch, unlike_first
+from tilewright.tune.search.trace_search import TraceSearch
+
+USUAL_BATCH: Final = 64
+"""The size of a batch for which a population has its full size."""
+
+SMALL_POPULATION: Final = 96
+"""The population of a small batch is not smaller than this."""
+
+REFINED: Final = 0.3
+"""The part of a batch that are neighbours of the best candidates that were measured."""
+
+BEST: Final = 3
+"""The neighbours of how many candidates these are."""
+
+
+@STRATEGIES.add("evolutionary")
+class EvolutionarySearch(TraceSearch):
+    """Breeds candidates that a cost model says are fast, and measures the best.
+
+    The first batch has the sketches' own decisions, then what the model likes, of each sketch some.
+    Later batches have what it likes after it has learned, the neighbours of the fastest candidates
+    that were measured, and a few random ones. Where nothing new comes up any more, what is left of
+    the space is enumerated, so that a small one is measured completely.
+
+    Args:
+        population_size: candidates of a generation, for batches of 64; smaller batches have
+            smaller generations.
+        init_measured_ratio: the part of the first generation that were measured already.
+        init_min_unmeasured: how many random candidates the first generation has at least.
+        max_fail_count: random candidates of each sketch that may be refused or known in a row,
+            before no more are tried.
+        genetic_num_iters: generations for a batch.
+        genetic_mutate_prob: how often a child has one parent, and a decision of its own; else it
+            has decisions of two parents.
+        genetic_max_fail_count: attempts for one child.
+        eps_greedy: the part of a batch that are random ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        population_size: int = 512,
+        init_measured_ratio: float = 0.2,
+        init_min_unmeasured: int = 50,
+        max_fail_count: int = 5,
+        genetic_num_iters: int = 4,
+        genetic_mutate_prob: float = 0.85,
+        genetic_max_fail_count: int = 10,
+        eps_greedy: float = 0.05,
+    ) -> None:
+        _require_part("init_measured_ratio", init_measured_ratio)
+        _require_part("genetic_mutate_prob", genetic_mutate_prob)
+        _require_part("eps_greedy", eps_greedy)
+        _require_count("population_size", population_size, 1)
+        _require_count("init_min_unmeasured", init_min_unmeasured, 0)
+        _require_count("max_fail_count", max_fail_count, 0)
+        _require_count("genetic_num_iters", genetic_num_iters, 0)
+        _require_count("genetic_max_fail_count", genetic_max_fail_count, 1)
+        self.population_size = population_size
+        self.init_measured_ratio = init_measured_ratio
+        self.init_min_unmeasured = init_min_unmeasured
+        self.max_fail_count = max_fail_count
+        self.genetic_num_iters = genetic_num_iters
+        self.genetic_mutate_prob = genetic_mutate_prob
+        self.genetic_max_fail_count = genetic_max_fail_count
+        self.eps_greedy = eps_greedy
+        self._population: list[Individual] = []
+        self._rest: Iterator[Individual] = iter(())
+
+    def begin(self, run: SearchRun) -> None:
+        """Forget other runs."""
+        self._population, self._rest = [], all_individuals(run)
+
+    def post_tuning(self) -> None:
+        """End."""
+        super().post_tuning()
+        self._population, self._rest = [], iter(())
+
+    def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
+        """The next candidates."""
+        has_begun = run.trials > 0
+        own = [] if has_begun else run.own_decisions()
+        first = self._first_generation(run, own)
+        if own:
+            promising = sketch_by_sketch(ranked(own))
+            yield from islice(promising, max(1, count // 2))
+        breeding = Breeding(
+            self.genetic_num_iters, self.genetic_mutate_prob, self.genetic_max_fail_count
+        )
+        best = evolve(run, first, self._size, breeding)
+        self._population = best[: self._size]
+        liked = unlike_first([individual for individual in best if individual.key not in run.seen])
+        refined = REFINED if has_begun else 0.0
+        sources = [
+            (liked if has_begun else sketch_by_sketch(list(liked)), 1 - self.eps_greedy - refined),
+            (refinements(run, BEST), refined),
+            (run.random_ones(self.max_fail_count), self.eps_greedy),
+        ]
+        yield from interleaved(sources, run.random)
+        yield from self._rest
+
+    def _first_generation(self, run: SearchRun, own: list[Individual]) -> list[Individual]:
+        """Candidates from earlier batches, the sketches' own ones, and random ones."""
+        size = self._size
+        kept = {i.key: i for i in run.best_measured(int(size * self.init_measured_ratio))}
+        kept.update((individual.key, individual) for individual in own)
+        for individual in self._population[: size // 2]:
+            kept.setdefault(individual.key, individual)
+        wanted = max(size - len(kept), self.init_min_unmeasured)
+        for individual in islice(run.random_ones(self.max_fail_count), wanted):
+            kept.setdefault(individual.key, individual)
+        generation = list(kept.values())
+        run.score(generation)
+        return generation
+
+    @property
+    def _size(self) -> int:
+        """Candidates of a generation."""
+        scaled = self.population_size * self._batch // USUAL_BATCH
+        return min(self.population_size, max(scaled, SMALL_POPULATION))
+
+
+def _require_part(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ArgumentValueError(f"EvolutionarySearch: {name} is from 0 to 1, got {value!r}")
+
+
+def _require_count(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise ArgumentValueError(f"EvolutionarySearch: {name} is at least {least}, got {value!r}")

@@ -1,0 +1,166 @@
+"""`SearchRun`: what a search knows while it runs."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tilewright.error import ArgumentValueError
+from tilewright.tir.schedule import Schedule, Trace
+from tilewright.tune.cost_model import CostModel
+from tilewright.tune.mutator import Mutator
+from tilewright.tune.mutator.mutate_decision import MutateDecision
+from tilewright.tune.search.earlier_records import EarlierRecords
+from tilewright.tune.search.individual import Individual
+from tilewright.tune.search.sketch import Key, Sketch, SketchBook
+from tilewright.tune.search.workshop import Workshop
+
+if TYPE_CHECKING:
+    from tilewright.tune.context import TuneContext
+
+REMEMBERED: Final = 64
+"""How many of the fastest candidates of earlier runs a search starts from."""
+
+
+class SearchRun:
+    """The state of a search from `pre_tuning` to `post_tuning`.
+
+    Args:
+        context: the task.
+        design_spaces: its sketches.
+        cost_model: says which candidates are fast; None for no idea.
+        database: what was measured before; None for nothing.
+
+    Attributes:
+        book: the sketches.
+        random: the source of all random choices.
+        workshop: makes candidates of traces.
+        mutators: ways to change a trace, with weights.
+        seen: the candidates that were chosen to be measured, now or before.
+        measured: those of them of which there are results.
+        trials: how many were handed out.
+    """
+
+    def __init__(
+        self,
+        context: TuneContext,
+        design_spaces: Sequence[Schedule],
+        cost_model: CostModel | None,
+        database: Any,
+    ) -> None:
+        if context.mod is None:
+            raise ArgumentValueError("the task has no program; give TuneContext `mod`")
+        self.context = context
+        self.random = random.Random(context.rand_state)
+        self.cost_model = cost_model
+        generator = context.space_generator
+        postprocs = getattr(generator, "postprocs", None)
+        self.workshop = Workshop(context.mod, postprocs if isinstance(postprocs, list) else [])
+        self.mutators = _mutators(context)
+        self.book = SketchBook()
+        self._starts = [self.book.add(sch) for sch in design_spaces]
+        self.seen: set[Key] = set()
+        self.measured: list[Individual] = []
+        self.trials = 0
+        self._handed_out: dict[int, Individual] = {}
+        records = EarlierRecords(database, context)
+        for sketch, trace in records.adopted_by(self.book.sketches):
+            self.seen.add(sketch.key(trace))
+        for sketch, trace, seconds in records.best[:REMEMBERED]:
+            self._remember(sketch, trace, seconds)
+
+    def _remember(self, sketch: Sketch, trace: Trace, seconds: float) -> None:
+        individual = self.workshop.make(sketch, trace, self.seed())
+        if individual is not None:
+            individual.seconds = seconds
+            self.measured.append(individual)
+
+    def seed(self) -> int:
+        """A seed for a random choice elsewhere."""
+        return self.random.getrandbits(31)
+
+    def score(self, individuals: Sequence[Individual]) -> None:
+        """Let the cost model say what it expects of candidates."""
+        if not individuals:
+            return
+        if self.cost_model is None:
+            scores: Any = [self.random.random() for _ in individuals]
+        else:
+            candidates = [individual.candidate for individual in individuals]
+            scores = np.asarray(self.cost_model.predict(self.context, candidates), float).ravel()
+            if len(scores) != len(individuals):
+                raise ArgumentValueError(
+                    f"{type(self.cost_model).__name__}.predict gave {len(scores)} scores for "
+                    f"{len(individuals)} candidates"
+                )
+            scores = np.nan_to_num(scores, nan=-np.inf, posinf=np.finfo(float).max)
+        for individual, score in zip(individuals, scores, strict=True):
+            individual.score = float(score)
+
+    def own_decisions(self) -> list[Individual]:
+        """The sketches with the decisions that they came with, as far as they are possible."""
+        made = [
+            self.workshop.make(sketch, trace, self.seed())
+            for sketch, trace in self._starts
+            if sketch.key(trace) not in self.seen
+        ]
+        return [individual for individual in made if individual is not None]
+
+    def random_ones(self, max_fail_count: int) -> Iterator[Individual]:
+        """Candidates with random decisions that were not chosen yet.
+
+        Args:
+            max_fail_count: there are no more after so many, per sketch, in a row that were refused
+                or known.
+        """
+        failures = 0
+        while failures <= max_fail_count * len(self.book.sketches):
+            sketch = self.random.choice(self.book.sketches)
+            individual = self.workshop.make(sketch, sketch.undecided, self.seed())
+            if individual is None or individual.key in self.seen:
+                failures += 1
+            else:
+                failures = 0
+                yield individual
+
+    def hand_out(self, individual: Individual, candidate: Any) -> Any:
+        """Note that a candidate is measured."""
+        self._handed_out[id(candidate)] = individual
+        # The results are about this object; another one must not get its id.
+        individual.candidate = candidate
+        self.trials += 1
+        return candidate
+
+    def take_in(self, candidates: Sequence[Any], results: Sequence[Any]) -> None:
+        """Note results."""
+        for candidate, result in zip(candidates, results, strict=True):
+            individual = self._handed_out.pop(id(candidate), None)
+            if individual is not None:
+                individual.seconds = _seconds(result)
+                self.measured.append(individual)
+
+    def best_measured(self, count: int) -> list[Individual]:
+        """The fastest candidates that were measured, in this run or an earlier one."""
+        ran = [i for i in self.measured if i.seconds is not None and i.seconds < math.inf]
+        return sorted(ran, key=lambda individual: individual.seconds or 0.0)[:count]
+
+
+def _seconds(result: Any) -> float:
+    run_secs = getattr(result, "run_secs", None)
+    if not run_secs or getattr(result, "error_msg", None):
+        return math.inf
+    return statistics.median(float(seconds) for seconds in run_secs)
+
+
+def _mutators(context: TuneContext) -> list[tuple[Mutator, float]]:
+    given = getattr(context.space_generator, "mutator_probs", None)
+    if isinstance(given, dict) and given:
+        return [(mutator, float(weight)) for mutator, weight in given.items()]
+    anything = MutateDecision()
+    anything.initialize_with_tune_context(context)
+    return [(anything, 1.0)]

@@ -1,0 +1,132 @@
+"""What searches over traces have in common: budget, proofs, and never measuring twice."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tilewright.error import ArgumentValueError, TuningError
+from tilewright.tir.schedule import Schedule
+from tilewright.tune.search.individual import Individual
+from tilewright.tune.search.search_run import SearchRun
+from tilewright.tune.search.search_strategy import SearchStrategy
+
+if TYPE_CHECKING:
+    from tilewright.tune.context import TuneContext
+
+REFUSED_AT_MOST: Final = 100
+REFUSED_PER_TRIAL: Final = 10
+"""A batch ends after so many candidates that were scored, but then not accepted."""
+
+
+class TraceSearch(SearchStrategy):
+    """A strategy that proposes candidates one after the other.
+
+    Subclasses define `proposals`. What they propose is made again with proofs before it is handed
+    out. Candidates that are refused, and those that were measured before, cost no trial.
+    """
+
+    _context: TuneContext | None = None
+    _run: SearchRun | None = None
+    _max_trials = 0
+    _batch = 0
+
+    def initialize_with_tune_context(self, context: TuneContext) -> None:
+        """Take the task."""
+        self._context = context
+        self._run = None
+
+    def pre_tuning(
+        self,
+        max_trials: int,
+        num_trials_per_iter: int,
+        design_spaces: Sequence[Schedule],
+        database: Any = None,
+        cost_model: Any = None,
+    ) -> None:
+        """Begin; see `SearchStrategy`."""
+        if self._context is None:
+            raise TuningError(f"{type(self).__name__} belongs to no TuneContext")
+        if max_trials < 0 or num_trials_per_iter < 1:
+            raise ArgumentValueError(
+                "pre_tuning: max_trials is not negative and num_trials_per_iter at least 1; got "
+                f"{max_trials} and {num_trials_per_iter}"
+            )
+        if not design_spaces:
+            raise TuningError(f"the space of the task {self._context.task_name!r} has no sketches")
+        self._max_trials, self._batch = max_trials, num_trials_per_iter
+        self._run = SearchRun(self._context, design_spaces, cost_model, database)
+        self.begin(self._run)
+
+    def post_tuning(self) -> None:
+        """End; forgets what is only needed for searching."""
+        self._run = None
+
+    def generate_measure_candidates(self) -> list[Any] | None:
+        """The next candidates; None if there are no more, or if enough were measured."""
+        run = self.run
+        count = min(self._batch, self._max_trials - run.trials)
+        batch: list[Any] = []
+        refused = 0
+        proposals = self.proposals(run, count) if count > 0 else iter(())
+        while len(batch) < count and refused < REFUSED_AT_MOST + REFUSED_PER_TRIAL * count:
+            individual = next(proposals, None)
+            if individual is None:
+                break
+            if individual.key in run.seen:
+                continue
+            run.seen.add(individual.key)
+            candidate = run.workshop.proved(individual)
+            if candidate is None:
+                refused += 1
+            else:
+                batch.append(run.hand_out(individual, candidate))
+        if run.workshop.refusals:
+            self._note_refusals(run)
+        return batch or None
+
+    def notify_runner_results(self, measure_candidates: Sequence[Any], results: Any) -> None:
+        """Learn what became of candidates; see `SearchStrategy`."""
+        self.run.take_in(measure_candidates, results)
+
+    def begin(self, run: SearchRun) -> None:
+        """Prepare a run; for subclasses."""
+
+    def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
+        """Candidates in the order in which they should be measured; for subclasses.
+
+        Some may be refused or known already, so there should be more than `count`. It is asked for
+        no more than are needed.
+
+        Args:
+            run: what is known.
+            count: how many are wanted.
+        """
+        raise self._undefined("proposals")
+
+    @property
+    def run(self) -> SearchRun:
+        """What is known of the run."""
+        if self._run is None:
+            raise TuningError(f"{type(self).__name__}: call pre_tuning first")
+        return self._run
+
+    @property
+    def refusals(self) -> dict[str, int]:
+        """How many candidates were refused in this run, by reason."""
+        return dict(self.run.workshop.refusals)
+
+    def clone(self) -> SearchStrategy:
+        """A strategy with the same options that searches nothing yet."""
+        other = copy.copy(self)
+        other._run = other._context = None
+        return other
+
+    def _note_refusals(self, run: SearchRun) -> None:
+        counts = run.workshop.refusals.most_common()
+        run.context.logger.debug(
+            "%s: refused so far: %s",
+            run.context.task_name,
+            ", ".join(f"{count} by {reason}" for reason, count in counts),
+        )

@@ -1,0 +1,91 @@
+"""`Workshop`: from traces to candidates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tilewright.error import TuningError, TVMError
+from tilewright.ir.module import IRModule
+from tilewright.ir.structural_hash import structural_hash
+from tilewright.tir.schedule import Instruction, Schedule, Trace
+from tilewright.tune.candidate import ArgInfo, MeasureCandidate
+from tilewright.tune.postproc import Postproc
+from tilewright.tune.replay import Replayer
+from tilewright.tune.search.individual import Individual
+from tilewright.tune.search.sketch import Sketch
+
+
+class Workshop:
+    """Applies traces and postprocessors to a program.
+
+    Args:
+        mod: the program.
+        postprocs: the postprocessors.
+
+    Attributes:
+        refusals: how many candidates were refused, by reason: the schedule primitive that refused,
+            or the postprocessor.
+    """
+
+    def __init__(self, mod: IRModule, postprocs: Sequence[Postproc]) -> None:
+        self._args_info = ArgInfo.from_entry_func(mod)
+        self._postprocs = list(postprocs)
+        self._unchecked = Replayer(mod)
+        self._checked = Replayer(mod, checked=True, capacity=64)
+        self._hashes: set[int] = set()
+        self.refusals: Counter[str] = Counter()
+
+    def make(self, sketch: Sketch, trace: Trace, seed: int) -> Individual | None:
+        """The candidate of a trace, to be scored; None if there is none.
+
+        Args:
+            sketch: the sketch that it is a trace of.
+            trace: the trace.
+            seed: of the decisions that it does not have.
+        """
+        found = self._replayed(self._unchecked, trace, seed)
+        if found is None:
+            return None
+        decided = Trace(list(found.trace.kept(remove_postproc=True)), found.trace.decisions)
+        return Individual(sketch, decided, MeasureCandidate(found, self._args_info))
+
+    def before(self, trace: Trace, inst: Instruction) -> Schedule:
+        """The program with what is before `inst` in a trace applied; see `Replayer.before`."""
+        return self._unchecked.before(trace, inst)
+
+    def proved(self, individual: Individual) -> MeasureCandidate | None:
+        """The candidate, each step proved to keep the meaning of the program.
+
+        None if a step is refused, or if the program is one that came out before.
+        """
+        found = self._replayed(self._checked, individual.trace, 1)
+        if found is None:
+            return None
+        code = structural_hash(found.mod)
+        if code in self._hashes:
+            self.refusals["the same program as another candidate"] += 1
+            return None
+        self._hashes.add(code)
+        return MeasureCandidate(found, self._args_info)
+
+    def _replayed(self, replayer: Replayer, trace: Trace, seed: int) -> Schedule | None:
+        try:
+            sch = replayer.replay(trace, seed)
+            sch.enter_postproc()
+        except TVMError as error:
+            self.refusals[getattr(error, "primitive", "") or type(error).__name__] += 1
+            return None
+        for postproc in self._postprocs:
+            if not self._accepts(postproc, sch):
+                self.refusals[type(postproc).__name__] += 1
+                return None
+        return sch
+
+    def _accepts(self, postproc: Postproc, sch: Schedule) -> bool:
+        try:
+            return bool(postproc.apply(sch))
+        except TVMError:
+            return False
+        except Exception as error:
+            raise TuningError(f"{type(postproc).__name__} failed: {error!r}") from error
