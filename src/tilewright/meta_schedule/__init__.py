@@ -25,6 +25,7 @@ from tilewright.meta_schedule import (
     space_generator,
     task_scheduler,
     tir_integration,
+    trace_apply,
     tune_context,
 )
 from tilewright.meta_schedule.builder import Builder

@@ -1,7 +1,18 @@
 """What compiles candidates."""
 
-from tilewright.tune.measure import Builder, BuilderInput, BuilderResult
+from tilewright.tune.measure import (
+    Builder,
+    BuilderInput,
+    BuilderResult,
+    LocalBuilder,
+)
 
 PyBuilder = Builder
 
-__all__ = ["Builder", "BuilderInput", "BuilderResult", "PyBuilder"]
+__all__ = [
+    "Builder",
+    "BuilderInput",
+    "BuilderResult",
+    "LocalBuilder",
+    "PyBuilder",
+]

@@ -1,7 +1,16 @@
 """Predictions of how fast a candidate will be."""
 
-from tilewright.tune.cost_model import CostModel, RandomModel
+from tilewright.tune.cost_model import (
+    AnalyticalModel,
+    CostModel,
+    RandomModel,
+)
 
 PyCostModel = CostModel
 
-__all__ = ["CostModel", "PyCostModel", "RandomModel"]
+__all__ = [
+    "AnalyticalModel",
+    "CostModel",
+    "PyCostModel",
+    "RandomModel",
+]

@@ -1,7 +1,16 @@
 """Candidates as arrays of numbers."""
 
-from tilewright.tune.feature import FeatureExtractor, RandomFeatureExtractor
+from tilewright.tune.feature import (
+    FeatureExtractor,
+    PerStoreFeature,
+    RandomFeatureExtractor,
+)
 
 PyFeatureExtractor = FeatureExtractor
 
-__all__ = ["FeatureExtractor", "PyFeatureExtractor", "RandomFeatureExtractor"]
+__all__ = [
+    "FeatureExtractor",
+    "PerStoreFeature",
+    "PyFeatureExtractor",
+    "RandomFeatureExtractor",
+]

@@ -2,6 +2,7 @@
 
 from tilewright.tune.measure import (
     EvaluatorConfig,
+    LocalRunner,
     Runner,
     RunnerFuture,
     RunnerInput,
@@ -13,6 +14,7 @@ PyRunnerFuture = RunnerFuture
 
 __all__ = [
     "EvaluatorConfig",
+    "LocalRunner",
     "PyRunner",
     "PyRunnerFuture",
     "Runner",

@@ -50,6 +50,11 @@ def test_the_budget_is_spent_and_every_trial_is_recorded(tune, tmp_path):
     best = database.query_tuning_record(context.mod, "llvm -num-cores=1")
     assert factors([best]) == [10]
     assert not list(tmp_path.iterdir()), "artifacts are removed"
+    assert scheduler.tasks_ is scheduler.tasks
+    assert scheduler.database_ is database
+    assert scheduler.remaining_tasks_ == 0
+    assert scheduler.cost_model_ is None
+    assert len(scheduler.measure_callbacks_) == 3
 
 
 def test_few_trials_are_spent_in_several_batches(tune):

@@ -57,6 +57,12 @@ def replayed_where_possible(trace: Trace, mod: IRModule) -> Schedule:
     step is proved to keep the program's meaning, so leaving some out does, too.
     """
     sch = Schedule(mod, error_render_level="none")
+    apply_where_possible(trace, sch)
+    return sch
+
+
+def apply_where_possible(trace: Trace, sch: Schedule) -> None:
+    """Apply those steps of a trace that apply to a schedule; each one proves that it may."""
     values: dict[Any, Any] = {}
     for inst in trace:
         if any(variable not in values for variable in inst.uses()):
@@ -65,7 +71,6 @@ def replayed_where_possible(trace: Trace, mod: IRModule) -> Schedule:
             arguments = inst.map_arguments(values)
             outputs = sch.apply(inst.kind.name, arguments, trace.get_decision(inst))
             inst.note_outputs(outputs, values)
-    return sch
 
 
 def about(trace: Any, func_name: str) -> Any:

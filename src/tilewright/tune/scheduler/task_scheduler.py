@@ -121,6 +121,14 @@ class TaskScheduler:
                 observer.end(self)
         self._complain()
 
+    # --- names of old programs ------------------------------------------------------------------
+
+    tasks_ = property(lambda self: self.tasks)
+    measure_callbacks_ = property(lambda self: self.measure_callbacks)
+    database_ = property(lambda self: self.database)
+    cost_model_ = property(lambda self: self.cost_model)
+    remaining_tasks_ = property(lambda self: self.remaining_tasks)
+
     # --- for subclasses -------------------------------------------------------------------------
 
     @property
