@@ -1,16 +1,6 @@
 """Predictions of how fast a candidate will be."""
 
-from tilewright.tune.cost_model import (
-    AnalyticalModel,
-    CostModel,
-    RandomModel,
-)
+from tilewright.tune.cost_model import *  # noqa: F403
+from tilewright.tune.cost_model import CostModel
 
 PyCostModel = CostModel
-
-__all__ = [
-    "AnalyticalModel",
-    "CostModel",
-    "PyCostModel",
-    "RandomModel",
-]

@@ -1,32 +1,9 @@
 """Workloads and the records of their candidates."""
 
-from tilewright.tune.database import (
-    Database,
-    JSONDatabase,
-    MemoryDatabase,
-    OrderedUnionDatabase,
-    ScheduleFnDatabase,
-    SQLiteDatabase,
-    TuningRecord,
-    UnionDatabase,
-)
-from tilewright.tune.module_equality import ModuleEquality
-from tilewright.tune.workload import Workload
+from tilewright.tune.database import *  # noqa: F403
+from tilewright.tune.database import Database
+from tilewright.tune.module_equality import ModuleEquality as ModuleEquality
+from tilewright.tune.workload import Workload as Workload
 
 PyDatabase = Database
 create = Database.create
-
-__all__ = [
-    "Database",
-    "JSONDatabase",
-    "MemoryDatabase",
-    "ModuleEquality",
-    "OrderedUnionDatabase",
-    "PyDatabase",
-    "SQLiteDatabase",
-    "ScheduleFnDatabase",
-    "TuningRecord",
-    "UnionDatabase",
-    "Workload",
-    "create",
-]

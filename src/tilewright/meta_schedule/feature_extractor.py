@@ -1,16 +1,6 @@
 """Candidates as arrays of numbers."""
 
-from tilewright.tune.feature import (
-    FeatureExtractor,
-    PerStoreFeature,
-    RandomFeatureExtractor,
-)
+from tilewright.tune.feature import *  # noqa: F403
+from tilewright.tune.feature import FeatureExtractor
 
 PyFeatureExtractor = FeatureExtractor
-
-__all__ = [
-    "FeatureExtractor",
-    "PerStoreFeature",
-    "PyFeatureExtractor",
-    "RandomFeatureExtractor",
-]

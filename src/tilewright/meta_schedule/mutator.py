@@ -1,24 +1,6 @@
 """Ways to get from a candidate to similar ones."""
 
-from tilewright.tune.mutator import (
-    MutateComputeLocation,
-    MutateDecision,
-    MutateParallel,
-    MutateThreadBinding,
-    MutateTileSize,
-    MutateUnroll,
-    Mutator,
-)
+from tilewright.tune.mutator import *  # noqa: F403
+from tilewright.tune.mutator import Mutator
 
 PyMutator = Mutator
-
-__all__ = [
-    "MutateComputeLocation",
-    "MutateDecision",
-    "MutateParallel",
-    "MutateThreadBinding",
-    "MutateTileSize",
-    "MutateUnroll",
-    "Mutator",
-    "PyMutator",
-]

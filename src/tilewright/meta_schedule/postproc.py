@@ -1,18 +1,6 @@
 """What happens to each candidate after its trace."""
 
-from tilewright.tune.postproc import (
-    DisallowDynamicLoop,
-    Postproc,
-    RewriteParallelVectorizeUnroll,
-    RewriteReductionBlock,
-)
+from tilewright.tune.postproc import *  # noqa: F403
+from tilewright.tune.postproc import Postproc
 
 PyPostproc = Postproc
-
-__all__ = [
-    "DisallowDynamicLoop",
-    "Postproc",
-    "PyPostproc",
-    "RewriteParallelVectorizeUnroll",
-    "RewriteReductionBlock",
-]

@@ -1,20 +1,7 @@
 """Ways to get from a program to all of its sketches."""
 
-from tilewright.tune.space import (
-    PostOrderApply,
-    ScheduleFn,
-    SpaceGenerator,
-    SpaceGeneratorUnion,
-)
+from tilewright.tune.space import *  # noqa: F403
+from tilewright.tune.space import SpaceGenerator
 
 PySpaceGenerator = SpaceGenerator
 create = SpaceGenerator.create
-
-__all__ = [
-    "PostOrderApply",
-    "PySpaceGenerator",
-    "ScheduleFn",
-    "SpaceGenerator",
-    "SpaceGeneratorUnion",
-    "create",
-]
