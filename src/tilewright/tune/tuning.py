@@ -18,6 +18,7 @@ from tilewright.tune.progress.live import LiveObserver
 from tilewright.tune.progress.log import LogObserver
 from tilewright.tune.progress.log_files import TUNER, log_files
 from tilewright.tune.progress.profiler import Profiler
+from tilewright.tune.report import save_phases
 from tilewright.tune.scheduler import TaskScheduler
 
 
@@ -112,6 +113,8 @@ def tune_tasks(
             observers=[LogObserver(), LiveObserver()],
         )
         TUNER.debug("Time by phase:\n%s", profiler.table())
+    if work_dir is not None:
+        save_phases(work_dir, profiler.get())
     return found
 
 
