@@ -61,6 +61,13 @@ def hang(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
 
 
 @T.prim_func
+def spin(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+    for _ in T.serial(T.int64(1 << 50)):
+        T.evaluate(T.call_extern("int64", "clock"))
+    B[0, 0] = A[0, 0]
+
+
+@T.prim_func
 def fail(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
     assert A[0, 0] > 100.0, "the element is too small"
     B[0, 0] = A[0, 0]

@@ -61,7 +61,7 @@ def test_results_come_as_they_get_ready():
     assert [next(stream)[0], next(stream)[0]] == [1, 2]
     start = time.monotonic()
     stream.close()  # the one that sleeps is not waited for
-    assert time.monotonic() - start < 1.0
+    assert time.monotonic() - start < 3.0
     assert builder.build([named("good")])[0].error_msg is None
     builder.close()
 

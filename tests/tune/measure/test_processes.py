@@ -70,8 +70,8 @@ def test_nothing_is_left_of_a_user_that_is_killed(user):
     assert len(session_of(server)) == 3  # the fork server and two children
     assert directory.exists()
     process.kill()
-    assert wait_until(lambda: not session_of(server), 2.0)
-    assert wait_until(lambda: not directory.exists(), 1.0)
+    assert wait_until(lambda: not session_of(server), 10.0)
+    assert wait_until(lambda: not directory.exists(), 10.0)
 
 
 @linux_only
@@ -80,7 +80,7 @@ def test_nothing_is_left_of_a_user_that_is_interrupted(user):
     start = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
     _, complaints = process.communicate(timeout=5)
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 4.0
     assert complaints.rstrip().endswith("KeyboardInterrupt")
     assert not session_of(server)
     assert not directory.exists()
@@ -90,7 +90,7 @@ def test_nothing_is_left_of_a_user_that_is_interrupted(user):
 def test_nothing_is_left_of_a_fork_server_that_is_killed(user):
     _, server, _ = user
     os.kill(server, signal.SIGKILL)
-    assert wait_until(lambda: not session_of(server), 2.0)
+    assert wait_until(lambda: not session_of(server), 10.0)
 
 
 def echo(connection):
@@ -125,7 +125,7 @@ def test_a_child_that_does_not_answer_is_killed(child):
     start = time.monotonic()
     with pytest.raises(ChildTimeoutError):
         child.ask(b"wait", 0.2)
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < 3.0
     assert not child.is_alive
     with pytest.raises(OSError, match="No such process"):
         os.kill(child.pid, 0)
@@ -155,7 +155,7 @@ def test_another_child_is_there_soon(child):
     another = Child("tests.tune.measure.test_processes:echo")
     another.ask(b"hello", 5.0)
     another.end()
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < 3.0
 
 
 def test_a_child_keeps_the_signal_that_killed_it(child):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
 from tilewright.runtime.device import CPU, device
+from tilewright.target.cpu import core_count
 from tilewright.tune.measure.affinity import timing_cores
 from tilewright.tune.measure.expectation import Expectation
 from tilewright.tune.measure.expected_results import summed_terms
@@ -38,7 +39,7 @@ from tilewright.tune.measure.workloads import Workload
 
 GRACE: Final = 1.0
 TIMES_BEST: Final = 20
-"""A candidate is stopped after `GRACE` seconds and so many times what the best one takes in all."""
+"""What a candidate may take of the processor: seconds, and so many runs of the best one."""
 
 TURNS_SECONDS: Final = 1.0
 """How long measuring in turns takes for each candidate, about."""
@@ -106,7 +107,7 @@ class LocalRunner(Runner):
         )
         self._session = RunSession(settings)
         self._thread = SerialThread("tilewright-runner")
-        self._workloads: dict[str, Workload] = {}
+        self._workloads: dict[Any, Workload] = {}
         self._expectations: dict[str, Expectation] = {}
         self._finalizer = weakref.finalize(
             self, _close, self._session, self._thread, self._expectations
@@ -146,7 +147,7 @@ class LocalRunner(Runner):
         start = time.monotonic()
         workload = None
         if item.key is not None and self._compares:
-            workload = self._workloads.setdefault(item.key, Workload())
+            workload = self._workloads.setdefault((item.key, item.num_cores), Workload())
         result = self._try(item, workload)
         result.seconds = time.monotonic() - start
         return result
@@ -156,23 +157,26 @@ class LocalRunner(Runner):
         reference = None if workload is None else workload.reference(shared_fork_server().directory)
         planned = self._planned_seconds()
         enough = self.timeout_sec / 2 if workload is None else max(PATIENCE, 2 * planned)
-        request = MeasureRequest(
-            _candidate(item), reference, best, min(enough, self.timeout_sec / 2)
-        )
-        limit = self.timeout_sec
-        if best is not None:
-            limit = min(limit, GRACE + TIMES_BEST * best + 4 * planned)
+        enough = min(enough, self.timeout_sec / 2)
+        limit = None if best is None else (GRACE + TIMES_BEST * best + 2 * planned) * _cores(item)
+        request = MeasureRequest(_candidate(item), reference, best, enough, limit)
         try:
-            answer = self._ask_twice(request, item, limit)
+            answer = self._ask_twice(request, item, self.timeout_sec)
         except ChildTimeoutError:
             if self._thread.is_closed:
                 return RunnerResult(None, "the runner was closed", "cancelled")
-            why = "" if best is None else f"; the best so far takes {best:.3g} s per run"
-            return RunnerResult(None, f"running took longer than {limit:.3g} s{why}", "timeout")
+            message = f"running took longer than {self.timeout_sec:g} s"
+            return RunnerResult(None, message, "timeout")
         except ChildDiedError as error:
             if self._thread.is_closed:
                 return RunnerResult(None, "the runner was closed", "cancelled")
-            return RunnerResult(None, f"running: {error.death.message}", error.death.kind)
+            message = f"running: {error.death.message}"
+            if error.death.kind == "timeout":
+                message = (
+                    f"running took more than {limit:.3g} s of processor time; the best so far "
+                    f"takes {best:.3g} s per run"
+                )
+            return RunnerResult(None, message, error.death.kind)
         if "error_msg" in answer:
             return RunnerResult(None, answer["error_msg"], "run")
         run_secs = answer["run_secs"]
@@ -188,8 +192,8 @@ class LocalRunner(Runner):
         answered = self._session.answered
         try:
             return self._session.ask(request, item.num_cores == 1, seconds)
-        except ChildDiedError:
-            if not answered or self._thread.is_closed:
+        except ChildDiedError as error:
+            if not answered or self._thread.is_closed or error.death.kind != "crash":
                 raise
             return self._session.ask(request, item.num_cores == 1, seconds)
 
@@ -200,7 +204,7 @@ class LocalRunner(Runner):
 
     def _measure_in_turns(self, items: list[RunnerInput]) -> list[RunnerResult] | None:
         """Measure candidates in turns, in the thread; None if one of them fails."""
-        workload = self._workloads.get(items[0].key or "")
+        workload = self._workloads.get((items[0].key, items[0].num_cores))
         reference = None if workload is None else workload.reference(shared_fork_server().directory)
         seconds = TURNS_SECONDS * len(items)
         request = TurnsRequest([_candidate(item) for item in items], reference, seconds)
@@ -258,6 +262,10 @@ class LocalRunner(Runner):
 
 def _settings(config: EvaluatorConfig, single: bool, **others: Any) -> RunSettings:
     return RunSettings(config, single, timing_cores(1 if single else None), **others)
+
+
+def _cores(item: RunnerInput) -> int:
+    return item.num_cores or core_count()
 
 
 def _candidate(item: RunnerInput) -> Candidate:

@@ -84,12 +84,14 @@ class MeasureRequest:
         reference: what to compare it with.
         best: seconds of the best candidate so far.
         seconds: when to stop with what has been measured.
+        cpu_limit: how much processor time all of it may take; the child dies of more.
     """
 
     candidate: Candidate
     reference: ReferenceArtifact | None
     best: float | None
     seconds: float
+    cpu_limit: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ import numpy as np
 
 from tilewright.runtime.benchmark import native_loop
 
-SAMPLES: Final = 10
+SAMPLES: Final = 20
 """Into how many samples a repetition is divided, if it has so many runs."""
 
 REFERENCE_SHARE: Final = 0.4
@@ -189,7 +189,7 @@ def _division(
         return plan.number, 1
     share = 1 / (1 + REFERENCE_SHARE) if reference else 1.0
     runs = max(plan.number, math.ceil(plan.min_repeat_ms * 1e-3 * share / max(estimate, 1e-9)))
-    count = min(runs, SAMPLES)
+    count = max(1, min(runs, SAMPLES, int(runs * estimate / SHORT)))
     return count, math.ceil(runs / count)
 
 

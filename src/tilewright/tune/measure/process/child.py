@@ -131,6 +131,8 @@ def _death(status: int, output: str) -> Death:
         return Death(
             "illegal-instruction", f"an instruction that this machine lacks (SIGILL){told}"
         )
+    if number in (signal.SIGPROF, signal.SIGXCPU):
+        return Death("timeout", f"it takes more processor time than it was given{told}")
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     hint = ", for want of memory perhaps" if number == signal.SIGKILL else ""
     return Death("crash", f"the process was killed by {name}{hint}{told}")
