@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
@@ -17,7 +17,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.bindings import reads_memory
 from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
-from tilewright.tir.schedule.counterexamples import hole
+from tilewright.tir.schedule.counterexamples import collision, hole
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import as_index_map, elements_of
 from tilewright.tir.schedule.layout import in_layout, padding_of, require_rewritable
@@ -76,7 +76,8 @@ def transform_layout(
         index_map: from the old indices to the new ones, as a function or an `IndexMap`.
         pad_value: what padding is set to: a number, or a function from the new indices to an
             integer.
-        assume_injective_transform: take the index map to give each element a place of its own.
+        assume_injective_transform: take the index map to give each element a place of its own,
+            unless it is known not to.
 
     Raises:
         ScheduleError: if a requirement does not hold.
@@ -93,7 +94,7 @@ def transform_layout(
     require_no_alignment(tree.blocks(), old)
     owner = allocating_block(tree, old)
     analyzer = Analyzer()
-    padding = _padding(found, old, assume_injective_transform and pad_value is None)
+    padding = _padding(found, old, assume_injective_transform and pad_value is None, tree.checked)
     if padding is not None and pad_value is None and owner is None:
         raise ScheduleError(
             f"the new layout of the parameter `{old.name}` has padding where {padding}",
@@ -122,15 +123,28 @@ def _empty_place(index_map: IndexMap, buffer: Buffer) -> object:
     return hole(elements, index_map.final_indices, shape)
 
 
-def _padding(index_map: IndexMap, buffer: Buffer, assumed: bool) -> Expr | None:
+def _padding(index_map: IndexMap, buffer: Buffer, assumed: bool, checked: bool) -> Expr | None:
     """The condition for padding in terms of the new indices; None for no padding."""
     try:
         _, padding = padding_of(index_map, buffer.shape)
     except ScheduleError:
         if not assumed:
             raise
+        if checked and all(isinstance(extent, IntImm) for extent in buffer.shape):
+            _require_no_collision(index_map, buffer)
         return None
     return None if is_const_int(padding, 0) else padding
+
+
+def _require_no_collision(index_map: IndexMap, buffer: Buffer) -> None:
+    """Refuse what is assumed of a map where it is known to be wrong."""
+    found = collision(elements_of(index_map, buffer.shape), index_map.final_indices)
+    if found is not None:
+        raise ScheduleError(
+            f"the index map does not give each element of `{buffer.name}` a place of its own, "
+            "whatever assume_injective_transform says",
+            counterexample=found,
+        )
 
 
 def _in_new_shape(old: Buffer, index_map: IndexMap, block: BlockRealize) -> Buffer:
