@@ -11,7 +11,7 @@ from tilewright import te
 from tilewright.error import UnknownNameError
 from tilewright.ir import Ramp, assert_structural_equal, walk
 from tilewright.tensor_intrin.dot_product import ALIASES
-from tilewright.tir import BufferLoad, BufferStore, Schedule, TensorIntrin
+from tilewright.tir import BufferLoad, BufferStore, Schedule, ScheduleError, TensorIntrin
 from tilewright.tir.interpreter.equivalence import first_difference
 from tilewright.tir.transform.pipeline import legalize_for, lower
 
@@ -119,3 +119,19 @@ def test_a_product_by_panels_natively(lanes, a, b):
     result = tvm.nd.empty((m, n), "int32")
     tvm.build(sch.mod)(tvm.nd.array(x), tvm.nd.array(y), result)
     np.testing.assert_array_equal(result.numpy(), x.astype("int32") @ y.astype("int32"))
+
+
+def test_rows_that_are_not_side_by_side_are_refused():
+    A, B = te.placeholder((2, 8), "uint8", "A"), te.placeholder((16, 8), "int8", "B")
+    r = te.reduce_axis((0, 8), "k")
+    C = te.compute(
+        (2, 16),
+        lambda i, j: te.sum(A[i, r].astype("int32") * B[j, r].astype("int32"), axis=r),
+        "C",
+    )
+    sch = Schedule(te.create_prim_func([A, B, C]))
+    i, j, k = sch.get_loops("C")
+    k_0, k_1 = sch.split(k, [None, 4])
+    sch.reorder(i, k_0, j, k_1)
+    with pytest.raises(ScheduleError, match="`B` of the implementation has other strides"):
+        sch.tensorize(j, "dot_16x4_vnni")

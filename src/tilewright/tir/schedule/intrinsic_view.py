@@ -14,7 +14,7 @@ from tilewright.tir.expr import IterVar
 from tilewright.tir.schedule.counterexamples import outside
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.intrinsic_match import Place
-from tilewright.tir.stmt import Block
+from tilewright.tir.stmt import Block, DeclBuffer
 
 
 class View(NamedTuple):
@@ -128,7 +128,11 @@ def _fits(buffer: Buffer, strides: list[Expr], analyzer: Analyzer | None) -> boo
 
 
 def _uses_pointer(impl: Block, buffer: Buffer) -> bool:
-    return any(node is buffer.data for node in walk(impl))
+    """Whether an implementation uses the pointer of a buffer, also by another view of it."""
+    return any(
+        node is buffer.data or (isinstance(node, DeclBuffer) and node.buffer.data is buffer.data)
+        for node in walk(impl)
+    )
 
 
 def _require_offset(buffer: Buffer, place: Place, strides: list[Expr], analyzer: Analyzer) -> None:

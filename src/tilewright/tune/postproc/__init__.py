@@ -8,5 +8,6 @@ from tilewright.tune.postproc.rewrite_parallel_vectorize_unroll import (
     RewriteParallelVectorizeUnroll,
 )
 from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlock
+from tilewright.tune.postproc.rewrite_tensorize import RewriteTensorize
 from tilewright.tune.postproc.rewrite_unbound_block import RewriteUnboundBlock
 from tilewright.tune.postproc.verify_gpu_code import VerifyGPUCode

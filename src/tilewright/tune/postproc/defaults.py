@@ -9,6 +9,7 @@ from tilewright.tune.postproc.rewrite_parallel_vectorize_unroll import (
     RewriteParallelVectorizeUnroll,
 )
 from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlock
+from tilewright.tune.postproc.rewrite_tensorize import RewriteTensorize
 from tilewright.tune.postproc.rewrite_unbound_block import RewriteUnboundBlock
 from tilewright.tune.postproc.verify_gpu_code import VerifyGPUCode
 
@@ -20,6 +21,17 @@ def for_cpu() -> list[Postproc]:
         DisallowDynamicLoop(),
         RewriteParallelVectorizeUnroll(),
         RewriteReductionBlock(),
+    ]
+
+
+@POSTPROC_SETS.add("vnni", "avx512", "dotprod")
+def for_cpu_with_intrinsics() -> list[Postproc]:
+    """The postprocessors for CPUs with tensor intrinsics."""
+    return [
+        DisallowDynamicLoop(),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+        RewriteTensorize(vectorize_init_loop=True),
     ]
 
 

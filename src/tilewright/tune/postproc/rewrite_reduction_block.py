@@ -12,6 +12,10 @@ from tilewright.tune.postproc.functions import blocks_inside, root_of, trees_of
 from tilewright.tune.postproc.postproc import Postproc
 from tilewright.tune.rule.block_facts import block_of, loops_around, realize_of
 from tilewright.tune.rule.claim import is_claimed
+from tilewright.tune.rule.multi_level_tiling_with_intrin import (
+    AUTO_TENSORIZE,
+    AUTO_TENSORIZE_INIT,
+)
 
 
 class RewriteReductionBlock(Postproc):
@@ -29,8 +33,20 @@ class RewriteReductionBlock(Postproc):
                 if position is not None:
                     # Where that is refused, lowering finds a place for the initialisation.
                     with contextlib.suppress(ScheduleError):
-                        sch.decompose_reduction(block, sch.get_loops(block)[position])
+                        place = sch.get_loops(block)[position]
+                        _divide_intrinsics(sch, block, sch.decompose_reduction(block, place))
         return True
+
+
+def _divide_intrinsics(sch: Schedule, block: BlockRV, init: BlockRV) -> None:
+    """Let the initialisation of a tile have the intrinsic that was meant for it, if any."""
+    annotations = block_of(sch, block).annotations
+    if AUTO_TENSORIZE not in annotations and AUTO_TENSORIZE_INIT not in annotations:
+        return
+    sch.annotate(init, AUTO_TENSORIZE, annotations.get(AUTO_TENSORIZE_INIT, ""))
+    if AUTO_TENSORIZE_INIT in annotations:
+        for item in (block, init):
+            sch.unannotate(item, AUTO_TENSORIZE_INIT)
 
 
 def _outermost_reduction(sch: Schedule, block: BlockRV) -> int | None:

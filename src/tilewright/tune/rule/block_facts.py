@@ -9,7 +9,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import BufferRegion
 from tilewright.tir.expr import IterType, IterVar
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.schedule.scope import scope_of
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
@@ -99,6 +99,16 @@ def loop_types(sch: Schedule, block: BlockRV) -> list[IterType] | None:
     if len(loops) != len(by_variable) or any(x.loop_var not in by_variable for x in loops):
         return None
     return [by_variable[loop.loop_var] for loop in loops]
+
+
+def counted_iterators(sch: Schedule, block: BlockRV) -> list[tuple[LoopRV, IterVar | None]]:
+    """The loops around a block with the iterator that is bound to each; None for no such."""
+    realize = realize_of(sch, block)
+    by_variable = {
+        value: item
+        for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    }
+    return [(loop, by_variable.get(sch.get(loop).loop_var)) for loop in sch.get_loops(block)]
 
 
 def has_reuse(sch: Schedule, block: BlockRV) -> bool:

@@ -10,6 +10,7 @@ from tilewright.tune.rule.cross_thread_reduction import CrossThreadReduction
 from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
 from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
+from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
 from tilewright.tune.rule.reduce_along_columns import ReduceAlongColumns
@@ -25,6 +26,24 @@ from tilewright.tune.rule.vectorize_elements import VectorizeElements
 @RULE_SETS.add("llvm", "c")
 def for_llvm() -> list[ScheduleRule]:
     """The rules for CPUs."""
+    return _for_cpu()
+
+
+@RULE_SETS.add("vnni", "avx512")
+def for_vnni() -> list[ScheduleRule]:
+    """The rules for x86 CPUs that multiply and add four 8-bit integers at once."""
+    return _for_cpu("dot_16x4_vnni")
+
+
+@RULE_SETS.add("dotprod")
+def for_dotprod() -> list[ScheduleRule]:
+    """The rules for ARM CPUs that do."""
+    return _for_cpu("dot_4x4_i8i8s32_sdot", "dot_4x4_u8u8u32_udot")
+
+
+def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
+    """The rules for CPUs, those first that use tensor intrinsics."""
+    reuse = ReuseType("may", levels=(1, 2), scope="global")
     return [
         ApplyCustomRule(),
         InlineConstantScalars(),
@@ -45,11 +64,11 @@ def for_llvm() -> list[ScheduleRule]:
             disallow_op=["tir.exp"],
         ),
         AddRFactor(max_jobs_per_core=16, max_innermost_factor=64),
-        MultiLevelTiling(
-            "SSRSRS",
-            max_innermost_factor=64,
-            reuse_write=ReuseType("may", levels=(1, 2), scope="global"),
+        *(
+            MultiLevelTilingWithIntrin(name, "SSRSRS", max_innermost_factor=64, reuse_write=reuse)
+            for name in intrinsics
         ),
+        MultiLevelTiling("SSRSRS", max_innermost_factor=64, reuse_write=reuse),
         ParallelizeVectorizeUnroll(
             max_jobs_per_core=16,
             max_vectorize_extent=64,

@@ -13,9 +13,9 @@ from tilewright.tune.rule.block_facts import (
     TILING_STRUCTURE,
     block_of,
     constant,
+    counted_iterators,
     has_reuse,
     is_root,
-    realize_of,
 )
 from tilewright.tune.rule.claim import is_claimed
 from tilewright.tune.rule.gpu_limits import max_threads_per_block, thread_warp_size
@@ -211,13 +211,3 @@ class MultiLevelTiling(ScheduleRule):
                 count *= extent or warp
         tiling.sch.annotate(tiling.block, LOW, warp if count > 2 * warp else 1)
         tiling.sch.annotate(tiling.block, HIGH, most)
-
-
-def counted_iterators(sch: Schedule, block: BlockRV) -> list[tuple[LoopRV, IterVar | None]]:
-    """The loops around a block with the iterator that is bound to each; None for no such."""
-    realize = realize_of(sch, block)
-    by_variable = {
-        value: item
-        for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    }
-    return [(loop, by_variable.get(sch.get(loop).loop_var)) for loop in sch.get_loops(block)]
