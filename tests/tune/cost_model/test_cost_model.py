@@ -42,3 +42,8 @@ def test_a_model_without_a_method_says_which(method, arguments):
 
     with pytest.raises(NotImplementedError, match=rf"Model does not define {method}\("):
         getattr(Model(), method)(*arguments)
+
+
+def test_what_there_is_in_place_of_a_perceptron():
+    with pytest.raises(ArgumentValueError, match='"xgb", which learns from as few measurements'):
+        CostModel.create("mlp")
