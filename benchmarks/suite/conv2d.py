@@ -180,31 +180,25 @@ def filters_as_lanes(sch: tir.Schedule, target: Target) -> None:
     sch.vectorize(x)
 
 
-def packed_panels(sch: tir.Schedule, target: Target) -> None:
-    """A product of matrices: filters times pixels, which are copied panel by panel."""
+def pixels_as_lanes(sch: tir.Schedule, target: Target) -> None:
+    """For windows of one pixel: a product of matrices, filters times the image as it is.
+
+    A tile of filters by four vectors of pixels stays in registers. The image is in another cache
+    line, and on another page, from one channel to the next, so it is asked for eight channels ahead.
+    """
     lanes = target.vector_bits // 32
     conv = sch.get_block("conv")
-    _, _, _, width, _, ky, kx = extents(sch, conv)
-    panel = 2 * lanes
-    sch.transform_block_layout(
-        conv, lambda n, o, y, x, c, i, j: (o, y * width + x, (c * ky + i) * kx + j)
-    )
-    copy = sch.reindex(conv, ("read", 0))
-    sch.transform_layout(copy, ("write", 0), lambda p, k: (p // panel, k, p % panel), pad_value=0.0)
-    o, p, k = sch.get_loops(conv)
-    p0, p1 = sch.split(p, [None, panel])
-    o0, o1 = sch.split(o, [None, target.vector_registers // 4])
-    k0, k1 = sch.split(k, [None, 4])
-    sch.reorder(p0, o0, k0, k1, o1, p1)
-    sch.compute_at(copy, p0)
-    if ky * kx == 1:  # else the rows of a panel are no neighbours in the image
-        sch.annotate(p0, "software_prefetch", {sch.get(copy).reads[0].buffer.name: 1})
-    pixel, row = sch.get_loops(copy)[-2:]
-    sch.reorder(row, pixel)
-    sch.vectorize(pixel)
-    sch.unroll(k1)
-    sch.unroll(o1)
-    sch.vectorize(p1)
+    width = extents(sch, conv)[3]
+    sch.transform_block_layout(conv, lambda n, o, y, x, c, i, j: (o, y * width + x, c))
+    o, p, c = sch.get_loops(conv)
+    p0, p1, p2 = sch.split(p, [None, 4, lanes])
+    o0, o1 = sch.split(o, [None, (target.vector_registers - 8) // 4])
+    c0, c1 = sch.split(c, [None, 2])
+    sch.reorder(p0, o0, c0, c1, o1, p1, p2)
+    sch.annotate(c0, "software_prefetch", {"X": 4})
+    for loop in (c1, o1, p1):
+        sch.unroll(loop)
+    sch.vectorize(p2)
 
 
 def bands(sch: tir.Schedule, target: Target) -> None:
@@ -294,7 +288,7 @@ WORKS = (
     work(
         "conv2d 256x56x56 64x1x1",
         lambda: conv2d(256, 56, 56, 64, 1),
-        packed_panels, (1, 256, 56, 56), (64, 256, 1, 1),
+        pixels_as_lanes, (1, 256, 56, 56), (64, 256, 1, 1),
     ),
     work(
         "depthwise conv2d 96x112x112 3x3",

@@ -50,9 +50,7 @@ def assert_close(result, exact):
         (2, (7, 8), 5, 3, {"dilation": 2}),
     ],
 )
-@pytest.mark.parametrize(
-    "schedule", [suite.small_image, suite.filters_as_lanes, suite.packed_panels]
-)
+@pytest.mark.parametrize("schedule", [suite.small_image, suite.filters_as_lanes])
 def test_convolution(schedule, channels, size, filters, window, options, target):
     bias = [normal(filters)] if options.get("bias_and_relu") else []
     inputs = [normal(1, channels, *size), normal(filters, channels, window, window), *bias]
@@ -60,6 +58,15 @@ def test_convolution(schedule, channels, size, filters, window, options, target)
     others = {key: value for key, value in options.items() if key != "bias_and_relu"}
     exact = convolution(*inputs, **others)
     assert_close(run(program, schedule, target, *inputs), exact)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("channels", "size", "filters"), [(6, (5, 19), 8), (5, (7, 9), 13)])
+def test_windows_of_one_pixel(channels, size, filters, target):
+    inputs = [normal(1, channels, *size), normal(filters, channels, 1, 1)]
+    program = suite.conv2d(channels, *size, filters, 1)
+    result = run(program, suite.pixels_as_lanes, target, *inputs)
+    assert_close(result, convolution(*inputs))
 
 
 @pytest.mark.parametrize("target", TARGETS)
