@@ -184,7 +184,7 @@ def pixels_as_lanes(sch: tir.Schedule, target: Target) -> None:
     """For windows of one pixel: a product of matrices, filters times the image as it is.
 
     A tile of filters by four vectors of pixels stays in registers. The image is in another cache
-    line, and on another page, from one channel to the next, so it is asked for eight channels ahead.
+    line and page from one channel to the next, so it is asked for eight channels ahead.
     """
     lanes = target.vector_bits // 32
     conv = sch.get_block("conv")

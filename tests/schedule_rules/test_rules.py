@@ -64,6 +64,16 @@ def test_a_narrow_operand_is_used_block_by_block_as_it_is(depth):
     assert (blocks - 1) * steps < depth <= blocks * steps
 
 
+def test_columns_from_far_away_are_asked_for_ahead():
+    machine = LARGE._replace(own_cache=1 << 14)
+    sch = scheduled(matmul(3, 512, 32), machine)
+    (asked,) = [
+        sch.get(loop).annotations for loop in sch.get_loops("C") if sch.get(loop).annotations
+    ]
+    assert {name: int(ahead) for name, ahead in asked["software_prefetch"].items()} == {"B": 12}
+    assert tvm.build(sch.mod, target="llvm") is not None
+
+
 def test_consumers_of_a_deep_product_come_after_its_last_block():
     sch = scheduled(matmul_relu(16, 40, 64))
     loops = loops_of(sch, "E")

@@ -32,6 +32,12 @@ LEAST_REUSE: Final = 4
 MOST_UNROLLED: Final = 128
 """So many multiply-adds of vectors are written one after the other at the most."""
 
+FAR: Final = 2048
+"""Bytes between accesses that follow each other, from which on they are seldom on one page."""
+
+AHEAD: Final = 12
+"""So many steps of a sum ahead it is asked for what is far away."""
+
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
 
@@ -218,22 +224,44 @@ class Plan:
         complete = first if blocks else around
         for consumer in epilogue:
             self._append(sch, consumer, complete[-1] if complete else None)
-        self._unroll_steps(sch, depth)
+        steps = self._unroll_steps(sch, depth)
+        self._prefetch(sch, steps)
         for loop in present(row, vector):
             sch.unroll(loop)
         sch.vectorize(lane)
         if self.outer == 0:
             parallelize(sch, first or [*then, *present(block_row)], self.machine)
 
-    def _unroll_steps(self, sch: Schedule, depth: Sequence[LoopRV]) -> None:
-        """Unroll the innermost steps of the sum, if they are few."""
+    def _unroll_steps(self, sch: Schedule, depth: Sequence[LoopRV]) -> Sequence[LoopRV]:
+        """Unroll the innermost steps of the sum, if they are few.
+
+        Returns:
+            The loops that are left.
+        """
         count = self.tile.rows * self.tile.vectors
-        for loop in reversed(depth):
-            extent = extent_of(sch, loop)
+        for n in range(len(depth) - 1, -1, -1):
+            extent = extent_of(sch, depth[n])
             if extent is None or count * extent > MOST_UNROLLED:
-                return
+                return depth[: n + 1]
             count *= extent
-            sch.unroll(loop)
+            sch.unroll(depth[n])
+        return []
+
+    def _prefetch(self, sch: Schedule, steps: Sequence[LoopRV]) -> None:
+        """Ask ahead for columns that come from far away in each step.
+
+        Hardware does not see a pattern in accesses to another page each time.
+        """
+        if self.packed or not self.exceeds_cache() or not steps:
+            return
+        var = self.found.accesses.reduction[len(steps) - 1]
+        extent = extent_of(sch, steps[-1])
+        if extent is not None and extent < 2 * AHEAD:
+            return
+        strides = {load.buffer.name: load.stride(var) for load in self.found.moving}
+        far = [n for n, s in strides.items() if s is not None and abs(s) * self.itemsize >= FAR]
+        if far:
+            sch.annotate(steps[-1], "software_prefetch", dict.fromkeys(far, AHEAD))
 
     def _pack(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
         """Copy the panels of the operand that an iteration of `place` uses, side by side."""
