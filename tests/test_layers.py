@@ -26,6 +26,7 @@ LAYERS = {
     "tune": {"driver"},
     "meta_schedule": {"tune"},
     "cli": {"meta_schedule"},
+    "__main__": {"cli"},
 }
 """What each package may import directly; what those import is allowed too."""
 
