@@ -157,6 +157,10 @@ class Plan:
         """Whether what is read of the operand with columns does not stay in the cache."""
         return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
 
+    def is_contiguous(self) -> bool:
+        """Whether the columns run over one stretch of the operands that have them."""
+        return self.found.is_contiguous(self.columns)
+
     def leaves_lanes_empty(self) -> bool:
         """Whether rows of columns are so short that vectors are not filled, or others are read
         from far away again for each row."""

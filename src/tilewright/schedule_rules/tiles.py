@@ -69,15 +69,26 @@ def register_tile(
         if r * v + max(v + 1, RESERVED) <= machine.vector_registers and (r <= max(fitting, 6))
     ]
     stream = MEMORY if streams else STREAM
-    return min(candidates, key=lambda tile: _cost(tile, rows, whole, stream))
+
+    def key(tile: Tile) -> tuple[float, int]:
+        return tile_cost(tile, rows, whole, stream), abs(tile.rows - tile.vectors)
+
+    return min(candidates, key=key)
 
 
-def _cost(tile: Tile, rows: int, whole: int, stream: float) -> tuple[float, int]:
-    """Cycles of one step of the reduction for all tiles; and how unlike a square it is."""
+def tile_cost(tile: Tile, rows: int, whole: int, stream: float = STREAM) -> float:
+    """Cycles of one step of the reduction for all tiles.
+
+    Args:
+        tile: the tile.
+        rows: how many rows there are altogether.
+        whole: how many vectors cover the columns.
+        stream: cycles in which a vector arrives.
+    """
     multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / 2
     step = max(multiply, load, LATENCY, stream * tile.vectors)
     tiles = _tiles(rows, tile.rows) * _tiles(whole, tile.vectors)
-    return tiles * (step + LOAD * (tile.rows + tile.vectors)), abs(tile.rows - tile.vectors)
+    return tiles * (step + LOAD * (tile.rows + tile.vectors))
 
 
 def _tiles(extent: int, size: int) -> float:

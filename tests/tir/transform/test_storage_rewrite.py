@@ -6,6 +6,7 @@ from tests.tir.transform.programs import of_kind
 import tilewright.te as te
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
+from tilewright.ir.rewrite import Rewriter
 from tilewright.tir import (
     Allocate,
     BufferStore,
@@ -202,3 +203,25 @@ def test_nothing_to_do_keeps_the_function():
     x = vector("X")
     func = flat(x, each("Y", lambda i: x[i]))
     assert storage_rewrite(func) is func
+
+
+def test_annotations_name_the_memory_that_a_buffer_moves_to():
+    x = vector("X")
+    a = each("A", lambda i: x[i] + 1.0)
+    b = each("B", lambda i: a[i] * 2.0)
+    y = each("Y", lambda i: b[i] + x[i])
+    func = flat(x, y)
+    *_, last = of_kind(func.body, For)
+    named = {"software_prefetch": {"B": 4, "X": 2}, "nontemporal_stores": ("B", "Y")}
+    func = func.with_body(_replaced(func.body, last, last.replace(annotations=named)))
+    *_, last = of_kind(storage_rewrite(func).body, For)
+    assert sorted(last.annotations["software_prefetch"]) == ["A", "X"]
+    assert last.annotations["nontemporal_stores"] == ("A", "Y")
+
+
+def _replaced(body, old, new):
+    class Replacing(Rewriter):
+        def For(self, loop):
+            return new if loop is old else loop.map_children(self)
+
+    return Replacing()(body)

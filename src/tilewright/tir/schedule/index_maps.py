@@ -51,7 +51,9 @@ def with_free_variables(index_map: IndexMap, values: Mapping[Any, Any]) -> Index
         return index_map
     inverse = index_map.inverse_index_map
     return index_map.replace(
-        final_indices=tuple(substitute(index, mentioned) for index in index_map.final_indices),
+        final_indices=tuple(
+            Analyzer().simplify(substitute(index, mentioned)) for index in index_map.final_indices
+        ),
         inverse_index_map=None if inverse is None else with_free_variables(inverse, mentioned),
     )
 

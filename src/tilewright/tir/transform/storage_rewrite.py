@@ -10,8 +10,8 @@ exp(C[i])``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
@@ -23,6 +23,9 @@ from tilewright.tir.substitute import BufferRewriter
 from tilewright.tir.transform.affine import affine, equal_forms
 from tilewright.tir.transform.hoist_init import is_injective
 from tilewright.tir.transform.ranges import Ranges
+
+NAMING: Final = ("software_prefetch", "nontemporal_stores")
+"""Annotations of loops that name buffers."""
 
 _SCOPES = ("global", "local")
 """Scopes in which the end of a statement is the end of its accesses, for every thread."""
@@ -62,7 +65,13 @@ class _Reuse(BufferRewriter):
 
     def For(self, loop: For) -> Stmt:
         self._ranges.bind(loop.loop_var, loop.min, loop.extent)
-        return loop.map_children(self)
+        new = loop.map_children(self)
+        names = {old.name: target.name for old, target in self._moved.items()}
+        named = [key for key in NAMING if key in loop.annotations] if names else []
+        if not named:
+            return new
+        renamed = {key: _renamed(loop.annotations[key], names) for key in named}
+        return new.replace(annotations={**loop.annotations, **renamed})
 
     def Allocate(self, stmt: Allocate) -> Stmt:
         chain: list[Allocate] = []
@@ -106,6 +115,15 @@ class _Reuse(BufferRewriter):
             else:
                 slot.last, slot.tenant = last, allocation
                 self._moved[var] = slot.allocation.buffer_var
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Names of buffers, as keys of a dictionary or items of a list, after they have moved."""
+    if isinstance(value, Mapping):
+        return {names.get(name, name): item for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(names.get(name, name) if isinstance(name, str) else name for name in value)
+    return value
 
 
 def _is_plain(allocation: Allocate) -> bool:

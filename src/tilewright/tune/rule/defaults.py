@@ -18,6 +18,7 @@ from tilewright.tune.rule.reduce_along_rows import ReduceAlongRows
 from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import RULE_SETS, ScheduleRule
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
+from tilewright.tune.rule.tile_product import TileProduct
 from tilewright.tune.rule.tile_stencil import TileStencil
 from tilewright.tune.rule.tile_transposition import TileTransposition
 from tilewright.tune.rule.vectorize_elements import VectorizeElements
@@ -48,6 +49,7 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         ApplyCustomRule(),
         InlineConstantScalars(),
         InlineProducers(),
+        TileProduct(),
         TileStencil(),
         ShareOuterLoops(),
         TileTransposition(),
