@@ -27,6 +27,9 @@ def resolve(
     functions: dict[str, str] = {}
     for parameter in primitive.parameters:
         argument = arguments[parameter.name]
+        if parameter.kind == "value" and argument.__class__ in _PLAIN:
+            recorded[parameter.name] = values[parameter.name] = argument
+            continue
         many = parameter.many or (
             parameter.kind == "loop or blocks" and isinstance(argument, (list, tuple))
         )
@@ -69,7 +72,7 @@ def _as_list(primitive: Primitive, parameter: Parameter, argument: Any) -> list[
 def _function(
     sch: Schedule, primitive: Primitive, arguments: dict[str, Any], functions: dict[str, str]
 ) -> str:
-    if len(set(functions.values())) > 1:
+    if len(functions) > 1:
         raise ArgumentValueError(
             f"{primitive.name}: the loops and blocks are in different functions: "
             + ", ".join(f"`{name}` in {func}" for name, func in functions.items())
@@ -81,6 +84,9 @@ def _function(
     working_on = sch.func_working_on
     return (sch.state.functions[0] if working_on is None else working_on).name_hint
 
+
+_PLAIN: Final = frozenset({bool, int, float, str, type(None)})
+"""Types of values that mention nothing sampled."""
 
 _ACCEPTED: Final = {
     "loop": LoopRV,
@@ -123,13 +129,15 @@ class _Resolution:
                 f"`{self._parameter.name}` stands for no loop, but for computing a block "
                 f"{stmt.value}: only compute_at and reverse_compute_at take it"
             )
-        repeated = self._parameter.name in self._functions or self._parameter.many
-        self._functions[str(argument) if repeated else self._parameter.name] = name
+        functions = self._functions
+        if name not in functions.values():
+            repeated = self._parameter.name in functions or self._parameter.many
+            functions[str(argument) if repeated else self._parameter.name] = name
         return argument, stmt
 
     def _number(self, argument: Any) -> tuple[Any, Any]:
-        if argument is None:
-            return None, None
+        if argument is None or argument.__class__ is int:
+            return argument, argument
         try:
             number = self._sch.number(argument)
         except ArgumentError:

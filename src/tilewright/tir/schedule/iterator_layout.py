@@ -50,14 +50,15 @@ def reindexed_read(
     """
     layout = layout_of(block, buffer, index_map, name, storage_scope)
     scope = scope_of(tree, block)
-    require_no_view(tree, scope, buffer)
-    require_in_blocks(scope, buffer, only_writes=True)
+    if tree.checked:
+        require_no_view(tree, scope, buffer)
+        require_in_blocks(scope, buffer, only_writes=True)
+        require_injective(block, layout.iterators, layout.cache_indices, "the cache")
     writers = scope.writers.get(buffer, [])
     if block in writers:
         raise ScheduleError(
             f"{{0}} also writes `{buffer.name}`, whose cache would not change", at=[block]
         )
-    require_injective(block, layout.iterators, layout.cache_indices, "the cache")
     place = place_before(tree, scope.realize, [block], writers)
     analyzer = tree.analyzer_inside(place.around)
     box = accessed_box(tree, _instances(block, layout.iterators), place.around, analyzer)
@@ -76,12 +77,13 @@ def reindexed_write(
     """A block writes into a cache which a new block behind it copies; see `reindexed_read`."""
     layout = layout_of(block, buffer, index_map, name, storage_scope)
     scope = scope_of(tree, block)
-    require_no_view(tree, scope, buffer)
-    require_in_blocks(scope, buffer, only_writes=False)
-    require_no_alignment([block], buffer)
-    require_own_values(tree, block, buffer)
-    require_injective(block, layout.iterators, layout.indices, f"`{buffer.name}`")
-    require_injective(block, layout.iterators, layout.cache_indices, "the cache")
+    if tree.checked:
+        require_no_view(tree, scope, buffer)
+        require_in_blocks(scope, buffer, only_writes=False)
+        require_no_alignment([block], buffer)
+        require_own_values(tree, block, buffer)
+        require_injective(block, layout.iterators, layout.indices, f"`{buffer.name}`")
+        require_injective(block, layout.iterators, layout.cache_indices, "the cache")
     others = scope.users(buffer, besides=[block])
     place = place_after(tree, scope.realize, block, others)
     analyzer = tree.analyzer_inside(place.around)

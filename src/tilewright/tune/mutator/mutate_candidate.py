@@ -21,20 +21,16 @@ def with_other_candidate(
         random_state: a seed of the choice.
         is_meant: whether a sampling may be changed.
     """
-    uses = Uses(trace)
-    options = []
-    for inst in samplings(trace):
-        decision = trace.get_decision(inst)
-        if inst.kind.name != "sample_categorical" or decision is None:
-            continue
-        found = other_candidates(inst, decision)
-        if found and is_meant(uses, inst):
-            options.append((inst, found))
-    if not options:
-        return None
     rng = random.Random(random_state)
-    inst, found = rng.choice(options)
-    return trace.with_decision(inst, rng.choice(found))
+    found = [inst for inst in samplings(trace) if inst.kind.name == "sample_categorical"]
+    rng.shuffle(found)
+    uses = Uses(trace) if found else None
+    for inst in found:
+        decision = trace.get_decision(inst)
+        others = [] if decision is None else other_candidates(inst, decision)
+        if uses is not None and others and is_meant(uses, inst):
+            return trace.with_decision(inst, rng.choice(others))
+    return None
 
 
 class MutateUnroll(Mutator):

@@ -16,21 +16,17 @@ class MutateTileSize(Mutator):
     def apply(self, trace: Trace, random_state: int | None = None) -> Trace | None:
         """A trace with another tile; None if it has none that can be another one."""
         rng = random.Random(random_state)
-        uses = Uses(trace)
-        options = []
-        for inst in samplings(trace):
+        found = [inst for inst in samplings(trace) if trace.get_decision(inst) is not None]
+        rng.shuffle(found)
+        uses = None
+        for inst in found:
             decision = trace.get_decision(inst)
-            if decision is None:
-                continue
+            others = []
             if inst.kind.name in TILES:
-                found = list(moves(inst, list(decision), single=False))
-            elif inst.kind.name == "sample_categorical" and uses.is_tile_size(inst):
-                found = other_candidates(inst, decision)
-            else:
-                found = []
-            if found:
-                options.append((inst, found))
-        if not options:
-            return None
-        inst, found = rng.choice(options)
-        return trace.with_decision(inst, rng.choice(found))
+                others = list(moves(inst, list(decision), single=False))
+            elif inst.kind.name == "sample_categorical":
+                uses = uses or Uses(trace)
+                others = other_candidates(inst, decision) if uses.is_tile_size(inst) else []
+            if others:
+                return trace.with_decision(inst, rng.choice(others))
+        return None

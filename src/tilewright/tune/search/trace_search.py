@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentValueError, TuningError
 from tilewright.tir.schedule import Schedule
+from tilewright.tune.search.garbage import few_collections
 from tilewright.tune.search.individual import Individual
 from tilewright.tune.search.search_run import SearchRun
 from tilewright.tune.search.search_strategy import SearchStrategy
@@ -65,7 +66,10 @@ class TraceSearch(SearchStrategy):
 
     def generate_measure_candidates(self) -> list[Any] | None:
         """The next candidates; None if there are no more, or if enough were measured."""
-        run = self.run
+        with few_collections():
+            return self._next_batch(self.run)
+
+    def _next_batch(self, run: SearchRun) -> list[Any] | None:
         count = min(self._batch, self._max_trials - run.trials)
         batch: list[Any] = []
         refused = 0

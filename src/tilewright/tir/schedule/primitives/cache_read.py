@@ -94,8 +94,9 @@ def cache_read(
     given = buffer_read(block, read_buffer_index)
     buffer = given.buffer
     scope = scope_of(tree, block)
-    require_no_view(tree, scope, buffer)
-    require_in_blocks(scope, buffer, only_writes=True)
+    if tree.checked:
+        require_no_view(tree, scope, buffer)
+        require_in_blocks(scope, buffer, only_writes=True)
     writers = scope.writers.get(buffer, [])
     if consumer_blocks:
         readers = blocks_given(tree, scope, consumer_blocks, buffer)

@@ -87,8 +87,9 @@ def cache_write(
     given = buffer_written(block, write_buffer_index)
     buffer = given.buffer
     scope = scope_of(tree, block)
-    require_no_view(tree, scope, buffer)
-    require_in_blocks(scope, buffer, only_writes=False)
+    if tree.checked:
+        require_no_view(tree, scope, buffer)
+        require_in_blocks(scope, buffer, only_writes=False)
     require_own_values(tree, block, buffer)
     consumers = blocks_given(tree, scope, consumer_blocks or [], buffer)
     others = scope.users(buffer, besides=[block, *consumers])
