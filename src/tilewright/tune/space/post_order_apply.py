@@ -35,7 +35,7 @@ SCHEDULE_RULE: Final = "schedule_rule"
 
 @GENERATORS.add("post-order-apply")
 class PostOrderApply(SpaceGenerator):
-    """Applies rule by rule to all blocks, producers before consumers.
+    """Applies rule by rule to all blocks, the root block first and consumers before producers.
 
     A rule makes any number of schedules out of one, all of which go on to the next block and to the
     next rule. Blocks that a rule has removed are left out; those that it has added are its own
@@ -92,9 +92,10 @@ class PostOrderApply(SpaceGenerator):
         return sketches
 
     def _blocks(self, sch: Schedule, function: str) -> Iterator[BlockRV]:
-        """The blocks of a function to schedule, inner ones before those that they are in."""
+        """The blocks of a function to schedule: the reverse of the order in which they end."""
         tree = sch.state.tree(function)
-        chosen = [r for r in _inner_first(tree, tree.root) if self._is_chosen(r.block)]
+        ordered = [*_inner_first(tree, tree.root), tree.root]
+        chosen = [r for r in reversed(ordered) if self._is_chosen(r.block)]
         names = Counter(realize.block.name_hint for realize in tree.blocks())
         for realize in chosen:
             if names[realize.block.name_hint] == 1:
