@@ -41,15 +41,15 @@ def user():
         process.kill()
 
 
-def session_of(server):
-    """The processes in the session that the fork server began, zombies excepted."""
+def group_of(server):
+    """The processes in the group that the fork server began, zombies excepted."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(fields[3]) == server and fields[0] != "Z":
+        if int(fields[2]) == server and fields[0] != "Z":
             found.append(int(stat.parent.name))
     return found
 
@@ -67,10 +67,10 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 @linux_only
 def test_nothing_is_left_of_a_user_that_is_killed(user):
     process, server, directory = user
-    assert len(session_of(server)) == 3  # the fork server and two children
+    assert len(group_of(server)) == 3  # the fork server and two children
     assert directory.exists()
     process.kill()
-    assert wait_until(lambda: not session_of(server), 10.0)
+    assert wait_until(lambda: not group_of(server), 10.0)
     assert wait_until(lambda: not directory.exists(), 10.0)
 
 
@@ -82,7 +82,7 @@ def test_nothing_is_left_of_a_user_that_is_interrupted(user):
     _, complaints = process.communicate(timeout=5)
     assert time.monotonic() - start < 4.0
     assert complaints.rstrip().endswith("KeyboardInterrupt")
-    assert not session_of(server)
+    assert not group_of(server)
     assert not directory.exists()
 
 
@@ -90,7 +90,7 @@ def test_nothing_is_left_of_a_user_that_is_interrupted(user):
 def test_nothing_is_left_of_a_fork_server_that_is_killed(user):
     _, server, _ = user
     os.kill(server, signal.SIGKILL)
-    assert wait_until(lambda: not session_of(server), 10.0)
+    assert wait_until(lambda: not group_of(server), 10.0)
 
 
 def echo(connection):

@@ -28,7 +28,9 @@ _ONE_THREAD: Final = dict.fromkeys(
 """Libraries that would start threads, which a process that forks must not have."""
 
 _PROGRAM: Final = """
-import json, sys
+import json, os, signal, sys
+os.setpgid(0, 0)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 control, sys.path[:] = int(sys.argv[1]), json.loads(sys.argv[2])
 from tilewright.tune.measure.process.server_main import main
 main(control, sys.argv[3])
@@ -59,7 +61,6 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=self._last_words,
                 stderr=self._last_words,
-                start_new_session=True,
                 env={**os.environ, **_ONE_THREAD},
             )
         self._at_exit = atexit.register(self.close)

@@ -38,7 +38,6 @@ def main(control: int, directory: str) -> None:
 
     The first answer is sent unasked, as soon as everything is imported.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = socket.socket(fileno=control)
     children: set[int] = set()
     try:
