@@ -23,6 +23,8 @@ PRELOADED: Final = (
 )
 """The programs of children, which import what they need."""
 
+FATAL: Final = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -104,6 +106,8 @@ def _become_child(output: int, server: int) -> None:
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
+    for number in FATAL:  # without tracebacks of native code, which take long
+        signal.signal(number, signal.SIG_DFL)
     if sys.platform == "linux":
         # The server has one thread, so its death is the death of the process.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
