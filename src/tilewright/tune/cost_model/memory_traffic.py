@@ -28,47 +28,43 @@ class Stream:
         access: the first of them.
         weight: how often each line is moved.
         moved: for each cache, how many lines come in, in all iterations of the loops so far.
-        touched: for each cache, how many different lines there are.
+        touched: for each size of lines, how many different lines there are.
+        clashes: whether its lines push each other out of the few sets that they share.
     """
 
-    __slots__ = ("_along", "_clashes", "_steps", "access", "moved", "touched", "weight")
+    __slots__ = ("_along", "_steps", "access", "clashes", "moved", "touched", "weight")
 
-    def __init__(self, access: Access, statement: Statement, caches: int) -> None:
+    def __init__(self, access: Access, statement: Statement, caches: int, sizes: int) -> None:
         self.access = access
         self.weight = STORED if access.is_store else 1.0
         self.moved = [1.0] * caches
-        self.touched = [1.0] * caches
+        self.touched = [1.0] * sizes
+        self.clashes = False
         self._steps: tuple[tuple[int, int], ...] = ()
-        self._clashes = False  # its lines push each other out of the sets that they share
         self._along: dict[Loop, list[tuple[int, int]]] = {}
         for (loop, _, extent), stride in zip(statement.levels, access.strides, strict=True):
             if stride and extent > 1:
                 self._along.setdefault(loop, []).append((stride, extent))
 
-    def repeat(self, loop: Loop, caches: Sequence[Cache], kept: Sequence[float]) -> None:
-        """Account for the iterations of a loop around it.
+    def advance(self, loop: Loop, sizes: Sequence[int], ways: int) -> bool:
+        """Account for the places that a loop around it adds; whether there are any.
 
         Args:
             loop: the loop.
-            caches: the caches.
-            kept: for each cache, which part of what an iteration touches is there in the next one.
+            sizes: sizes of lines.
+            ways: lines of a set of the nearest cache.
         """
         steps = self._along.get(loop)
-        if steps is not None:
-            self._steps += tuple(steps)
-        for number, stays in enumerate(kept):
-            if not number and self._clashes:
-                stays = 0.0
-            again = self.moved[number] * loop.extent
-            once = self.moved[number]
-            if steps is not None:
-                cache = caches[number]
-                whole = footprint(self._steps, self.access.memory.itemsize, cache.line)
-                once = self.touched[number] = whole.lines
-                if not number:
-                    ways = max(1, cache.size // PERIOD)
-                    self._clashes = whole.lines > ways * whole.places
-            self.moved[number] = again - stays * max(0.0, again - once)
+        if steps is None:
+            return False
+        self._steps += tuple(steps)
+        itemsize = self.access.memory.itemsize
+        whole = footprint(self._steps, itemsize, sizes[0])
+        self.clashes = whole.lines > ways * whole.places
+        self.touched = [
+            whole.lines, *(footprint(self._steps, itemsize, size).lines for size in sizes[1:])
+        ]  # fmt: skip
+        return True
 
 
 class MemoryTraffic:
@@ -85,7 +81,9 @@ class MemoryTraffic:
     def __init__(self, program: Program, caches: Sequence[Cache]) -> None:
         self.streams: dict[Statement, list[Stream]] = {}
         self._caches = caches
-        self._numbers = range(len(caches))
+        self._sizes = list(dict.fromkeys(cache.line for cache in caches))
+        self._size_of = [self._sizes.index(cache.line) for cache in caches]
+        self._ways = max(1, caches[0].size // PERIOD)
         parts = [self._visit(part) for part in program.body]
         streams = [stream for part in parts for stream in part]
         kept = self._kept(streams)
@@ -111,7 +109,7 @@ class MemoryTraffic:
             if len(parts) > 1:
                 self._first_touches(parts, kept)
             for stream in streams:
-                stream.repeat(part.loop, self._caches, kept)
+                self._repeat(part.loop, stream, kept)
         return streams
 
     def _of_statement(self, statement: Statement) -> list[Stream]:
@@ -121,36 +119,68 @@ class MemoryTraffic:
                 known.access.memory is access.memory and known.access.strides == access.strides
                 for known in streams
             ):
-                streams.append(Stream(access, statement, len(self._caches)))
+                streams.append(Stream(access, statement, len(self._caches), len(self._sizes)))
         self.streams[statement] = streams
         return streams
 
     def _kept(self, streams: Sequence[Stream]) -> list[float]:
         """For each cache, the part of what `streams` touch that is still there afterwards."""
+        largest: dict[Memory, list[float]] = {}
+        for stream in streams:
+            memory = stream.access.memory
+            known = largest.get(memory)
+            if known is None:
+                largest[memory] = stream.touched
+            elif known is not stream.touched:
+                largest[memory] = list(map(max, known, stream.touched))
+        touched = [sum(lines) for lines in zip(*largest.values(), strict=True)] or self._no_lines
         kept = []
-        for number in self._numbers:
-            largest: dict[Memory, float] = {}
-            for stream in streams:
-                memory, lines = stream.access.memory, stream.touched[number]
-                if lines > largest.get(memory, 0.0):
-                    largest[memory] = lines
-            cache = self._caches[number]
-            filled = sum(largest.values()) * cache.line / cache.size
-            kept.append(min(1.0, max(0.0, (OVERFLOWS - filled) / (OVERFLOWS - FITS))))
+        for cache, size in zip(self._caches, self._size_of, strict=True):
+            filled = touched[size] * cache.line / cache.size
+            kept.append(
+                1.0 if filled <= FITS
+                else 0.0 if filled >= OVERFLOWS
+                else (OVERFLOWS - filled) / (OVERFLOWS - FITS)
+            )  # fmt: skip
         return kept
+
+    @property
+    def _no_lines(self) -> list[float]:
+        return [0.0] * len(self._sizes)
 
     def _first_touches(self, parts: Sequence[list[Stream]], kept: Sequence[float]) -> None:
         """What an earlier part has brought into a cache needs not be moved again."""
-        for number in self._numbers:
-            if not kept[number]:
-                continue
-            present: dict[Memory, float] = {}
-            for part in parts:
-                found: dict[Memory, float] = {}
-                for stream in part:
-                    memory, touched = stream.access.memory, stream.touched[number]
-                    there = min(1.0, present.get(memory, 0.0) / touched)
-                    stream.moved[number] *= 1.0 - there * kept[number]
-                    found[memory] = max(found.get(memory, 0.0), touched)
-                for memory, touched in found.items():
-                    present[memory] = max(present.get(memory, 0.0), touched)
+        present: dict[Memory, list[float]] = {}
+        for part in parts:
+            found: dict[Memory, list[float]] = {}
+            for stream in part:
+                memory, touched = stream.access.memory, stream.touched
+                there = present.get(memory)
+                if there is not None:
+                    for number, size in enumerate(self._size_of):
+                        saved = kept[number] * min(1.0, there[size] / touched[size])
+                        stream.moved[number] *= 1.0 - saved
+                known = found.get(memory)
+                found[memory] = touched if known is None else list(map(max, known, touched))
+            for memory, touched in found.items():
+                known = present.get(memory)
+                present[memory] = touched if known is None else list(map(max, known, touched))
+
+    def _repeat(self, loop: Loop, stream: Stream, kept: Sequence[float]) -> None:
+        """Account for the iterations of a loop around a stream.
+
+        Args:
+            loop: the loop.
+            stream: the stream.
+            kept: for each cache, which part of what an iteration touches is there in the next one.
+        """
+        clashed = stream.clashes
+        moves = stream.advance(loop, self._sizes, self._ways)
+        moved = stream.moved
+        for number, stays in enumerate(kept):
+            again = moved[number] * loop.extent
+            if stays and not (clashed and not number):
+                once = stream.touched[self._size_of[number]] if moves else moved[number]
+                if again > once:
+                    again -= stays * (again - once)
+            moved[number] = again
