@@ -203,7 +203,7 @@ class _Step:
                 self._loads += count
                 if same and along is not None and _aliases(access, along):
                     self._slow += count * cpu.ALIASED
-            self._slow += time
+            self._slow += time + count * access.conditions * cpu.CONDITION
 
     def _count(self, access: Access) -> tuple[float, float]:
         """How many instructions an access takes in an iteration, and cycles beside them."""

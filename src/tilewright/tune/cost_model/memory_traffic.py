@@ -104,7 +104,7 @@ class MemoryTraffic:
             return self._of_statement(part)
         parts = [self._visit(inner) for inner in part.body]
         streams = parts[0] if len(parts) == 1 else [s for inner in parts for s in inner]
-        if part.loop.extent > 1:
+        if part.loop.extent > 1 or len(parts) > 1:
             kept = self._kept(streams)
             if len(parts) > 1:
                 self._first_touches(parts, kept)

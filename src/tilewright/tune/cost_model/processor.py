@@ -64,6 +64,9 @@ SPILLED: Final = 2.5
 ALIASED: Final = 5.0
 """Cycles that a load waits for a store at a distance of a page, which looks like the same place."""
 
+CONDITION: Final = 1.0
+"""Cycles to find out whether an element is to be loaded, per comparison of indices."""
+
 REMEMBERED: Final = 24
 """Iterations after which a core no longer knows when a loop ends."""
 

@@ -84,12 +84,14 @@ class Access:
         terms: the position as a linear form, in elements.
         strides: elements between neighbours along each level of its statement.
         scattered: whether data decides which element it is.
+        conditions: how many comparisons of indices decide whether it is made.
     """
 
-    __slots__ = ("is_store", "memory", "scattered", "strides", "terms")
+    __slots__ = ("conditions", "is_store", "memory", "scattered", "strides", "terms")
 
     def __init__(self, memory: Memory, is_store: bool, terms: Terms) -> None:
         self.memory, self.is_store, self.terms = memory, is_store, terms
+        self.conditions = 0
         self.scattered = any(key.__class__ is Anything for key in terms)
         self.strides: list[int] = []
 

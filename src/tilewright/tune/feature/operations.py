@@ -59,8 +59,6 @@ _COMPARISONS: Final = frozenset({EQ, NE, LT, LE, GT, GE})
 
 _LEAVES: Final = frozenset({IntImm, FloatImm, Var})
 
-_SELECTS: Final = frozenset({"tir.if_then_else"})
-
 _FREE: Final = frozenset({"tir.likely", "tir.reinterpret", "tir.reduce_lanes"})
 
 _ARITHMETIC: Final = {
@@ -78,15 +76,18 @@ class Operations:
         functions: the mathematical functions that are called, by name: how many calls.
         comparisons: how many of the operations compare integers, as conditions on indices do.
         loads: what is loaded, each place in the text once.
+        conditions: for each of them, how many comparisons decide whether it is loaded.
     """
 
-    __slots__ = ("comparisons", "counts", "functions", "loads")
+    __slots__ = ("_around", "comparisons", "conditions", "counts", "functions", "loads")
 
     def __init__(self, value: Any) -> None:
         self.counts = [0] * len(NAMES)
         self.functions: dict[str, int] = {}
         self.comparisons = 0
         self.loads: list[BufferLoad] = []
+        self.conditions: list[int] = []
+        self._around = 0
         self._count(value)
 
     def _count(self, value: Any) -> None:
@@ -98,6 +99,7 @@ class Operations:
                 continue
             if kind is BufferLoad:
                 self.loads.append(expr)
+                self.conditions.append(self._around)
                 continue
             operation = _KIND_OF.get(kind)
             if operation is None:
@@ -114,15 +116,18 @@ class Operations:
             if kind in _COMPARISONS and offset:
                 # Arithmetic of indices is left to addressing, here as everywhere.
                 self.comparisons += 1
-                self.loads += [n for n in walk(expr) if n.__class__ is BufferLoad]  # type: ignore
+                for node in walk(expr):
+                    if isinstance(node, BufferLoad):
+                        self.loads.append(node)
+                        self.conditions.append(self._around)
                 continue
             stack += (a, b)
 
     def _other(self, expr: Any, kind: type) -> Any:
         """Count what is no arithmetic; returns its operands."""
         if kind is Select:
-            self.counts[SELECT] += 1
-        elif kind is And or kind is Or or kind is Not:
+            return self._select(expr.condition, (expr.true_value, expr.false_value))
+        if kind is And or kind is Or or kind is Not:
             self.counts[BOOL] += 1
         elif kind is Call:
             return self._call(expr)
@@ -130,11 +135,22 @@ class Operations:
             self.counts[ADD_SUB if expr.dtype.is_float else INTEGERS + ADD_SUB] += 1
         return expr.children()
 
+    def _select(self, condition: Any, cases: Any) -> Any:
+        """Count a choice between values, of which the condition says how many are loaded."""
+        self.counts[SELECT] += 1
+        before, around = self.comparisons, self._around
+        self._count(condition)
+        self._around += self.comparisons - before
+        for case in cases:
+            self._count(case)
+        self._around = around
+        return ()
+
     def _call(self, call: Call) -> Any:
         name = call.op.name if isinstance(call.op, Op) else ""
-        if name in _SELECTS:
-            self.counts[SELECT] += 1
-        elif name not in _FREE:
+        if name == "tir.if_then_else":
+            return self._select(call.args[0], call.args[1:])
+        if name not in _FREE:
             offset = 0 if call.dtype.is_float else INTEGERS
             arithmetic = _ARITHMETIC.get(name)
             if arithmetic is not None:

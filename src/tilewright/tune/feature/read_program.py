@@ -193,7 +193,10 @@ class _Reader:
             self._statement(accesses, Operations(stmt.value))
 
     def _statement(self, accesses: list[Access], operations: Operations) -> None:
-        accesses += [self._access(load.buffer, load.indices, False) for load in operations.loads]
+        for load, conditions in zip(operations.loads, operations.conditions, strict=True):
+            access = self._access(load.buffer, load.indices, False)
+            access.conditions = conditions
+            accesses.append(access)
         loops = tuple(self._loops)
         lanes = {
             key for access in accesses for key in access.terms
