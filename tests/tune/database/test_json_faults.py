@@ -82,13 +82,14 @@ def test_what_cannot_be_used_is_told_once_with_its_place(directory, caplog):
             json.dumps({**good, "run_secs": ["fast"]}).encode(),
             json.dumps({**good, "trace": "rm -rf /"}).encode(),
             json.dumps({**good, "machine": 5}).encode(),
+            json.dumps({**good, "target": {"kind": "abacus"}}).encode(),
             b"",
             json.dumps({**good, "run_secs": [0.5], "colour": "red"}).encode(),
         ):
             stream.write(line + b"\n")
     database = JSONDatabase(work_dir=directory)
     assert [r.mean_secs for r in database.get_all_tuning_records()] == [3.0, 2.0, 1.0, 0.5]
-    assert [line.number for line in database.skipped] == [4, 5, 6, 7, 8, 9, 10, 11, 12]
+    assert [line.number for line in database.skipped] == [4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
     assert "no JSON" in database.skipped[0].reason
     assert "version 0 is older" in database.skipped[3].reason
     assert "version 999 is newer" in database.skipped[4].reason
@@ -133,6 +134,19 @@ def test_a_workload_of_another_program_is_not_found_by_its_forged_hash(directory
     other = json.loads(Path(database.path_workload).read_text())
     file.write_text(json.dumps({**form, "module": other["module"]}) + "\n")
     assert not JSONDatabase(work_dir=directory).has_workload(matmul())
+
+
+def test_a_workload_is_found_although_its_hash_was_computed_otherwise(directory):
+    for name in (WORKLOAD_FILE, RECORD_FILE):
+        file = directory / name
+        key = json.loads((directory / WORKLOAD_FILE).read_text())["hash"]
+        if name == RECORD_FILE:
+            key = JSONDatabase(work_dir=directory / "other").commit_workload(matmul()).key
+        file.write_text(file.read_text().replace(key, "0123456789abcdef"))
+    database = JSONDatabase(work_dir=directory)
+    assert database.query_tuning_record(matmul(), "llvm -num-cores=1").mean_secs == 1.0
+    database.commit_tuning_record(record_of(database.commit_workload(matmul()), [0.5]))
+    assert times(directory) == [3.0, 2.0, 1.0, 0.5]
 
 
 KILLED = """

@@ -206,14 +206,14 @@ class TuningRecord:
         try:
             if json_obj["workload"] != workload.key:
                 raise RecordError(f"the record is one of workload {json_obj['workload']}")
-            trace = json_obj["trace"]
+            trace, target = json_obj["trace"], json_obj.get("target")
             if not isinstance(trace, (list, bytes)):
                 raise RecordError(f"a trace is a list, got {trace!r}")
             return TuningRecord(
                 trace,
                 workload,
                 json_obj.get("run_secs"),
-                json_obj.get("target"),
+                None if target is None else _target(json.dumps(target)),
                 json_obj.get("args"),
                 cpu_secs=json_obj.get("cpu_secs"),
                 error=json_obj.get("error"),
@@ -236,6 +236,11 @@ class TuningRecord:
 
 
 _OWN_VERSIONS = {"tilewright": tilewright.__version__}
+
+
+@functools.lru_cache(maxsize=256)
+def _target(text: str) -> Target:
+    return Target(json.loads(text))
 
 
 def _seconds(values: Any) -> list[float] | None:

@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -77,6 +78,7 @@ class SQLiteDatabase(Database):
             self._connection = sqlite3.connect(
                 self.path, timeout=timeout, isolation_level=None, check_same_thread=False
             )
+            weakref.finalize(self, self._connection.close)
             version = self._one("PRAGMA user_version")
             if version not in (0, VERSION):
                 raise DatabaseError(
