@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import BufferRegion
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.schedule.bindings import mentioned
 from tilewright.tir.schedule.scope import scope_of
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
@@ -86,9 +87,12 @@ def loop_types(sch: Schedule, block: BlockRV) -> list[IterType] | None:
     """The type of the iterator that each loop around a block counts.
 
     Iterators that have one value need no loop. None if any other is bound to something else than
-    one loop, or a loop counts none.
+    one loop, if a loop counts none or has bounds that depend on another one, or if a condition
+    guards the block.
     """
     realize = realize_of(sch, block)
+    if not is_const_int(realize.predicate, 1):
+        return None
     by_variable: dict[Var, IterType] = {}
     for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if isinstance(value, Var) and value not in by_variable:
@@ -97,6 +101,8 @@ def loop_types(sch: Schedule, block: BlockRV) -> list[IterType] | None:
             return None
     loops = loops_around(sch, block)
     if len(loops) != len(by_variable) or any(x.loop_var not in by_variable for x in loops):
+        return None
+    if mentioned([bound for loop in loops for bound in (loop.min, loop.extent)]) & set(by_variable):
         return None
     return [by_variable[loop.loop_var] for loop in loops]
 
