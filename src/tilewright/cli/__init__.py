@@ -91,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
 def _show_warnings(verbose: bool) -> None:
     """Let warnings of the log come to stderr, as lines of this program."""
     level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, format="tilewright: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler()
+    handler.setLevel(level)  # parts of the tuner log more than this, to files
+    logging.basicConfig(format="tilewright: %(message)s", handlers=[handler])
 
 
 def _one_line(error: BaseException) -> str:

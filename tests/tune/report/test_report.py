@@ -159,7 +159,7 @@ def test_phases(tmp_path):
     save_phases(tmp_path, {"SendToBuilder": 1.0, "GenerateCandidates": 0.5, "Total": 2.0})
     found = grouped(load_phases(tmp_path))
     assert found == {
-        "search": 0.5, "build": 3.0, "run": 1.0, "check": 0.0, "records": 0.0, "other": 1.5,
+        "search": 0.5, "build": 3.0, "run": 1.0, "check": 0.0, "learn": 0.0, "other": 1.5,
     }  # fmt: skip
     (tmp_path / "logs" / "profile.json").write_text("{")
     assert load_phases(tmp_path) is None

@@ -51,9 +51,9 @@ class Scale(NamedTuple):
     def ticks(self) -> list[float]:
         """Round values in the range, about half a dozen."""
         if not self.is_log:
-            step = _round_step((self.high - self.low) / 8)
-            first = math.ceil(self.low / step)
-            return [step * n for n in range(first, math.floor(self.high / step) + 1)]
+            return _multiples(self.low, self.high, max(_round((self.high - self.low) / 8), 1))
+        if self.high < 4 * self.low:
+            return _multiples(self.low, self.high, _round((self.high - self.low) / 5))
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         values = [10.0**power for power in range(first, last + 1)]
         if math.log10(self.high / self.low) < 2.5:
@@ -61,9 +61,13 @@ class Scale(NamedTuple):
         return [value for value in values if self.low <= value <= self.high]
 
 
-def _round_step(step: float) -> float:
-    """The next larger step of whole numbers that is 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(max(step, 1)))
+def _multiples(low: float, high: float, step: float) -> list[float]:
+    return [step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _round(step: float) -> float:
+    """The next larger number that is 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(step))
     return next(power * part for part in (1, 2, 5, 10) if power * part >= step)
 
 

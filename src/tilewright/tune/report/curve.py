@@ -20,8 +20,9 @@ def curve(task: TaskSummary) -> str:
     if not times:
         return ""
     low, high = min(times), max(times)
+    room = max((high / low) ** 0.25, 1.02)  # below the best time, for its label
     x = Scale(0.5, max(len(task.trials), 2) + 0.5, LEFT, RIGHT, is_log=False)
-    y = Scale(low / 1.6, max(high, low * 1.5) * 1.15, BOTTOM, TOP)
+    y = Scale(low / room, high * room**0.5, BOTTOM, TOP)
     parts = [*_grid(x, y), *_marks(task.trials, x, y), *_staircase(task, x, y)]
     return picture(HEIGHT, f"Best time of {task.name} by trial", parts)
 
@@ -65,8 +66,10 @@ def _staircase(task: TaskSummary, x: Scale, y: Scale) -> list[str]:
         last = at
     end = x(len(task.trials))
     label = quantities.seconds(best)
-    if task.flop:
-        label += f", {quantities.rate(task.flop / best)}"
+    if task.best is not None and task.best.supersedes:
+        label += f", {quantities.seconds(task.best.mean_secs)} when measured again"
+    if task.best_rate:
+        label += f", {quantities.rate(task.best_rate)}"
     return [
         f'<path class="line" d="{path}H{end:.1f}"/>',
         circle("best", last, 5.0, f"best: {label}"),

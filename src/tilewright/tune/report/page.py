@@ -50,7 +50,7 @@ summary { cursor: pointer; margin: 12px 0 6px; font-weight: 600; font-size: 15px
 
 _COLOURS: Final = {
     "search": "#0969da", "build": "#bf8700", "run": "#1a7f37", "check": "#8250df",
-    "records": "#bc4c00", "other": "#9aa4ae",
+    "learn": "#bc4c00", "other": "#9aa4ae",
 }  # fmt: skip
 
 
@@ -173,8 +173,9 @@ def _machine(tasks: Sequence[TaskSummary], peaks: Peaks | None) -> list[str]:
 
 def _task(task: TaskSummary) -> list[str]:
     parts = [f"<h2>{escape(task.name)}</h2>"]
-    flop = f"{task.flop:.4g} operations, " if task.flop else ""
-    facts = f"{flop}{task.traffic:.4g} bytes of arguments, workload {task.workload.key}"
+    flop = f"{quantities.amount(task.flop, 'FLOP')}, " if task.flop else ""
+    size = quantities.amount(task.traffic, "B")
+    facts = f"{flop}{size} of arguments, workload {task.workload.key}"
     parts.append(f'<p class="facts">{escape(facts)}</p>')
     chart = curve(task)
     if chart:

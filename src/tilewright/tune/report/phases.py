@@ -22,13 +22,13 @@ _GROUPS: Final = {
     "JoinRunnerFutures": "run",
     "MeasureFinalists": "run",
     "CheckResults": "check",
-    "ApplyMeasureCallbacks": "records",
+    "ApplyMeasureCallbacks": "learn",
 }
 """What the phases that a `Profiler` knows are part of."""
 
 
 def grouped(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Seconds by search, build, run, check, records and the rest, from those of a `Profiler`."""
+    """Seconds by search, build, run, check, learning and the rest, from those of a `Profiler`."""
     found = dict.fromkeys(dict.fromkeys(_GROUPS.values()), 0.0)
     for phase, spent in seconds.items():
         if phase in _GROUPS:

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 _TIMES: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"), (1e-9, "ns"))
-_RATES: Final = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
+_PREFIXES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def digits(value: float) -> str:
@@ -35,10 +35,15 @@ def duration(value: float) -> str:
 
 def rate(value: float) -> str:
     """Operations per second, such as ``"170 GFLOP/s"``."""
-    for unit, name in _RATES:
-        if value >= unit:
-            return f"{digits(value / unit)} {name}"
-    return f"{digits(value)} FLOP/s"
+    return amount(value, "FLOP/s")
+
+
+def amount(value: float, unit: str) -> str:
+    """Many of a unit, such as ``"3.07 kB"``."""
+    for factor, prefix in _PREFIXES:
+        if value >= factor:
+            return f"{digits(value / factor)} {prefix}{unit}"
+    return f"{digits(value)} {unit}"
 
 
 def count(number: int, what: str) -> str:
