@@ -4,7 +4,7 @@ import random
 import pytest
 from tests.tune.feature.enumeration import reached
 
-from tilewright.tune.feature.footprint import footprint
+from tilewright.tune.feature.footprint import crowding, footprint
 
 BOXES = [
     [(1, 8)],
@@ -42,11 +42,16 @@ def test_different_lines_are_right_on_average(steps):
     assert footprint(tuple(steps), 4).lines == pytest.approx(sum(counts) / 16, rel=0.3)
 
 
-def test_rows_at_the_distance_of_a_page_share_their_places():
-    assert footprint(((1024, 64), (1, 16)), 4).places == 1
-    assert footprint(((1024, 64), (1, 64)), 4).places == 4
-    assert footprint(((512, 64), (1, 16)), 4).places == 2
-    assert footprint(((1024 + 16, 64), (1, 16)), 4).places == 64
+def test_rows_at_the_distance_of_a_page_compete_for_sets():
+    def fitting(stride, rows, width):
+        return crowding(((stride, rows), (1, width)), 4, 4096, 8)
+
+    assert fitting(1024, 8, 16) == 1  # eight lines in the eight ways of one set
+    assert fitting(1024, 16, 16) == 0.5
+    assert fitting(1024, 16, 64) == 0.5
+    assert fitting(512, 16, 16) == 1  # two sets
+    assert fitting(1024 + 16, 64, 16) == 1  # 64 sets
+    assert fitting(16, 64, 16) == 1
 
 
 def test_loops_in_any_order_touch_the_same():

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from tilewright.tir.stmt import ForKind
 from tilewright.tune.cost_model import processor as cpu
 from tilewright.tune.cost_model.processor import Processor
-from tilewright.tune.feature.footprint import PERIOD
 from tilewright.tune.feature.nest import Access, Loop, Statement
 from tilewright.tune.feature.operations import (
     BOOL,
@@ -248,9 +247,9 @@ class _Step:
 def _aliases(access: Access, along: int) -> bool:
     """Whether what is loaded soon after a store looks like it, in the lowest bits of addresses."""
     distance = abs(access.strides[along]) * access.memory.itemsize
-    if distance < PERIOD:
-        return distance >= PERIOD // 8 and PERIOD % distance == 0
-    return distance % PERIOD == 0
+    if distance < cpu.PAGE:
+        return distance >= cpu.PAGE // 8 and cpu.PAGE % distance == 0
+    return distance % cpu.PAGE == 0
 
 
 def _arithmetic(operations: Operations, lanes: int) -> float:

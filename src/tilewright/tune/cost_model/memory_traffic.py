@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.tune.cost_model.processor import Cache
-from tilewright.tune.feature.footprint import PERIOD, footprint
+from tilewright.tune.feature.footprint import crowding, footprint
 from tilewright.tune.feature.nest import Access, Loop, Memory, Part, Program, Statement
 
 FITS, OVERFLOWS = 0.6, 1.4
@@ -29,41 +29,42 @@ class Stream:
         weight: how often each line is moved.
         moved: for each cache, how many lines come in, in all iterations of the loops so far.
         touched: for each size of lines, how many different lines there are.
-        clashes: whether its lines push each other out of the few sets that they share.
+        fitting: for each cache, which part of its lines find a place in the sets that they share.
     """
 
-    __slots__ = ("_along", "_steps", "access", "clashes", "moved", "touched", "weight")
+    __slots__ = ("_along", "_steps", "access", "fitting", "moved", "touched", "weight")
 
     def __init__(self, access: Access, statement: Statement, caches: int, sizes: int) -> None:
         self.access = access
         self.weight = STORED if access.is_store else 1.0
         self.moved = [1.0] * caches
         self.touched = [1.0] * sizes
-        self.clashes = False
+        self.fitting = [1.0] * caches
         self._steps: tuple[tuple[int, int], ...] = ()
         self._along: dict[Loop, list[tuple[int, int]]] = {}
         for (loop, _, extent), stride in zip(statement.levels, access.strides, strict=True):
             if stride and extent > 1:
                 self._along.setdefault(loop, []).append((stride, extent))
 
-    def advance(self, loop: Loop, sizes: Sequence[int], ways: int) -> bool:
+    def advance(self, loop: Loop, caches: Sequence[Cache], sizes: Sequence[int]) -> bool:
         """Account for the places that a loop around it adds; whether there are any.
 
         Args:
             loop: the loop.
-            sizes: sizes of lines.
-            ways: lines of a set of the nearest cache.
+            caches: the caches.
+            sizes: the sizes that their lines have.
         """
         steps = self._along.get(loop)
         if steps is None:
             return False
         self._steps += tuple(steps)
         itemsize = self.access.memory.itemsize
-        whole = footprint(self._steps, itemsize, sizes[0])
-        self.clashes = whole.lines > ways * whole.places
-        self.touched = [
-            whole.lines, *(footprint(self._steps, itemsize, size).lines for size in sizes[1:])
-        ]  # fmt: skip
+        self.touched = [footprint(self._steps, itemsize, size).lines for size in sizes]
+        for number, cache in enumerate(caches):
+            if cache.period:
+                self.fitting[number] = crowding(
+                    self._steps, itemsize, cache.period, cache.ways, cache.line
+                )
         return True
 
 
@@ -83,7 +84,6 @@ class MemoryTraffic:
         self._caches = caches
         self._sizes = list(dict.fromkeys(cache.line for cache in caches))
         self._size_of = [self._sizes.index(cache.line) for cache in caches]
-        self._ways = max(1, caches[0].size // PERIOD)
         parts = [self._visit(part) for part in program.body]
         streams = [stream for part in parts for stream in part]
         kept = self._kept(streams)
@@ -174,13 +174,13 @@ class MemoryTraffic:
             stream: the stream.
             kept: for each cache, which part of what an iteration touches is there in the next one.
         """
-        clashed = stream.clashes
-        moves = stream.advance(loop, self._sizes, self._ways)
+        fitting = stream.fitting.copy()
+        moves = stream.advance(loop, self._caches, self._sizes)
         moved = stream.moved
+        in_registers = stream.access.is_store and loop.reduces and not moves
         for number, stays in enumerate(kept):
             again = moved[number] * loop.extent
-            if stays and not (clashed and not number):
-                once = stream.touched[self._size_of[number]] if moves else moved[number]
-                if again > once:
-                    again -= stays * (again - once)
+            once = stream.touched[self._size_of[number]] if moves else moved[number]
+            if again > once:
+                again -= stays * (1.0 if in_registers else fitting[number]) * (again - once)
             moved[number] = again

@@ -16,11 +16,18 @@ class Cache(NamedTuple):
         size: bytes that it holds.
         line: bytes of a line.
         cycles: until a line that is not in it has arrived, where many are on their way at once.
+        period: bytes after which addresses share a set again; 0 where they are scattered.
     """
 
     size: int
     line: int
     cycles: float
+    period: int = 0
+
+    @property
+    def ways(self) -> int:
+        """Lines of a set."""
+        return max(1, self.size // self.period)
 
 
 class Processor(NamedTuple):
@@ -43,7 +50,13 @@ class Processor(NamedTuple):
         return max(1, self.vector_bits // max(8, dtype.bits))
 
 
-ADDRESSES: Final = Cache(64 * 4096, 4096, 7.0)
+PAGE: Final = 4096
+"""The lowest bits of addresses say where a line is in the nearest cache."""
+
+WAYS: Final = 16
+"""Lines of a set of the second cache."""
+
+ADDRESSES: Final = Cache(64 * PAGE, PAGE, 7.0)
 """The first-level table of translated addresses."""
 
 ISSUE: Final = 5.0
@@ -108,8 +121,8 @@ def processor_of(target: Target) -> Processor:
     """The processor of a target for CPUs."""
     first, second, third = target.cache_sizes
     caches = (
-        Cache(first, 64, 1.6),
-        Cache(second, 64, 5.0),
+        Cache(first, 64, 1.6, PAGE),
+        Cache(second, 64, 7.0, second // WAYS),
         Cache(third, 64, 9.0),
         ADDRESSES,
     )

@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 LINE_BYTES = 64
 
-PERIOD = 4096
-"""Bytes after which addresses share the sets of a cache again."""
-
 
 class Footprint(NamedTuple):
     """What is touched.
@@ -25,14 +22,12 @@ class Footprint(NamedTuple):
         lines: different cache lines; on average, where it depends on the position of the first.
         run: bytes that are touched without a gap.
         span: bytes from the first to the last.
-        places: different lines, of those at a distance of `PERIOD` one.
     """
 
     elements: int
     lines: float
     run: int
     span: int
-    places: int
 
 
 @lru_cache(maxsize=1 << 16)
@@ -58,7 +53,7 @@ def footprint(
         run += outer[0][0] * (outer[0][1] - 1) * itemsize
         outer = outer[1:]
     lines = _lines(outer, run, itemsize, line_bytes)
-    return Footprint(elements, lines, run, span, _places(outer, run, itemsize, line_bytes))
+    return Footprint(elements, lines, run, span)
 
 
 def _runs(steps: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
@@ -101,11 +96,31 @@ def _lines(outer: list[tuple[int, int]], run: int, itemsize: int, line_bytes: in
     return repeats * (1.0 + (run - itemsize) / line_bytes)
 
 
-def _places(outer: list[tuple[int, int]], run: int, itemsize: int, line_bytes: int) -> int:
-    """Different lines of runs of `run` bytes modulo `PERIOD`."""
-    most = max(1, PERIOD // line_bytes)
-    places = min(most, -(-run // line_bytes))
-    for stride, count in outer:
-        unit = max(gcd(stride * itemsize, PERIOD), line_bytes)
-        places = min(most, places * min(count, max(1, PERIOD // unit)))
-    return places
+@lru_cache(maxsize=1 << 16)
+def crowding(
+    steps: tuple[tuple[int, int], ...],
+    itemsize: int,
+    period: int,
+    ways: int,
+    line_bytes: int = LINE_BYTES,
+) -> float:
+    """Which part of the lines that an access touches find a place in a cache, by its sets.
+
+    Rows at a distance of a page compete for the same few sets, however large the cache is.
+
+    Args:
+        steps: stride in elements and number of iterations of each loop.
+        itemsize: bytes of an element.
+        period: bytes after which addresses share a set again.
+        ways: lines that a set holds.
+        line_bytes: of a cache line.
+    """
+    whole = footprint(steps, itemsize, line_bytes)
+    most = max(1, period // line_bytes)
+    places = min(most, -(-whole.run // line_bytes))
+    for stride, count in _runs(steps):
+        distance = stride * itemsize
+        if distance > whole.run:
+            unit = max(gcd(distance, period), line_bytes)
+            places = min(most, places * min(count, max(1, period // unit)))
+    return min(1.0, ways * places / whole.lines)
