@@ -63,6 +63,8 @@ def cycles(statement: Statement, processor: Processor, reassociates: bool) -> fl
         if lanes not in guard.loops:
             share *= guard.share  # a vector of which some lanes do not count takes the whole time
     step = _Step(statement, body, processor)
+    if _asks_in_each_step(statement, body):
+        share *= cpu.ASKED
     return share * (body.trips * step.cycles + step.entries * step.entry_cycles)
 
 
@@ -105,6 +107,19 @@ def _body(statement: Statement, processor: Processor, reassociates: bool) -> Bod
         trips *= -(-extent // (lanes * group)) / extent
         return Body([*outer, lane], inner, lane, lanes, group, trips)
     return Body(outer, inner, None, 1, 1, trips)
+
+
+def _asks_in_each_step(statement: Statement, body: Body) -> bool:
+    """Whether a reduction asks in each step whether it goes on.
+
+    Lowering cuts the loop around the steps in two, unless it begins elsewhere each time.
+    """
+    straight = {statement.levels[position].loop for position in body.inner}
+    around = {statement.levels[position].loop for position in body.outer}
+    return any(
+        any(loop.reduces for loop in guard.loops & straight) and len(guard.loops & around) > 1
+        for guard in statement.guards
+    )
 
 
 def _is_unrolled(loop: Loop, copies: int) -> bool:
@@ -160,7 +175,9 @@ class _Step:
         sums = self._sums
         rows = self._rows_side_by_side() if sums else 1.0
         waits = 0.0
-        if sums:
+        if sums and self._overlap():
+            self._slow += copies * cpu.MASKED
+        elif sums:
             spilled = max(0.0, sums - (processor.registers - cpu.RESERVED)) / sums
             self._loads += spilled * copies
             self._stores += spilled * copies
@@ -228,6 +245,17 @@ class _Step:
         """Whether the lanes are parts of one sum."""
         lane = self._body.lane
         return lane is not None and self._statement.accesses[0].strides[lane] == 0
+
+    def _overlap(self) -> bool:
+        """Whether masked vectors of neighbouring rows overlap, so that none stays in a register."""
+        body, statement = self._body, self._statement
+        if body.lane is None:
+            return False
+        loop, _, extent = statement.levels[body.lane]
+        if not any(loop in guard.loops for guard in statement.guards):
+            return False
+        strides = statement.accesses[0].strides
+        return any(0 < abs(strides[position]) < extent for position in body.inner)
 
     def _chains(self) -> float:
         """Sums that do not wait for each other."""

@@ -80,6 +80,12 @@ ALIASED: Final = 5.0
 CONDITION: Final = 1.0
 """Cycles to find out whether an element is to be loaded, per comparison of indices."""
 
+MASKED: Final = 7.0
+"""Cycles of an update of a vector in memory of which some lanes do not count."""
+
+ASKED: Final = 3.5
+"""How many times as long a reduction takes that asks in each step whether it goes on."""
+
 REMEMBERED: Final = 24
 """Iterations after which a core no longer knows when a loop ends."""
 
