@@ -35,6 +35,7 @@ from tilewright.tir import (
     exp,
     seq,
 )
+from tilewright.tir.interpreter.equivalence import first_difference
 from tilewright.tir.transform import lower, vectorize
 from tilewright.tir.transform.inline_lets import inline_lets
 
@@ -274,3 +275,26 @@ def test_long_computations_overlap_but_for_registers(arrays, scope, lanes):
     i = int_var("i")
     stores = of_kind(vectorized(48, BufferStore(B, exp(A[i]), (i,)), [A, B], i), BufferStore)
     assert [store.value.dtype.lanes for store in stores] == lanes
+
+
+@pytest.mark.parametrize("lanes", [4096, 5003])
+def test_thousands_of_lanes_are_a_loop_over_vectors(lanes):
+    arrays = [decl_buffer((lanes,), name=name) for name in "AB"]
+    A, B = arrays
+    i = int_var("i")
+    store = BufferStore(B, A[lanes - 1 - i] * 2.0, (i,))
+    func = function(arrays, loop_nest([(i, lanes)], store, V))
+    made = vectorize(lower(func), vector_bits=512)
+    assert len(of_kind(made.body, BufferStore)) < 40
+    assert len(of_kind(made.body, For)) == 1
+    assert first_difference(func, made, runs=1) is None
+
+
+def test_thousands_of_lanes_may_sum_up():
+    A, S = decl_buffer((3000,), "int32", name="A"), decl_buffer((1,), "int32", name="S")
+    i = int_var("i")
+    store = BufferStore(S, S[0] + A[i], (const(0),))
+    func = function([A, S], loop_nest([(i, 3000)], store, V))
+    made = vectorize(lower(func), vector_bits=512)
+    assert len(of_kind(made.body, BufferStore)) < 40
+    assert first_difference(func, made, runs=1) is None

@@ -1,8 +1,8 @@
 """Loops that the schedule vectorises become vector statements.
 
 The lanes of a loop are cut into pieces of the machine's vector width (and a rest in powers of two),
-so that a loop of 48 iterations over float32 is three statements of 16 lanes. Branches that depend
-on the lane become masks.
+so that a loop of 48 iterations over float32 is three statements of 16 lanes. Thousands of lanes
+become a loop over a few such pieces. Branches that depend on the lane become masks.
 
 A reduction whose element is the same for all lanes combines them first (`tir.reduce_lanes`), which
 rounds sums of floats differently than a loop; `accumulate_lanes` puts that off until the loops
@@ -16,7 +16,6 @@ loop whose extent is not known; `vectorize_inner_loops` takes care of the latter
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from tilewright.ir import arithmetic
 from tilewright.ir.convert import as_expr, const
@@ -50,11 +49,17 @@ from tilewright.tir.transform.hoist_conditions import is_simple
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.lane_reductions import contribution, lane_reductions
 from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadcast
-from tilewright.tir.transform.lower_math import EXPANDED
 from tilewright.tir.transform.ranges import conjuncts, without_likely
 from tilewright.tir.transform.statements import StatementRewriter
+from tilewright.tir.transform.vector_pieces import Piece, overlapping_lanes, pieces_of
 
 DEFAULT_VECTOR_BITS = 512
+
+MOST_VECTORS = 64
+"""A loop of more vectors than that stays a loop, over groups of them."""
+
+GROUP = 8
+"""Vectors of such a group: as many as hide the cost of the loop."""
 
 _IF = Op.get("tir.if_then_else")
 
@@ -87,10 +92,28 @@ class _Vectorize(StatementRewriter):
         lanes = loop.extent.value
         if lanes <= 1:
             return serial
+        width = overlapping_lanes(loop.body, self._vector_bits)
         try:
-            return as_lanes(loop, lanes, overlapping_lanes(loop.body, self._vector_bits))
+            if lanes > MOST_VECTORS * width:
+                return _groups_of_vectors(loop, lanes, width)
+            return as_lanes(loop, lanes, width)
         except NotVectorizable:
             return serial
+
+
+def _groups_of_vectors(loop: For, lanes: int, width: int) -> Stmt:
+    """A loop over groups of vectors, and the rest, for more vectors than should be written out."""
+    size = GROUP * width
+    count = lanes // size
+    group = Var(f"{loop.loop_var.name}_group", loop.loop_var.dtype)
+    inside = loop.replace(min=as_expr(loop.min + group * size))
+    extent = const(count, group.dtype)
+    zero = const(0, group.dtype)
+    groups = For(group, zero, extent, ForKind.SERIAL, as_lanes(inside, size, width))
+    if count * size == lanes:
+        return groups
+    rest = loop.replace(min=as_expr(loop.min + count * size))
+    return seq(groups, as_lanes(rest, lanes - count * size, width))
 
 
 def branch(condition: Expr, body: Stmt) -> Stmt | None:
@@ -105,31 +128,6 @@ def flattened(stmt: SeqStmt) -> Stmt:
     if any(isinstance(part, SeqStmt) for part in stmt.seq):
         return seq(*stmt.seq)
     return stmt
-
-
-def native_lanes(body: Stmt, vector_bits: int) -> int:
-    """How many lanes fill a register with the widest elements that `body` loads or stores."""
-    bits = 8
-    for node in walk(body):
-        if isinstance(node, (BufferLoad, BufferStore)):
-            bits = max(bits, node.buffer.dtype.bits)
-    return max(vector_bits // bits, 1)
-
-
-def overlapping_lanes(body: Stmt, vector_bits: int) -> int:
-    """How many lanes a statement has: those of one register, or of two for a long computation.
-
-    A mathematical function is a chain of operations that wait for each other. Backends take an
-    operation on a vector of two registers apart, so that two such chains run side by side. Memory
-    that lives in registers is accessed as other loops do, one register at a time.
-    """
-    lanes = native_lanes(body, vector_bits)
-    is_long = False
-    for node in walk(body):
-        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope() == "local":
-            return lanes
-        is_long = is_long or (isinstance(node, Call) and node.op in EXPANDED)
-    return 2 * lanes if is_long else lanes
 
 
 def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
@@ -148,24 +146,6 @@ def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
         raise NotVectorizable(f"iterations depend on each other through {name}")
     pieces = pieces_of(loop.min, lanes, width)
     return LaneStatements(loop.loop_var, pieces, body.private, reductions).statement(loop.body)
-
-
-def pieces_of(start: Expr, lanes: int, width: int) -> tuple[Piece, ...]:
-    """`lanes` iterations from `start` as vectors of at most `width` lanes."""
-    pieces = []
-    done = 0
-    while done < lanes:
-        size = min(width, 1 << ((lanes - done).bit_length() - 1))
-        pieces.append(Piece(as_expr(start + done), size))
-        done += size
-    return tuple(pieces)
-
-
-class Piece(NamedTuple):
-    """Neighbouring iterations that run as the lanes of one vector."""
-
-    base: Expr
-    lanes: int
 
 
 class LaneStatements:

@@ -51,13 +51,8 @@ from tilewright.tir.transform.dependences import LoopBody, carried_dependence, l
 from tilewright.tir.transform.lanes import NotVectorizable
 from tilewright.tir.transform.ranges import conjuncts
 from tilewright.tir.transform.statements import StatementRewriter, statements
-from tilewright.tir.transform.vectorize import (
-    LaneStatements,
-    Piece,
-    flattened,
-    native_lanes,
-    pieces_of,
-)
+from tilewright.tir.transform.vector_pieces import Piece, native_lanes, pieces_of
+from tilewright.tir.transform.vectorize import LaneStatements, flattened
 
 GROUP = 4
 """Vectors per iteration of the main loop, for short bodies: they hide the cost of the loop."""
