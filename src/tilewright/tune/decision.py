@@ -18,6 +18,9 @@ from tilewright.tir.schedule.primitives.sample_compute_location import compute_l
 TILES: Final = ("sample_perfect_tile", "sample_partitioned_tile")
 """Samplings of factors of the extent of a loop."""
 
+NEAR: Final = 8
+"""So many of the other candidates of `sample_categorical` are next to one."""
+
 
 def samplings(trace: Trace) -> list[Instruction]:
     """The instructions that decide something, in order."""
@@ -93,14 +96,14 @@ def other_candidates(inst: Instruction, position: int) -> list[int]:
 
 
 def neighbours(inst: Instruction, decision: Any) -> list[Any]:
-    """The decisions next to one: a prime factor moved, or another candidate.
+    """The decisions next to one: a prime factor moved, or one of the nearest candidates.
 
     Where a block is computed is known only for a program; see `choices`.
     """
     if inst.kind.name in TILES:
         return list(moves(inst, list(decision), single=True))
     if inst.kind.name == "sample_categorical":
-        return other_candidates(inst, decision)
+        return other_candidates(inst, decision)[:NEAR]
     return []
 
 

@@ -13,6 +13,7 @@ from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import with_free_variables
 from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
+from tilewright.tir.schedule.sampled_numbers import value_of
 from tilewright.tir.schedule.state import ScheduleState
 from tilewright.tir.stmt import Block, BlockRealize, For
 from tilewright.tir.substitute import substitute, variables_of
@@ -117,6 +118,9 @@ class SymbolTable:
                 raise ArgumentValueError(f"the variable {value.name} is no number of this schedule")
             return found
         if isinstance(value, Expr) and not isinstance(value, IntImm):
+            simple = value_of(value, self._values)
+            if simple is not None:
+                return simple
             known = {v: self._values[v] for v in variables_of(value) if v in self._values}
             numbers = {var: as_expr(number) for var, number in known.items()}
             value = Analyzer().simplify(substitute(value, numbers))
