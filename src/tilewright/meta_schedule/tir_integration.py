@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from tilewright.error import ArgumentError
@@ -49,6 +50,7 @@ def tune_tir(
     special_space: Mapping[str, Space] | None = None,
     max_seconds: float | None = None,
     patience: int | None = None,
+    report: str | Path | Literal[True] | None = None,
     config: TuneConfig | None = None,
     task_name: str | None = None,
     sch_rules: Any = None,
@@ -81,6 +83,7 @@ def tune_tir(
         special_space: spaces for some of the functions, by name.
         max_seconds: how long the search may take.
         patience: a task is done after so many trials without a gain.
+        report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
         config: the options as old programs give them.
         task_name: in old programs, the name of the task.
         sch_rules: in old programs, the rules that make the space.
@@ -136,6 +139,7 @@ def tune_tir(
         module_equality=module_equality,
         max_seconds=max_seconds,
         patience=patience,
+        report=report,
     )
     return found if config is None else compile_tir(found, mod, target)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from tilewright.error import ArgumentError, ArgumentValueError, TargetError
+from tilewright.error import ArgumentError, ArgumentValueError, DatabaseError, TargetError
 from tilewright.target import Target
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
@@ -18,7 +18,7 @@ from tilewright.tune.progress.live import LiveObserver
 from tilewright.tune.progress.log import LogObserver
 from tilewright.tune.progress.log_files import TUNER, log_files
 from tilewright.tune.progress.profiler import Profiler
-from tilewright.tune.report import save_phases
+from tilewright.tune.report import load_phases, save_phases, write_report
 from tilewright.tune.scheduler import TaskScheduler
 
 
@@ -39,6 +39,7 @@ def tune_tasks(
     module_equality: str = "structural",
     max_seconds: float | None = None,
     patience: int | None = None,
+    report: str | Path | Literal[True] | None = None,
 ) -> Database:
     """Search for the fastest schedules of programs by measuring.
 
@@ -66,6 +67,7 @@ def tune_tasks(
         module_equality: when records of one program count for another, see `Database`.
         max_seconds: how long the search may take; None for no limit.
         patience: a task is done after so many trials without a gain; None for no such limit.
+        report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
 
     Returns:
         Database: with a record of each candidate.
@@ -81,6 +83,7 @@ def tune_tasks(
         if isinstance(runner, str):
             require_measurable(task.target)
     workers = tasks[0].num_threads if tasks else 1
+    report_path = _report_path(report, work_dir)
     found = _database(database, work_dir, module_equality)
     callbacks = MeasureCallback.create(measure_callbacks)
     model = CostModel.create(cost_model) if isinstance(cost_model, str) else cost_model
@@ -113,9 +116,32 @@ def tune_tasks(
             observers=[LogObserver(), LiveObserver()],
         )
         TUNER.debug("Time by phase:\n%s", profiler.table())
+    phases = profiler.get()
     if work_dir is not None:
-        save_phases(work_dir, profiler.get())
+        save_phases(work_dir, phases)
+        phases = load_phases(work_dir) or phases  # of all runs, as the records are
+    if report_path is not None:
+        _report(report_path, found, phases)
     return found
+
+
+def _report_path(report: str | Path | bool | None, work_dir: str | Path | None) -> Path | None:
+    if report is None or report is False:
+        return None
+    if report is not True:
+        return Path(report)
+    if work_dir is None:
+        raise ArgumentValueError("tune_tasks: report=True needs a `work_dir`; or name a file")
+    return Path(work_dir) / "report.html"
+
+
+def _report(path: Path, database: Database, phases: dict[str, float]) -> None:
+    try:
+        write_report(path, database, phases=phases)
+        TUNER.info("Report: %s", path)
+    except DatabaseError as error:
+        # What was found is worth more than the report.
+        TUNER.warning("%s", error)
 
 
 def require_measurable(target: Target | None) -> None:

@@ -1,5 +1,6 @@
 """What databases in files have in common."""
 
+import json
 import math
 import subprocess
 import sys
@@ -77,11 +78,11 @@ def test_a_record_of_another_database_brings_its_workload(open_database):
 
 
 WRITER = """
-import sys
+import json, sys
 from tests.tune.database.programs import matmul, record_of
 from tilewright.tune.database import Database
 kind, path, first = sys.argv[1:]
-database = Database.create(kind, **eval(path))
+database = Database.create(kind, **json.loads(path))
 workload = database.commit_workload(matmul())
 record = record_of(workload)
 for n in range(40):
@@ -95,7 +96,7 @@ def test_several_processes_append(kind, tmp_path):
     options = {"work_dir": str(tmp_path)} if kind == "json" else {"path": str(tmp_path / "r.db")}
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, kind, repr(options), first],
+            [sys.executable, "-c", WRITER, kind, json.dumps(options), first],
             cwd=ROOT,
             env={"PYTHONPATH": "src:.", "PATH": "/usr/bin:/bin"},
         )
