@@ -130,6 +130,33 @@ def test_the_fastest_are_measured_again(tune):
     assert factors([best]) == [3]
 
 
+def test_what_could_not_be_checked_in_time_is_checked_at_the_end(tune):
+    runner = PaperRunner(wrong={8, 7})
+    runner.is_ready = False
+    database, context = MemoryDatabase(), task()
+    scheduler = tune([context], runner=runner, database=database)
+    assert runner.checked == [8, 7, 6]
+    assert scheduler.tasks[0].latency == 1 / 6
+    best = database.query_tuning_record(context.mod, "llvm -num-cores=1")
+    assert factors([best]) == [6]
+
+
+def test_the_best_is_checked_even_if_it_needs_no_final(tune):
+    runner = PaperRunner(lambda factor: 10.0**-factor, wrong={8, 7, 6, 5})
+    runner.is_ready = False
+    scheduler = tune([task()], runner=runner)
+    assert runner.again == [[8], [7], [6], [5], [4]]
+    assert runner.checked == [8, 7, 6, 5, 4]
+    assert scheduler.tasks[0].latency == 1e-4
+
+
+def test_all_candidates_turn_out_to_be_wrong(tune):
+    runner = PaperRunner(wrong=range(100))
+    runner.is_ready = False
+    with pytest.raises(TuningError, match=r"4 x wrong-result, for example:\n +C.0. differs for 4"):
+        tune([task(strategy=Count(4))], runner=runner)
+
+
 def test_the_final_goes_on_while_others_seem_faster(tune):
     runner = PaperRunner()
     runner.latency = lambda factor: 1.0 + factor / 1000 + (0.5 if runner.again else 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import select
 import tempfile
 import time
 from typing import Any, Final
@@ -43,6 +44,13 @@ class Expectation:
         self._cores = other_cores(num_cores)
         self._directory: str | None = None
         self._child: Child | None = self._start(default_schedule=False)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the program has run, or will not."""
+        if self._child is None:
+            return True
+        return bool(select.select([self._child], [], [], 0)[0])
 
     def directory(self) -> str | None:
         """Where the results are, for which it waits; None if there are none."""

@@ -226,6 +226,12 @@ class LocalRunner(Runner):
         if device(runner_input.device_type).device_type == CPU:
             self._expectation(runner_input, workload_mod)
 
+    def can_check(self, runner_input: RunnerInput, workload_mod: IRModule) -> bool:
+        """Whether `check` does not have to wait."""
+        if device(runner_input.device_type).device_type != CPU:
+            return True
+        return self._expectation(runner_input, workload_mod).is_there
+
     def check(self, runner_input: RunnerInput, workload_mod: IRModule) -> str | None:
         """How the results of a candidate differ from those of the program that is tuned."""
         if device(runner_input.device_type).device_type != CPU:

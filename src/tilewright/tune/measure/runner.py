@@ -130,6 +130,16 @@ class Runner:
             workload_mod: the program that is tuned, as it was before any schedule.
         """
 
+    def can_check(self, runner_input: RunnerInput, workload_mod: IRModule) -> bool:
+        """Whether `check` answers at once, without waiting for what `expect` started.
+
+        Args:
+            runner_input: the candidate.
+            workload_mod: the program that is tuned, as it was before any schedule.
+        """
+        del runner_input, workload_mod
+        return True
+
     def check(self, runner_input: RunnerInput, workload_mod: IRModule) -> str | None:
         """How the results of a candidate differ from those of the program that is tuned.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,31 +32,41 @@ def measure_finalists(measuring: Measuring, scheduler: TaskScheduler) -> None:
     replace the old ones.
     """
     for task in scheduler.tasks:
-        again: set[int] = set()
-        for _ in range(ROUNDS):
-            best = min((t for t, c in task.fastest if id(c) in again), default=CLOSE * task.latency)
-            chosen = [c for t, c in task.fastest if t <= best and id(c) not in again]
-            if not chosen or (not again and len(chosen) == 1):
+        again: list[Any] = []
+        for count in itertools.count():
+            chosen = _challengers(task, again)
+            settled = not task.fastest or task.is_verified(task.fastest[0][1])
+            if not chosen or (settled and (count >= ROUNDS or (not again and len(chosen) == 1))):
                 break
-            again |= _measure_again(measuring, scheduler, task, chosen[:FINALISTS])
+            _measure_again(measuring, scheduler, task, chosen[:FINALISTS])
+            again += chosen[:FINALISTS]
+
+
+def _challengers(task: TaskRecord, again: Sequence[Any]) -> list[Any]:
+    """Candidates that were not measured again, and may be the best."""
+    done = {id(candidate) for candidate in again}
+    best = min((t for t, c in task.fastest if id(c) in done), default=CLOSE * task.latency)
+    return [c for t, c in task.fastest if t <= best and id(c) not in done]
 
 
 def _measure_again(
     measuring: Measuring, scheduler: TaskScheduler, task: TaskRecord, chosen: Sequence[Any]
-) -> set[int]:
-    """The identities of the candidates, which have new results."""
+) -> None:
+    """Replace the results of candidates by new ones."""
     builds = measuring.build(task, chosen)
     ready = [i for i, build in enumerate(builds) if build.artifact_path is not None]
     candidates, builds = [chosen[i] for i in ready], [builds[i] for i in ready]
     results = measuring.measure_again(task, candidates, builds)
-    results = measuring.check(task, candidates, builds, results, float("inf"))
+    results = measuring.check(task, candidates, builds, results, math.inf, patient=True)
     # Any other failure is one of the machine: these candidates ran before.
     valid = [i for i, r in enumerate(results) if r.error_kind in (None, "wrong-result")]
     again, outcome = [candidates[i] for i in valid], [results[i] for i in valid]
+    for result in outcome:
+        if result.error_msg is not None:
+            task.failures.add(result.error_kind, result.error_msg)
     task.replace([(latency_of(r), c) for c, r in zip(again, outcome, strict=True)])
     for callback in scheduler.measure_callbacks:
         if isinstance(callback, AddToDatabase) and scheduler.database is not None:
             add_to_database(scheduler.database, task, again, outcome, supersede=True)
         if isinstance(callback, RemoveBuildArtifact):
             callback.apply(scheduler, task.task_id, candidates, builds, results)
-    return {id(candidate) for candidate in chosen}

@@ -116,11 +116,13 @@ class Measuring:
         builds: Sequence[BuilderResult],
         results: Sequence[RunnerResult],
         than: float,
+        patient: bool = False,
     ) -> list[RunnerResult]:
         """The results, the fastest one certainly right.
 
         Candidates that are faster than `than` are compared with the untransformed program, the
-        fastest first, until one agrees; those that do not agree have failed.
+        fastest first, until one agrees; those that do not agree have failed. If the results of the
+        untransformed program are not there yet, only a patient caller waits for them.
         """
         checked = list(results)
         order = sorted(range(len(results)), key=lambda position: latency_of(results[position]))
@@ -129,9 +131,14 @@ class Measuring:
                 path = builds[position].artifact_path
                 if latency_of(results[position]) >= than or path is None:
                     break
+                if task.is_verified(candidates[position]):
+                    break
                 run = self._input(task, path, candidates[position].args_info)
+                if not patient and not self.runner.can_check(run, task.mod):
+                    break
                 difference = self.runner.check(run, task.mod)
                 if difference is None:
+                    task.verified.append(candidates[position])
                     break
                 seconds = results[position].seconds
                 checked[position] = RunnerResult(None, difference, "wrong-result", None, seconds)

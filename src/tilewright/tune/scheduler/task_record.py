@@ -49,6 +49,7 @@ class TaskRecord:
         trials: candidates that were built, or failed to.
         latency: seconds per run of the best candidate; infinity before there is one.
         fastest: the fastest candidates with their latencies, the best first.
+        verified: candidates that compute what the program computes.
         history: trials and latency after each batch.
         improved_at: `trials` when `latency` became better for the last time.
         failures: candidates that failed.
@@ -74,6 +75,7 @@ class TaskRecord:
         self.trials = 0
         self.latency = math.inf
         self.fastest: list[tuple[float, Any]] = []
+        self.verified: list[Any] = []
         self.history: list[Progress] = []
         self.improved_at = 0
         self.failures = FailureTally()
@@ -96,6 +98,10 @@ class TaskRecord:
     def is_measured(self) -> bool:
         """Whether there is a candidate that ran."""
         return math.isfinite(self.latency)
+
+    def is_verified(self, candidate: Any) -> bool:
+        """Whether a candidate is one of those that compute what the program computes."""
+        return any(known is candidate for known in self.verified)
 
     @property
     def is_running(self) -> bool:
@@ -135,5 +141,4 @@ class TaskRecord:
         kept = [(latency, c) for latency, c in self.fastest if id(c) not in renewed]
         valid = [item for item in latencies if math.isfinite(item[0])]
         self.fastest = sorted([*kept, *valid], key=lambda item: item[0])[:REMEMBERED]
-        if self.fastest:
-            self.latency = self.fastest[0][0]
+        self.latency = self.fastest[0][0] if self.fastest else math.inf
