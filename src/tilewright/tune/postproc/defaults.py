@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from tilewright.tune.postproc.disallow_async_strided_mem_copy import (
+    DisallowAsyncStridedMemCopy,
+)
 from tilewright.tune.postproc.disallow_dynamic_loop import DisallowDynamicLoop
 from tilewright.tune.postproc.postproc import POSTPROC_SETS, Postproc
 from tilewright.tune.postproc.rewrite_cooperative_fetch import RewriteCooperativeFetch
+from tilewright.tune.postproc.rewrite_layout import RewriteLayout
 from tilewright.tune.postproc.rewrite_parallel_vectorize_unroll import (
     RewriteParallelVectorizeUnroll,
 )
@@ -12,6 +16,7 @@ from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlo
 from tilewright.tune.postproc.rewrite_tensorize import RewriteTensorize
 from tilewright.tune.postproc.rewrite_unbound_block import RewriteUnboundBlock
 from tilewright.tune.postproc.verify_gpu_code import VerifyGPUCode
+from tilewright.tune.postproc.verify_vtcm_limit import VerifyVTCMLimit
 
 
 @POSTPROC_SETS.add("llvm", "c")
@@ -21,6 +26,7 @@ def for_cpu() -> list[Postproc]:
         DisallowDynamicLoop(),
         RewriteParallelVectorizeUnroll(),
         RewriteReductionBlock(),
+        RewriteLayout(),
     ]
 
 
@@ -32,6 +38,7 @@ def for_cpu_with_intrinsics() -> list[Postproc]:
         RewriteParallelVectorizeUnroll(),
         RewriteReductionBlock(),
         RewriteTensorize(vectorize_init_loop=True),
+        RewriteLayout(),
     ]
 
 
@@ -45,4 +52,17 @@ def for_gpu() -> list[Postproc]:
         RewriteParallelVectorizeUnroll(),
         RewriteReductionBlock(),
         VerifyGPUCode(),
+    ]
+
+
+@POSTPROC_SETS.add("hexagon")
+def for_hexagon() -> list[Postproc]:
+    """The postprocessors for DSPs with wide vectors."""
+    return [
+        DisallowDynamicLoop(),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+        RewriteLayout(),
+        VerifyVTCMLimit(),
+        DisallowAsyncStridedMemCopy(),
     ]

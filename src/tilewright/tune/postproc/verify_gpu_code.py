@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.error import TVMError
-from tilewright.ir.expr import IntImm
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind, Stmt
-from tilewright.tir.transform.compact_buffers import compact_buffers
-from tilewright.tir.transform.lower_blocks import lower_blocks
-from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
+from tilewright.tir.stmt import BufferStore, For, ForKind, Stmt
 from tilewright.tune.postproc.functions import trees_of
+from tilewright.tune.postproc.memory_use import allocated_bytes, without_blocks
 from tilewright.tune.postproc.postproc import Postproc
 from tilewright.tune.rule.block_facts import constant
 from tilewright.tune.rule.gpu_limits import max_shared_memory, max_threads_per_block
@@ -60,7 +57,7 @@ class VerifyGPUCode(Postproc):
 
 def _is_lowered_right(func: PrimFunc, limits: Limits) -> bool:
     try:
-        lowered = compact_buffers(plan_buffer_locations(lower_blocks(func)))
+        lowered = without_blocks(func)
     except TVMError:
         return False
     return all(_stays_below(kernel, limits) for kernel in _kernels(lowered.body))
@@ -88,9 +85,9 @@ def _stays_below(kernel: Stmt, limits: Limits) -> bool:
     virtual = math.prod(n for tag, n in threads.items() if tag.startswith("vthread"))
     if count > limits.threads or virtual > limits.vthreads:
         return False
-    if _bytes_of(kernel, "shared") > limits.shared_bytes:
+    if allocated_bytes(kernel, "shared") > limits.shared_bytes:
         return False
-    if limits.local_bytes is not None and _bytes_of(kernel, "local") > limits.local_bytes:
+    if limits.local_bytes is not None and allocated_bytes(kernel, "local") > limits.local_bytes:
         return False
     return all(_widest(loop) <= limits.vector_bytes for loop in _vectors(kernel))
 
@@ -110,23 +107,6 @@ def _extents(kernel: For) -> dict[str, int] | None:
         elif found.setdefault(tag, extent) != extent:
             return None
     return found
-
-
-def _bytes_of(kernel: Stmt, scope: str) -> int:
-    """Bytes of all memory of a scope that is allocated in a kernel."""
-    return sum(
-        math.prod(_size(extent) for extent in node.extents) * node.dtype.itemsize
-        for node in walk(kernel)
-        if isinstance(node, Allocate) and _scope_of(node).startswith(scope)
-    )
-
-
-def _scope_of(allocation: Allocate) -> str:
-    return getattr(allocation.buffer_var.type_annotation, "storage_scope", "") or "global"
-
-
-def _size(extent: Any) -> int:
-    return int(extent.value) if isinstance(extent, IntImm) else 1 << 30
 
 
 def _vectors(kernel: Stmt) -> Iterator[For]:
