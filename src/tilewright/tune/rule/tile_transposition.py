@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from tilewright.schedule_rules.elementwise import transposed_along
@@ -32,18 +33,19 @@ class TileTransposition(NestRule):
             return []
         if transposed_along(nest.accesses, vector) is None:
             return []
-        streams = may_stream(sch, nest, self.machine)
-        return [lambda s, n: self._tiles(s, n, streams)]
+        return [partial(self._tiles, streams=may_stream(sch, nest, self.machine))]
 
-    def _tiles(self, sch: Schedule, nest: Nest, streams: bool) -> None:
+    def _tiles(self, sch: Schedule, nest: Nest, *, streams: bool) -> None:
         accesses = nest.accesses
         vector = nest.neighbours()
         assert vector is not None
         across = transposed_along(accesses, vector)
         assert across is not None
         lanes = min(MOST_LANES, self.machine.lanes(accesses.stores[0].buffer.dtype))
-        side, width = (lanes_for(accesses.extents[var], lanes) for var in (across, vector))
-        high, wide = choose(sch, [1, 2, 4, 8], 2), choose(sch, [1, 2, 4, 8, 32], 2)
+        extents = [accesses.extents[var] for var in (across, vector)]
+        side, width = (lanes_for(extent, lanes) for extent in extents)
+        high = choose(sch, *_repeats((1, 2, 4, 8), side, extents[0]))
+        wide = choose(sch, *_repeats((1, 2, 4, 8, 32), width, extents[1]))
         row_tile, row_part, row = sch.split(nest.loops[across], [None, high, side])
         column_tile, column_part, column = sch.split(nest.loops[vector], [None, wide, width])
         others = nest.of(without(accesses.spatial, vector, across))
@@ -51,5 +53,11 @@ class TileTransposition(NestRule):
         sch.unroll(row)
         sch.vectorize(column)
         parallelize(sch, [*others, column_tile], self.machine)
-        if streams:
+        if streams and None not in extents and accesses.extent(vector) >= lanes:
             stream_stores(sch, row_tile, nest, self.machine)
+
+
+def _repeats(counts: Sequence[int], side: int, extent: int | None) -> tuple[list[int], int]:
+    """How many tiles may follow each other, so that not all of them stick out; and how many should."""
+    fitting = [n for n in counts if n == 1 or extent is None or n * side <= extent]
+    return fitting, 2 if 2 in fitting else 1

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
+from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.elementwise import joined_with, transposed_along
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.nest import block_of, is_complete
+from tilewright.schedule_rules.nest import block_of, is_complete, parallelize
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tune.rule.decisions import choose
 from tilewright.tune.rule.nest_rule import NestRule, Structure
 from tilewright.tune.rule.plain_nest import Nest, is_plain
-from tilewright.tune.rule.vector_loops import vectorized, without
+from tilewright.tune.rule.vector_loops import MOST_VECTORS, vectorized, without
+
+PIECES: Final = 4
+"""Pieces of the work for each core from which on they come out even."""
 
 MUCH: Final = 16
 """So many times the cache of a core that results will not be found in a cache later."""
@@ -40,10 +45,17 @@ class VectorizeElements(NestRule):
             return []
         if any(is_free_product(sch, producer) for producer in sch.get_producers(nest.block)):
             return []
-        streams = may_stream(sch, nest, self.machine)
-        return [lambda s, n: self._vectors(s, n, streams)]
+        return [partial(self._vectors, streams=self._may_stream(sch, nest, vector))]
 
-    def _vectors(self, sch: Schedule, nest: Nest, streams: bool) -> None:
+    def _may_stream(self, sch: Schedule, nest: Nest, vector: Var) -> bool:
+        """Rows must be so long that some vectors are whole, whatever is decided."""
+        accesses = nest.accesses
+        lanes = self.machine.lanes(accesses.stores[0].buffer.dtype)
+        joined = joined_with(vector, accesses, accesses.spatial)
+        is_long = accesses.count(joined) >= PIECES * MOST_VECTORS * self.machine.cores * lanes
+        return is_long and may_stream(sch, nest, self.machine)
+
+    def _vectors(self, sch: Schedule, nest: Nest, *, streams: bool) -> None:
         accesses, machine = nest.accesses, self.machine
         vector = nest.neighbours()
         assert vector is not None
@@ -53,10 +65,14 @@ class VectorizeElements(NestRule):
         sch.reorder(*others, *nest.of(joined))
         loop = sch.fuse(*nest.of(joined)) if len(joined) > 1 else nest.loops[vector]
         extent = None if None in map(accesses.extents.get, joined) else accesses.count(joined)
+        if extent is None:
+            outer, _ = vectorized(sch, loop, None, lanes)
+            parallelize(sch, [*others, outer], machine)
+            return
         if machine.cores > 1:
             rows = accesses.count(without(accesses.spatial, *joined))
-            (piece, loop), extent = pieces(sch, loop, rows, machine), None
-            sch.parallel(sch.fuse(*others, piece) if others else piece)
+            piece, loop = pieces(sch, loop, extent, rows, machine)
+            parallelize(sch, [*others, piece], machine)
         outer, _ = vectorized(sch, loop, extent, lanes)
         if streams:
             stream_stores(sch, outer, nest, machine)
@@ -68,10 +84,11 @@ def is_free_product(sch: Schedule, block: BlockRV) -> bool:
     return found is not None and is_plain(sch, block)
 
 
-def pieces(sch: Schedule, loop: LoopRV, rows: int, machine: Machine) -> list[LoopRV]:
-    """Cut a loop into pieces for the cores; a few rows of it need more than many do."""
-    preferred = 1 if rows >= 4 * machine.cores else machine.cores
-    return sch.split(loop, [choose(sch, [1, machine.cores, 4 * machine.cores], preferred), None])
+def pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machine) -> list[LoopRV]:
+    """Cut each of some rows into pieces for the cores."""
+    counts = [n for n in (1, machine.cores, PIECES * machine.cores) if n <= extent]
+    preferred = 1 if rows >= PIECES * machine.cores else counts[min(1, len(counts) - 1)]
+    return sch.split(loop, [choose(sch, counts, preferred), None])
 
 
 def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:
