@@ -18,8 +18,9 @@ import tilewright as tvm
 from tilewright import te
 from tilewright.target import Target
 from tilewright.tir.stmt import For
+from tilewright.tune.context import TuneContext
 from tilewright.tune.rule import ScheduleRule
-from tilewright.tune.rule.claim import is_claimed
+from tilewright.tune.rule.claim import CLAIMED, is_claimed
 
 MACHINES = [SMALL, LARGE, TWO_CORES]
 
@@ -289,6 +290,14 @@ def test_the_rules_for_cpus_have_them():
     assert [name for name in names if name in {rule.__name__ for rule in NESTS}] == [
         rule.__name__ for rule in NESTS
     ]
+
+
+def test_windows_of_each_channel_are_no_products():
+    mod = tvm.ir.IRModule.from_expr(conv2d(3, 18, 0, 3, 1, depthwise=True))
+    context = TuneContext(mod, target="llvm", space_generator="post-order-apply")
+    (sch,) = context.generate_design_space()
+    found = [str(sch.get(sch.get_block(name)).annotations[CLAIMED]) for name in ("P", "Y")]
+    assert found == ["TileStencil", "TileStencil"]
 
 
 def test_the_machine_is_that_of_the_target():

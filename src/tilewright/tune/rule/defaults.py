@@ -50,8 +50,8 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         ApplyCustomRule(),
         InlineConstantScalars(),
         InlineProducers(),
+        TileStencil(),  # before products: a convolution of each channel is one, too
         TileProduct(),
-        TileStencil(),
         ShareOuterLoops(),
         TileTransposition(),
         VectorizeElements(),
