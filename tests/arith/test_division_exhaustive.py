@@ -70,6 +70,30 @@ def test_a_quotient_and_a_remainder_simplified_on_its_own_are_the_number(scale, 
     assert python_text(again) == python_text(analyzer.simplify(number))
 
 
+@pytest.mark.parametrize(("width", "side"), [(4, 6), (8, 6), (16, 12), (16, 10), (6, 4), (3, 9)])
+def test_the_digits_of_a_number_each_simplified_are_the_number(width, side):
+    """Planes of `side` x `side` elements, in pieces of `width` that do not end where rows do."""
+    analyzer = Analyzer()
+    i, j = Var("i", INT32), Var("j", INT32)
+    analyzer.bind_range(i, 0, 50)
+    analyzer.bind_range(j, 0, width)
+    number = i * width + j
+    plane = side * side
+    digits = (number // plane, number % plane // side, number % side)
+    plane_at, row, column = map(analyzer.simplify, digits)
+    again = analyzer.simplify(plane_at * plane + row * side + column)
+    assert python_text(again) == python_text(analyzer.simplify(number))
+
+
+def test_a_remainder_of_a_remainder_that_does_not_fit_stays():
+    analyzer = Analyzer()
+    i, j = Var("i", INT32), Var("j", INT32)
+    expr = (i % 5 * 4 + j) // 6 * 6 + (i * 4 + j) % 6  # 5 * 4 is no multiple of 6
+    simple = eval(f"lambda i, j: {python_text(analyzer.simplify(expr))}")
+    original = eval(f"lambda i, j: {python_text(expr)}")
+    assert all(simple(a, b) == original(a, b) for a in range(-9, 9) for b in range(-9, 9))
+
+
 def test_a_quotient_and_a_remainder_of_other_numbers_stay():
     analyzer = Analyzer()
     i, j = Var("i", INT32), Var("j", INT32)

@@ -23,6 +23,7 @@ from tests.schedule_rules.programs import (
 import tilewright as tvm
 from tilewright import te
 from tilewright.script import from_source
+from tilewright.tir.transform.pipeline import GenericMachine, legalize_for, lower
 
 # --- contractions -----------------------------------------------------------------------------
 
@@ -79,6 +80,14 @@ def test_consumers_of_a_deep_product_come_after_its_last_block():
     loops = loops_of(sch, "E")
     assert loops_of(sch, "C")[0] == loops[0]
     assert len(loops) == 4
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 6), (2, 3, 10, 10), (5, 2, 3)])
+def test_the_dimensions_of_elements_are_one_whatever_their_sizes(shape):
+    sch = scheduled(elementwise(*shape), LARGE)
+    lowered = legalize_for(lower(sch.mod["main"]), GenericMachine(vector_bits=128)).script()
+    assert "//" not in lowered
+    assert "%" not in lowered
 
 
 @pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])

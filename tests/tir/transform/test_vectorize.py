@@ -65,6 +65,15 @@ def test_contiguous_accesses_become_ramps(arrays):
     assert call.dtype == "float32x16"
 
 
+def test_a_loop_variable_of_a_narrower_type_than_the_index_counts_neighbours(arrays):
+    A, B = arrays
+    i = int_var("i")
+    index = Cast("int64", i) + const(8, "int64")
+    (store,) = of_kind(vectorized(16, BufferStore(B, A[index] * 2.0, (i,)), arrays, i), BufferStore)
+    (load,) = of_kind(store.value, BufferLoad)
+    assert isinstance(load.indices[0], Ramp)
+
+
 def test_lanes_are_cut_into_registers_and_powers_of_two(arrays):
     A, B = arrays
     i = int_var("i")

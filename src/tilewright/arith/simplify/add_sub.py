@@ -10,6 +10,7 @@ from typing import Any
 from tilewright.arith.bounds import fits, is_nonzero, linear_bounds
 from tilewright.arith.linear import Terms, collect
 from tilewright.arith.simplify.expand import cancel_products
+from tilewright.arith.simplify.floormod import terms_modulo
 from tilewright.arith.simplify.rules import SumRule, SumRuleTable
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.vector import simplify_vector
@@ -178,7 +179,8 @@ def _of_one_number(s: Simplifier, first: Any, second: Any) -> Expr | None:
     """`second`, a part of a number, as a part of the number that `first` is a part of.
 
     ``z % c`` is ``x % c`` where ``x - z`` is a multiple of ``c``. That is what remains of a
-    remainder whose own simplification came first: ``(i * 4 + j) % 3`` is ``(i + j) % 3``.
+    remainder whose own simplification came first: ``(i * 4 + j) % 3`` is ``(i + j) % 3``, and
+    ``(i % 6 * 4 + j) % 3``, too.
     """
     remainder = second.a if second.__class__ is FloorDiv else second
     if remainder.__class__ is not FloorMod or remainder.b.__class__ is not IntImm:
@@ -192,8 +194,9 @@ def _of_one_number(s: Simplifier, first: Any, second: Any) -> Expr | None:
     dtype = number.dtype
     if not (s.exact_form(left, constant, dtype) and s.exact_form(right, other, dtype)):
         return None
-    offsets = (left.get(term, 0) - right.get(term, 0) for term in (*left, *right))
-    if (constant - other) % divisor.value or any(offset % divisor.value for offset in offsets):
+    apart = {term: left.get(term, 0) - right.get(term, 0) for term in (*left, *right)}
+    apart, offset, _ = terms_modulo(s, apart, constant - other, divisor.value)
+    if offset or any(factor % divisor.value for factor in apart.values()):
         return None
     same = s.make(FloorMod, number, divisor)
     return same if second is remainder else s.make(FloorDiv, same, second.b)

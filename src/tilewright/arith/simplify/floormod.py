@@ -35,7 +35,9 @@ def floormod(s: Simplifier, a: Expr, b: Expr) -> Expr:
     return s.make(FloorMod, a, b)
 
 
-def _reduced(s: Simplifier, terms: Terms, constant: int, divisor: int) -> tuple[Terms, int, bool]:
+def terms_modulo(
+    s: Simplifier, terms: Terms, constant: int, divisor: int
+) -> tuple[Terms, int, bool]:
     """The terms modulo `divisor`; whether something changed.
 
     A term ``x % c`` whose multiple by ``c`` is a multiple of the divisor is as good as ``x``.
@@ -78,7 +80,7 @@ def by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
         return None
     changed = False
     while True:
-        rest, reduced, again = _reduced(s, terms, constant, divisor)
+        rest, reduced, again = terms_modulo(s, terms, constant, divisor)
         if not again:
             break
         dropped = [t for t, f in terms.items() if f % divisor == 0]

@@ -221,13 +221,14 @@ def mentions(form: Affine, variables: Iterable[Var]) -> bool:
 def split(form: Affine, var: Var) -> tuple[Affine, Affine] | None:
     """`(coefficient, rest)` with `form = coefficient * var + rest`, neither mentioning `var`.
 
-    None if `form` is not linear in `var`.
+    In place of `var` there may also be a cast of it to a wider type. None if `form` is not linear
+    in `var`.
     """
     coefficient: dict[Monomial, Term] = {}
     rest: dict[Monomial, Term] = {}
     constant = 0
     for monomial, term in form.terms.items():
-        others = tuple(f for f in term.factors if f is not var)
+        others = tuple(f for f in term.factors if f is not var and not _is_widened(f, var))
         if len(term.factors) - len(others) > 1 or any(occurs(var, f) for f in others):
             return None
         if len(others) == len(term.factors):
@@ -237,3 +238,10 @@ def split(form: Affine, var: Var) -> tuple[Affine, Affine] | None:
         else:
             constant += term.coefficient
     return Affine(coefficient, constant), Affine(rest, form.constant)
+
+
+def _is_widened(factor: Expr, var: Var) -> bool:
+    """Whether a factor is `var` as a wider integer, which has the same value."""
+    if factor.__class__ is not Cast or factor.value is not var:  # type: ignore[attr-defined]
+        return False
+    return factor.dtype.is_int and var.dtype.is_int and factor.dtype.bits >= var.dtype.bits

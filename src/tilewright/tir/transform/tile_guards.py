@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import GE, GT, LE, LT, Call, CompareExpr, Expr, IntImm, Let, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
@@ -125,7 +125,7 @@ def always_holds(part: Expr, loops: Sequence[For]) -> Expr | None:
             end = as_expr(loop.min + (loop.extent.value - 1))
         if any(var in inner for var in variables_of(end)):
             return None
-        form = _plus(parts[1], affine(as_expr(end * coefficient)))
+        form = _plus(parts[1], affine(as_expr(cast(condition.a.dtype, end) * coefficient)))
     return _comparison(condition, form)
 
 

@@ -58,6 +58,6 @@ class TileTransposition(NestRule):
 
 
 def _repeats(counts: Sequence[int], side: int, extent: int | None) -> tuple[list[int], int]:
-    """How many tiles may follow each other, so that not all of them stick out; and how many should."""
+    """How many tiles may follow each other, so that one does not stick out; and how many should."""
     fitting = [n for n in counts if n == 1 or extent is None or n * side <= extent]
     return fitting, 2 if 2 in fitting else 1
