@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tilewright.error import DatabaseError
 from tilewright.tune.callback.measure_callback import MeasureCallback
 from tilewright.tune.database import Database, TuningRecord
+from tilewright.tune.workload import Workload
 
 if TYPE_CHECKING:
     from tilewright.tune.scheduler.task_record import TaskRecord
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
+
+_logger = logging.getLogger(__name__)
 
 
 class AddToDatabase(MeasureCallback):
@@ -39,9 +44,16 @@ def add_to_database(
     results: Sequence[Any],
     supersede: bool = False,
 ) -> None:
-    """Add results of candidates of a task, in place of earlier ones if `supersede` is set."""
-    workload = database.commit_workload(task.mod)
-    database.commit_tuning_records(
+    """Add results of candidates of a task, in place of earlier ones if `supersede` is set.
+
+    Where they cannot be written (on a full disk), the database keeps them in memory, and tuning
+    goes on.
+    """
+    try:
+        workload = database.commit_workload(task.mod)
+    except DatabaseError:
+        workload = Workload(task.mod)  # is written with its records
+    records = [
         TuningRecord(
             candidate.sch.trace,
             workload,
@@ -55,4 +67,8 @@ def add_to_database(
             supersedes=supersede,
         )
         for candidate, result in zip(candidates, results, strict=True)
-    )
+    ]
+    try:
+        database.commit_tuning_records(records)
+    except DatabaseError as error:
+        _logger.warning("%s", error)

@@ -17,6 +17,7 @@ from tilewright.tune.database.line_file import Line, LineFile
 from tilewright.tune.database.memory import MemoryDatabase
 from tilewright.tune.database.record import TuningRecord
 from tilewright.tune.database.skipped import SkippedLine, report
+from tilewright.tune.database.unwritten import kept_in_memory
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload
 
@@ -190,12 +191,7 @@ class JSONDatabase(MemoryDatabase):
             self._write_workloads(record.workload for record in self._unwritten_records)
             found = self._append(self._record_file, self._unwritten_records)
         except DatabaseError as error:
-            count = len(self._unwritten_records)
-            records = "1 unwritten record is" if count == 1 else f"{count} unwritten records are"
-            raise DatabaseError(
-                f"{error}; {records} kept in memory, and will be written with the next: free some "
-                "space, or add them to another database"
-            ) from None
+            raise kept_in_memory(error, len(self._unwritten_records)) from None
         self._unwritten_records = []
         self._accept([], found)
 

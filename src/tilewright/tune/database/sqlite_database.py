@@ -19,6 +19,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tune.database.base import Database
 from tilewright.tune.database.record import TuningRecord
 from tilewright.tune.database.skipped import SkippedLine, report
+from tilewright.tune.database.unwritten import kept_in_memory
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload, normalized
 
@@ -73,6 +74,7 @@ class SQLiteDatabase(Database):
         self.path = Path(path)
         self._lock = threading.RLock()
         self._known: dict[str, Workload] = {}
+        self._unwritten: list[tuple[TuningRecord, str]] = []
         with self._errors("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
@@ -143,18 +145,24 @@ class SQLiteDatabase(Database):
         """Add several records, all or none.
 
         Raises:
-            DatabaseError: if they cannot be written.
+            DatabaseError: if they cannot be written. They are kept in memory, and written with
+                the next ones.
         """
-        rows: list[tuple[TuningRecord, str]] = []
         for record in records:
             own = record.workload
             if self._known.get(own.key) is not own:
                 own = self.commit_workload(own.mod)
             record = record.of(own)
             body = json.dumps(record.as_json(), separators=(",", ":"), allow_nan=False)
-            rows.append((record, body))
+            self._unwritten.append((record, body))
+        try:
+            self._write()
+        except DatabaseError as error:
+            raise kept_in_memory(error, len(self._unwritten)) from None
+
+    def _write(self) -> None:
         with self._transaction() as connection:
-            for record, body in rows:
+            for record, body in self._unwritten:
                 candidate = _digest(record.candidate_key)
                 if record.supersedes:
                     connection.execute(
@@ -165,6 +173,7 @@ class SQLiteDatabase(Database):
                     "INSERT INTO record (workload, seconds, candidate, body) VALUES (?, ?, ?, ?)",
                     (record.workload.key, seconds, candidate, body),
                 )
+        self._unwritten = []
 
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
         """The fastest valid records of a workload, the best first."""
