@@ -20,7 +20,7 @@ from tilewright.tune.cost_model.processor import Processor, processor_of
 from tilewright.tune.feature.candidate_programs import programs_of
 from tilewright.tune.feature.nest import Nest, Part, Program, Statement
 
-OVERLAP: Final = 0.3
+OVERLAP: Final = 0.35
 """Which part of the shorter of computing and waiting for memory does not overlap the longer."""
 
 
@@ -66,6 +66,7 @@ def estimate(program: Program, processor: Processor) -> float:
         computing = cycles(statement, processor, program.reassociates)
         waiting = traffic.cycles(statement)
         time = max(computing, waiting) + OVERLAP * min(computing, waiting)
+        time += traffic.exposed_lines(statement) * cpu.EXPOSED
         total += time / _threads(statement, processor.cores)
     if processor.cores > 1:
         total += sum(_starts(part) for part in program.body) * cpu.STARTING_THREADS

@@ -99,6 +99,16 @@ class MemoryTraffic:
                 total += moved * cache.cycles * stream.weight
         return total
 
+    def exposed_lines(self, statement: Statement) -> float:
+        """Lines from behind the second cache for which a reduction waits before it can begin."""
+        if statement.initialises or not any(loop.reduces for loop in statement.loops):
+            return 0.0
+        return sum(
+            stream.moved[1] * stream.weight
+            for stream in self.streams[statement]
+            if stream.access.is_store
+        )
+
     def _visit(self, part: Part) -> list[Stream]:
         if isinstance(part, Statement):
             return self._of_statement(part)

@@ -56,8 +56,11 @@ PAGE: Final = 4096
 WAYS: Final = 16
 """Lines of a set of the second cache."""
 
-ADDRESSES: Final = Cache(64 * PAGE, PAGE, 7.0)
+ADDRESSES: Final = Cache(64 * PAGE, PAGE, 8.0)
 """The first-level table of translated addresses."""
+
+EXPOSED: Final = 7.0
+"""Cycles more for a line from further away that nothing can be done before it arrives."""
 
 ISSUE: Final = 5.0
 """Instructions that begin in a cycle."""
@@ -127,9 +130,9 @@ def processor_of(target: Target) -> Processor:
     """The processor of a target for CPUs."""
     first, second, third = target.cache_sizes
     caches = (
-        Cache(first, 64, 1.6, PAGE),
-        Cache(second, 64, 7.0, second // WAYS),
-        Cache(third, 64, 9.0),
+        Cache(first, 64, 1.4, PAGE),
+        Cache(second, 64, 8.0, second // WAYS),
+        Cache(third, 64, 8.0),
         ADDRESSES,
     )
     return Processor(max(target.vector_bits, 32), target.vector_registers, caches, target.num_cores)
