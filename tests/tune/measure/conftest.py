@@ -14,6 +14,6 @@ def builder():
 
 @pytest.fixture(scope="session")
 def runner():
-    made = LocalRunner(timeout_sec=10, evaluator_config=EvaluatorConfig(3, 1, 4))
+    made = LocalRunner(timeout_sec=60, evaluator_config=EvaluatorConfig(3, 1, 4))
     yield made
     made.close()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -15,8 +14,13 @@ from tilewright.target.cpu import core_count
 from tilewright.tune.measure.affinity import timing_cores
 from tilewright.tune.measure.expectation import Expectation
 from tilewright.tune.measure.expected_results import summed_terms
-from tilewright.tune.measure.process import ChildDiedError, ChildTimeoutError, shared_fork_server
+from tilewright.tune.measure.process import (
+    ChildDiedError,
+    ChildTimeoutError,
+    shared_fork_server,
+)
 from tilewright.tune.measure.process.requests import CallableOrName, portable
+from tilewright.tune.measure.run_queue import CancelledError, Failure, Job, RunQueue
 from tilewright.tune.measure.run_requests import (
     Candidate,
     CheckRequest,
@@ -33,7 +37,6 @@ from tilewright.tune.measure.runner import (
     RunnerInput,
     RunnerResult,
 )
-from tilewright.tune.measure.serial_thread import CancelledError, SerialThread, Task
 from tilewright.tune.measure.timing import PATIENCE
 from tilewright.tune.measure.workloads import Workload
 
@@ -105,119 +108,109 @@ class LocalRunner(Runner):
             alloc_repeat=alloc_repeat,
             **{name: portable(f, f"LocalRunner: {name}") for name, f in functions.items()},
         )
-        self._session = RunSession(settings)
-        self._thread = SerialThread("tilewright-runner")
+        self._queue = RunQueue(RunSession(settings))
         self._workloads: dict[Any, Workload] = {}
         self._expectations: dict[str, Expectation] = {}
-        self._finalizer = weakref.finalize(
-            self, _close, self._session, self._thread, self._expectations
-        )
+        self._finalizer = weakref.finalize(self, _close, self._queue, self._expectations)
         shared_fork_server()  # starts in the background
 
     # --- times --------------------------------------------------------------------------------
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
         """Start to measure; the futures are in the order of the inputs."""
-        return [self._future(partial(self._measure, item)) for item in runner_inputs]
+        jobs = [self._queue.add(self._measurement(item)) for item in runner_inputs]
+        return [RunnerFuture(job.done, job.result) for job in jobs]
 
-    def remeasure(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerResult]:
-        """Measure candidates of one workload again, in turns."""
-        same = {(item.key, item.num_cores, item.device_type) for item in runner_inputs}
-        if len(same) != 1 or not self._compares:
-            return super().remeasure(runner_inputs)
-        found = self._submit(partial(self._measure_in_turns, list(runner_inputs))).result()
-        return super().remeasure(runner_inputs) if found is None else found
+    def _measurement(self, item: RunnerInput) -> Job[RunnerResult]:
+        workload = self._workload(item)
+        limit: list[float | None] = [None]
 
-    def _future(self, function: Callable[[], RunnerResult]) -> RunnerFuture:
-        task = self._submit(function)
+        def request() -> MeasureRequest:
+            made = self._measure_request(item, workload)
+            limit[0] = made.cpu_limit
+            return made
 
-        def result() -> RunnerResult:
-            try:
-                return task.result()
-            except CancelledError:
-                return RunnerResult(None, "the runner was closed", "cancelled")
+        def result(answer: dict[str, Any] | Failure) -> RunnerResult:
+            if not isinstance(answer, dict):
+                return self._failed(answer, limit[0], workload)
+            if "error_msg" in answer:
+                return RunnerResult(None, answer["error_msg"], "run", seconds=answer["seconds"])
+            run_secs = answer["run_secs"]
+            if workload is not None and answer["complete"]:
+                workload.add(item.artifact_path, sorted(run_secs)[len(run_secs) // 2])
+            cpu_secs, seconds = answer.get("cpu_secs"), answer["seconds"]
+            return RunnerResult(run_secs, cpu_secs=cpu_secs, seconds=seconds)
 
-        return RunnerFuture(task.done, result)
+        def depends() -> bool:
+            return workload is not None and workload.best is None
 
-    def _submit(self, function: Callable[[], Any]) -> Task[Any]:
-        return self._thread.submit(function)
+        return Job(request, result, item.num_cores == 1, self.timeout_sec, depends)
 
-    def _measure(self, item: RunnerInput) -> RunnerResult:
-        """Measure a candidate, in the thread."""
-        start = time.monotonic()
-        workload = None
-        if item.key is not None and self._compares:
-            workload = self._workloads.setdefault((item.key, item.num_cores), Workload())
-        result = self._try(item, workload)
-        result.seconds = time.monotonic() - start
-        return result
+    def _workload(self, item: RunnerInput) -> Workload | None:
+        """What is known of candidates to compare with; None if there is nothing to compare."""
+        if item.key is None or not self._compares:
+            return None
+        return self._workloads.setdefault((item.key, item.num_cores), Workload())
 
-    def _try(self, item: RunnerInput, workload: Workload | None) -> RunnerResult:
-        best = None if workload is None else workload.best
-        reference = None if workload is None else workload.reference(shared_fork_server().directory)
-        planned = self._planned_seconds()
-        enough = self.timeout_sec / 2 if workload is None else max(PATIENCE, 2 * planned)
-        enough = min(enough, self.timeout_sec / 2)
-        limit = None if best is None else (GRACE + TIMES_BEST * best + 2 * planned) * _cores(item)
-        request = MeasureRequest(_candidate(item), reference, best, enough, limit)
-        try:
-            answer = self._ask_twice(request, item, self.timeout_sec)
-        except ChildTimeoutError:
-            if self._thread.is_closed:
-                return RunnerResult(None, "the runner was closed", "cancelled")
-            message = f"running took longer than {self.timeout_sec:g} s"
-            return RunnerResult(None, message, "timeout")
-        except ChildDiedError as error:
-            if self._thread.is_closed:
-                return RunnerResult(None, "the runner was closed", "cancelled")
-            message = f"running: {error.death.message}"
-            if error.death.kind == "timeout":
-                message = (
-                    f"running took more than {limit:.3g} s of processor time; the best so far "
-                    f"takes {best:.3g} s per run"
-                )
-            return RunnerResult(None, message, error.death.kind)
-        if "error_msg" in answer:
-            return RunnerResult(None, answer["error_msg"], "run")
-        run_secs = answer["run_secs"]
-        if workload is not None and answer["complete"]:
-            workload.add(item.artifact_path, sorted(run_secs)[len(run_secs) // 2])
-        return RunnerResult(run_secs, cpu_secs=answer.get("cpu_secs"))
-
-    def _ask_twice(self, request: Any, item: RunnerInput, seconds: float) -> dict[str, Any]:
-        """The answer; a crash counts only in a process where nothing has run before.
-
-        Otherwise it may come from what an earlier candidate wrote where it should not.
-        """
-        answered = self._session.answered
-        try:
-            return self._session.ask(request, item.num_cores == 1, seconds)
-        except ChildDiedError as error:
-            if not answered or self._thread.is_closed or error.death.kind != "crash":
-                raise
-            return self._session.ask(request, item.num_cores == 1, seconds)
+    def _measure_request(self, item: RunnerInput, workload: Workload | None) -> MeasureRequest:
+        candidate, planned = _candidate(item), self._planned_seconds()
+        enough = self.timeout_sec / 2
+        if workload is None:
+            return MeasureRequest(candidate, None, None, enough, None)
+        best, reference = workload.best, workload.reference(shared_fork_server().directory)
+        cores = item.num_cores or core_count()
+        limit = None if best is None else (GRACE + TIMES_BEST * best + 2 * planned) * cores
+        enough = min(enough, max(PATIENCE, 2 * planned))
+        return MeasureRequest(candidate, reference, best, enough, limit)
 
     def _planned_seconds(self) -> float:
         """How long the repetitions of a short candidate take."""
         config = self.evaluator_config
         return config.repeat * self.alloc_repeat * config.min_repeat_ms * 1e-3
 
-    def _measure_in_turns(self, items: list[RunnerInput]) -> list[RunnerResult] | None:
-        """Measure candidates in turns, in the thread; None if one of them fails."""
-        workload = self._workloads.get((items[0].key, items[0].num_cores))
-        reference = None if workload is None else workload.reference(shared_fork_server().directory)
+    def _failed(
+        self, failure: Failure, limit: float | None, workload: Workload | None
+    ) -> RunnerResult:
+        """The result of a candidate that gave no answer."""
+        if isinstance(failure, CancelledError):
+            return RunnerResult(None, "the runner was closed", "cancelled")
+        if isinstance(failure, ChildTimeoutError):
+            message = f"running took longer than {self.timeout_sec:g} s"
+            return RunnerResult(None, message, "timeout", seconds=self.timeout_sec)
+        death = failure.death
+        if death.kind == "timeout" and limit is not None and workload is not None:
+            message = (
+                f"running took more than {limit:.3g} s of processor time; the best so far takes "
+                f"{workload.best:.3g} s per run"
+            )
+            return RunnerResult(None, message, "timeout", seconds=limit)
+        return RunnerResult(None, f"running: {death.message}", death.kind)
+
+    def remeasure(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerResult]:
+        """Measure candidates of one workload again, in turns."""
+        same = {(item.key, item.num_cores, item.device_type) for item in runner_inputs}
+        if len(same) != 1 or not self._compares:
+            return super().remeasure(runner_inputs)
+        answer = self._queue.add(self._turns(runner_inputs)).result()
+        if not isinstance(answer, dict) or "error_msg" in answer:  # one by one, to see whose it is
+            return super().remeasure(runner_inputs)
+        share = answer["seconds"] / len(runner_inputs)
+        return [
+            RunnerResult(times["run_secs"], cpu_secs=times["cpu_secs"], seconds=share)
+            for times in answer["times"]
+        ]
+
+    def _turns(self, items: Sequence[RunnerInput]) -> Job[dict[str, Any] | Failure]:
+        workload, candidates = self._workload(items[0]), [_candidate(item) for item in items]
         seconds = TURNS_SECONDS * len(items)
-        request = TurnsRequest([_candidate(item) for item in items], reference, seconds)
+
+        def request() -> TurnsRequest:
+            directory = shared_fork_server().directory
+            reference = None if workload is None else workload.reference(directory)
+            return TurnsRequest(candidates, reference, seconds)
+
         limit = seconds + self.timeout_sec * len(items)
-        try:
-            answer = self._ask_twice(request, items[0], limit)
-        except (ChildDiedError, ChildTimeoutError):
-            return None
-        if "error_msg" in answer:
-            return None
-        share = seconds / len(items)
-        return [RunnerResult(t["run_secs"], cpu_secs=t["cpu_secs"], seconds=share)
-                for t in answer["times"]]  # fmt: skip
+        return Job(request, _as_it_is, items[0].num_cores == 1, limit)
 
     # --- results ------------------------------------------------------------------------------
 
@@ -240,16 +233,14 @@ class LocalRunner(Runner):
         if directory is None:
             return None
         request = CheckRequest(_candidate(runner_input), directory, summed_terms(workload_mod))
-        try:
-            answer = self._submit(
-                partial(self._ask_twice, request, runner_input, self.timeout_sec)
-            ).result()
-        except ChildTimeoutError:
-            return f"it takes longer than {self.timeout_sec:g} s with other arguments"
-        except ChildDiedError as error:
-            return f"it fails with other arguments: {error.death.message}"
-        except CancelledError:
+        single = runner_input.num_cores == 1
+        answer = self._queue.add(Job(lambda: request, _as_it_is, single, self.timeout_sec)).result()
+        if isinstance(answer, CancelledError):
             return None
+        if isinstance(answer, ChildTimeoutError):
+            return f"it takes longer than {self.timeout_sec:g} s with other arguments"
+        if isinstance(answer, ChildDiedError):
+            return f"it fails with other arguments: {answer.death.message}"
         if "error_msg" in answer:
             return f"it fails with other arguments: {answer['error_msg']}"
         return answer["difference"]
@@ -270,19 +261,16 @@ def _settings(config: EvaluatorConfig, single: bool, **others: Any) -> RunSettin
     return RunSettings(config, single, timing_cores(1 if single else None), **others)
 
 
-def _cores(item: RunnerInput) -> int:
-    return item.num_cores or core_count()
-
-
 def _candidate(item: RunnerInput) -> Candidate:
     info = [argument.as_json() for argument in item.args_info]
     return Candidate(item.artifact_path, item.device_type, info)
 
 
-def _close(session: RunSession, thread: SerialThread, expectations: dict[str, Expectation]) -> None:
-    thread.is_closed = True
-    session.close()
-    thread.close()
-    session.end()
+def _as_it_is(answer: dict[str, Any] | Failure) -> dict[str, Any] | Failure:
+    return answer
+
+
+def _close(jobs: RunQueue, expectations: dict[str, Expectation]) -> None:
+    jobs.close()
     for expectation in expectations.values():
         expectation.close()

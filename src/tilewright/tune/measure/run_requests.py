@@ -10,6 +10,8 @@ allocated for the next request. Answers:
     TurnsRequest               {"times": [{"run_secs": ..., "cpu_secs": ...}, ...]}
     CheckRequest               {"difference": null or text}
     any, if something fails    {"error_msg": text}
+
+All but the first have the "seconds" that they took, too.
 """
 
 from __future__ import annotations

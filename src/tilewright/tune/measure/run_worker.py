@@ -62,18 +62,22 @@ class _Worker:
 
     def answer(self, request: Any) -> dict[str, Any]:
         """What is sent back for a request."""
+        start = time.monotonic()
         try:
-            if isinstance(request, MeasureRequest):
-                return self._measure(request)
-            if isinstance(request, TurnsRequest):
-                return self._measure_in_turns(request)
-            return self._check(request)
-        except Exception as error:
-            return {"error_msg": error_text(error)}
-        finally:
+            answer = self._answer(request)
             if self._cleanup is not None:
                 self._cleanup()
-            time.sleep(self._settings.cooldown_sec)
+        except Exception as error:
+            answer = {"error_msg": error_text(error)}
+        time.sleep(self._settings.cooldown_sec)
+        return {**answer, "seconds": time.monotonic() - start}
+
+    def _answer(self, request: Any) -> dict[str, Any]:
+        if isinstance(request, MeasureRequest):
+            return self._measure(request)
+        if isinstance(request, TurnsRequest):
+            return self._measure_in_turns(request)
+        return self._check(request)
 
     # --- requests -----------------------------------------------------------------------------
 
@@ -90,7 +94,8 @@ class _Worker:
         module, place = _load(candidate.artifact_path), device(candidate.device_type)
         repeated = self._arguments_of(candidate, place)
         if self._evaluate is not None:
-            return {"run_secs": _seconds(self._evaluate(module, place, config, repeated))}
+            run_secs = _seconds(self._evaluate(module, place, config, repeated))
+            return {"run_secs": run_secs, "complete": True}
         plan = Plan(
             config.number, config.repeat, config.min_repeat_ms, request.best, request.seconds
         )

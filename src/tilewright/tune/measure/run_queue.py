@@ -1,0 +1,210 @@
+"""Requests that wait for the child process that runs candidates.
+
+A thread sends them and takes the answers. The next request is sent before the answer to the last
+one is there, so that the child does not wait for this process, whose interpreter may be busy with
+searching.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+
+from tilewright.tune.measure.process import ChildDiedError, ChildTimeoutError
+from tilewright.tune.measure.run_session import RunSession
+
+T = TypeVar("T")
+
+AHEAD: Final = 2
+"""How many requests the child has at a time: one that it works on, and the next one."""
+
+
+class CancelledError(Exception):
+    """The queue was closed before the answer was there."""
+
+
+Failure = ChildDiedError | ChildTimeoutError | CancelledError
+"""Why there is no answer."""
+
+
+class Job(Generic[T]):
+    """A request, and what becomes of it.
+
+    Args:
+        request: makes the request when it is about to be sent.
+        result: makes the result of the answer, or of the reason why there is none.
+        single: whether it is about a candidate for one core.
+        seconds: how long the child may take.
+        depends: whether the request depends on answers that are not there yet.
+    """
+
+    def __init__(
+        self,
+        request: Callable[[], Any],
+        result: Callable[[dict[str, Any] | Failure], T],
+        single: bool,
+        seconds: float,
+        depends: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.request, self.single, self.seconds = request, single, seconds
+        self.depends = depends
+        self.has_crashed = False
+        self._make_result = result
+        self._done = threading.Event()
+        self._result: T | None = None
+        self._error: Exception | None = None
+
+    def finish(self, answer: dict[str, Any] | Failure) -> None:
+        """Here is the answer."""
+        try:
+            self._result = self._make_result(answer)
+        except Exception as error:
+            self._error = error
+        self._done.set()
+
+    def fail(self, error: Exception) -> None:
+        """There will be no result, for a reason that its user has to know."""
+        self._error = error
+        self._done.set()
+
+    def done(self) -> bool:
+        """Whether the result is there."""
+        return self._done.is_set()
+
+    def result(self) -> T:
+        """The result, for which it waits."""
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[return-value]
+
+
+class RunQueue:
+    """Does jobs in the order in which they come.
+
+    Its thread starts with the first job and does not keep Python from ending.
+
+    Args:
+        session: has the child.
+    """
+
+    def __init__(self, session: RunSession) -> None:
+        self._session = session
+        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
+        self._waiting: deque[Job[Any]] = deque()
+        self._sent: deque[Job[Any]] = deque()
+        self._since = 0.0
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def add(self, job: Job[T]) -> Job[T]:
+        """Do this after all that was added before."""
+        with self._lock:
+            if self._is_closed:
+                job.finish(CancelledError())
+                return job
+            self._jobs.put(job)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="tilewright-runner", daemon=True
+                )
+                self._thread.start()
+        return job
+
+    def close(self) -> None:
+        """Cancel what has no result yet, and kill the child."""
+        with self._lock:
+            self._is_closed = True
+            self._jobs.put(None)
+            thread = self._thread
+        self._session.close()
+        if thread is None:
+            self._session.end()
+        elif thread is not threading.current_thread():
+            thread.join(1.0)
+
+    # --- the thread ---------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while not self._is_closed:
+            try:
+                self._send_what_waits()
+                if self._sent:
+                    self._take_answer()
+            except Exception as error:  # no child starts
+                self._forget_child()
+                if self._waiting:
+                    self._waiting.popleft().fail(error)
+        self._session.end()
+        while not self._jobs.empty():
+            job = self._jobs.get()
+            if job is not None:
+                self._waiting.append(job)
+        for job in (*self._sent, *self._waiting):
+            job.finish(CancelledError())
+
+    def _send_what_waits(self) -> None:
+        """Send the next job, and the one after it if the child can have both."""
+        while len(self._sent) < AHEAD and not self._is_closed:
+            if not self._waiting:
+                if self._sent and self._jobs.empty():
+                    return
+                job = self._jobs.get()
+                if job is None:
+                    return
+                self._waiting.append(job)
+            job = self._waiting[0]
+            if self._sent and (job.single != self._session.single or job.depends()):
+                return
+            if not self._sent:
+                self._session.start(job.single)
+                self._since = time.monotonic()
+            try:
+                self._session.send(job.request())
+            except ChildDiedError as error:
+                if not self._sent:  # while it had nothing to do
+                    continue
+                self._blame(error)
+                continue
+            self._sent.append(self._waiting.popleft())
+
+    def _take_answer(self) -> None:
+        """Take the answer to the oldest request."""
+        try:
+            answer = self._session.receive(self._since + self._sent[0].seconds)
+        except (ChildDiedError, ChildTimeoutError) as error:
+            self._blame(error)
+            return
+        self._since = time.monotonic()
+        self._sent.popleft().finish(answer)
+
+    def _blame(self, error: ChildDiedError | ChildTimeoutError) -> None:
+        """The child has died of the oldest request.
+
+        A crash counts only in a process where nothing has run before: otherwise it may come from
+        what an earlier candidate wrote where it should not.
+        """
+        job = self._sent.popleft()
+        repeats = (
+            isinstance(error, ChildDiedError)
+            and error.death.kind == "crash"
+            and self._session.answered > 0
+            and not job.has_crashed
+        )
+        self._forget_child()
+        if repeats and not self._is_closed:
+            job.has_crashed = True
+            self._waiting.appendleft(job)
+        else:
+            job.finish(CancelledError() if self._is_closed else error)
+
+    def _forget_child(self) -> None:
+        """What was sent and has no answer is to be sent again."""
+        self._session.end()
+        self._waiting.extendleft(reversed(self._sent))
+        self._sent.clear()
