@@ -55,6 +55,20 @@ def for_gpu() -> list[Postproc]:
     ]
 
 
+@POSTPROC_SETS.add("cuda-tensorcore")
+def for_tensor_cores() -> list[Postproc]:
+    """The postprocessors for GPUs with units for products of small matrices."""
+    return [
+        DisallowDynamicLoop(),
+        RewriteCooperativeFetch(),
+        RewriteUnboundBlock(256),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+        RewriteTensorize(),
+        VerifyGPUCode(),
+    ]
+
+
 @POSTPROC_SETS.add("hexagon")
 def for_hexagon() -> list[Postproc]:
     """The postprocessors for DSPs with wide vectors."""

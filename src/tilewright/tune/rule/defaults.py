@@ -10,6 +10,7 @@ from tilewright.tune.rule.cross_thread_reduction import CrossThreadReduction
 from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
 from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
+from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
 from tilewright.tune.rule.multi_level_tiling_wide_vector import MultiLevelTilingWideVector
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
@@ -85,8 +86,42 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
 @RULE_SETS.add("cuda", "opencl")
 def for_gpu() -> list[ScheduleRule]:
     """The rules for GPUs."""
+    return _for_gpu()
+
+
+@RULE_SETS.add("cuda-tensorcore")
+def for_tensor_cores() -> list[ScheduleRule]:
+    """The rules for GPUs with units for products of small matrices of halves."""
+    return _for_gpu(
+        MultiLevelTilingTensorCore(
+            [_wmma_group(trans) for trans in ("", "_trans")],
+            "SSSRRSRS",
+            tile_binds=["blockIdx.y", "blockIdx.x", "threadIdx.y"],
+            max_innermost_factor=4,
+            vector_load_lens=[1, 2, 3, 4, 8, 16],
+            reuse_read=ReuseType("must", levels=(4,), scope="shared.dyn"),
+            reuse_write=ReuseType("must", levels=(2,), scope="shared.dyn"),
+        )
+    )
+
+
+def _wmma_group(trans: str) -> dict[str, str]:
+    """The intrinsics for tiles of 16 by 16 elements, the second operand transposed or not."""
+    shape = "16x16x16"
+    return {
+        "init": f"wmma_fill_{shape}_f32",
+        "load_a": f"wmma_load_{shape}_f16_a_shared_dyn",
+        "load_b": f"wmma_load_{shape}_f16_b{trans}_shared_dyn",
+        "compute": f"wmma_sync_{shape}_f16f16f32{trans}",
+        "store": f"wmma_store_{shape}_f32_shared_dyn",
+    }
+
+
+def _for_gpu(*before_tiling: ScheduleRule) -> list[ScheduleRule]:
+    """The rules for GPUs, some others before those that tile."""
     return [
         ApplyCustomRule(),
+        *before_tiling,
         MultiLevelTiling(
             "SSSRRSRS",
             tile_binds=["blockIdx.x", "vthread.x", "threadIdx.x"],

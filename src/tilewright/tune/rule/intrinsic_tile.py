@@ -10,7 +10,8 @@ from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
-from tilewright.tune.rule.block_facts import block_of, constant, counted_iterators
+from tilewright.tir.transform.affine import affine, split
+from tilewright.tune.rule.block_facts import block_of, constant, loops_around, realize_of
 
 
 class TileLoop(NamedTuple):
@@ -84,20 +85,28 @@ def _choices(
     sch: Schedule, block: BlockRV, described: Sequence[TileLoop]
 ) -> Iterator[tuple[int, ...]]:
     """Positions of loops, one for each loop of the description; the innermost ones first."""
+    counted = [(loop, _type_counted(sch, block, loop)) for loop in loops_around(sch, block)]
     candidates = []
-    loops = counted_iterators(sch, block)
     for wanted in described:
         fitting = []
-        for n, (loop, item) in enumerate(loops):
-            extent = constant(sch.get(loop).extent)
-            if item is None or item.iter_type is not wanted.iter_type or extent is None:
-                continue
-            if extent % wanted.extent == 0:
+        for n, (loop, kind) in enumerate(counted):
+            extent = constant(loop.extent)
+            if kind is wanted.iter_type and extent is not None and extent % wanted.extent == 0:
                 fitting.append(n)
         candidates.append(fitting[::-1])
     for choice in itertools.product(*candidates):
         if len(set(choice)) == len(choice):
             yield choice
+
+
+def _type_counted(sch: Schedule, block: BlockRV, loop: For) -> IterType | None:
+    """The type of the iterator of which a loop counts the lowest digit."""
+    realize = realize_of(sch, block)
+    for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        parts = split(affine(value), loop.loop_var)
+        if parts is not None and parts[0].is_constant() and parts[0].constant == 1:
+            return item.iter_type
+    return None
 
 
 def _split(
@@ -109,5 +118,5 @@ def _split(
     for position, wanted in zip(choice, described, strict=True):
         loops[position], part = sch.split(loops[position], [None, wanted.extent])
         inner.append(part)
-    sch.reorder(*loops, *inner)
+    sch.reorder(*loops[min(choice) :], *inner)
     return inner
