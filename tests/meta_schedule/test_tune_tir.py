@@ -49,6 +49,19 @@ def test_the_new_form_returns_the_database(fake):
     assert ms.tir_integration.compile_tir(database, program(32), TARGET) is None
 
 
+def test_each_function_of_a_module_gets_its_schedule(fake, caplog):
+    def mod(*sizes):
+        names = [f"f{size}" for size in sizes]
+        return IRModule({name: program(n) for name, n in zip(names, sizes, strict=True)})
+
+    database = ms.tune_tir(mod(32, 64), TARGET, max_trials_global=10, **fake)
+    best = ms.tir_integration.compile_tir(database, mod(16, 32, 64), TARGET)
+    assert "2 of 3 tasks matched (nothing for f16)" in caplog.text
+    assert [var.name_hint for var in best.mod.functions] == ["f16", "f32", "f64"]
+    extents = [int(best.mod[name].body.block.body.body.extent) for name in ("f32", "f64")]
+    assert extents == [5, 5]
+
+
 def test_the_old_form_returns_the_schedule(fake, tmp_path):
     func = program().with_attr("global_symbol", "linear0")
     config = ms.TuneConfig(max_trials_global=6, num_trials_per_iter=3)
