@@ -10,7 +10,7 @@ from tilewright.tune.mutator.mutate_tile_size import MutateTileSize
 from tilewright.tune.mutator.mutator import MUTATOR_SETS, Mutator
 
 
-@MUTATOR_SETS.add("llvm", "c", "vnni")
+@MUTATOR_SETS.add("llvm", "c", "vnni", "avx512", "dotprod")
 def for_cpu() -> dict[Mutator, float]:
     """The mutators for CPUs."""
     return {

@@ -64,7 +64,7 @@ class Postproc:
         """The postprocessors for a kind of target, new ones every time.
 
         Args:
-            kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"cuda"``, ``"cuda-tensorcore"``, ``"opencl"``
-                or ``"hexagon"``.
+            kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
+                ``"cuda-tensorcore"``, ``"opencl"`` or ``"hexagon"``.
         """
         return POSTPROC_SETS.make(kind)

@@ -68,7 +68,7 @@ class ScheduleRule:
         """The rules for a kind of target, new ones every time.
 
         Args:
-            kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"cuda"``, ``"cuda-tensorcore"``, ``"opencl"``
-                or ``"hexagon"``.
+            kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
+                ``"cuda-tensorcore"``, ``"opencl"`` or ``"hexagon"``.
         """
         return RULE_SETS.make(kind)

@@ -13,6 +13,7 @@ from tilewright.tune.mutator import Mutator
 from tilewright.tune.postproc import Postproc
 from tilewright.tune.registry import Registry
 from tilewright.tune.rule import ScheduleRule
+from tilewright.tune.target_kind import kind_of
 
 if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext
@@ -141,4 +142,4 @@ def _made(given: Any, create: Callable[[str], Any], context: TuneContext, name: 
             f"the task {context.task_name!r} has no target, which {name}={FROM_TARGET!r} is for: "
             f"give TuneContext a target, or {name}"
         )
-    return create(context.target.kind.name)
+    return create(kind_of(context.target))
