@@ -94,8 +94,9 @@ def pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machine
 def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     """Whether what a block writes may be too much to be found in a cache by what reads it."""
     (store,) = nest.accesses.stores
-    size = nest.accesses.size(store)
-    return size > machine.own_cache and not sch.get_consumers(nest.block)
+    is_large = nest.accesses.size(store) > machine.own_cache
+    has_vectors = machine.lanes(store.buffer.dtype) > 1
+    return is_large and has_vectors and not sch.get_consumers(nest.block)
 
 
 def stream_stores(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None:
