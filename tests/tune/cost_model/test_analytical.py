@@ -97,6 +97,38 @@ def test_panels_are_packed_where_rows_are_a_page_apart():
     assert ranked(matmul(960, 1024, 1024, packs=False), matmul(960, 1024, 1024, panels=4)) == [1, 0]
 
 
+def test_panels_of_rows_a_page_apart_take_longer():
+    scores = [
+        AnalyticalModel().predict(Context(TARGET), [Candidate(matmul(960, n, 1024, packs=False))])
+        for n in (1024, 1024 + 64)
+    ]
+    assert scores[0] < scores[1]  # although it has less to do
+
+
+def test_vectors_that_reach_into_the_next_row_stay_in_no_register():
+    wide, narrow = (
+        programs.tiled_matmul(12, 20, 256, rows=3, lanes=lanes, vectors=1, panels=1, packs=False)
+        for lanes in (32, 4)
+    )
+    assert ranked(wide, narrow) == [1, 0]
+
+
+def test_conditions_of_loads_take_time():
+    A = te.placeholder((512, 512), name="A")
+
+    def program(inside):
+        B = te.compute((512, 512), lambda i, j: inside(A, i, j), name="B")
+        sch = tir.Schedule(te.create_prim_func([A, B]))
+        last_vectorized(sch, *sch.get_loops("B"))
+        return sch
+
+    plain = program(lambda A, i, j: A[i, j])
+    guarded = program(
+        lambda A, i, j: te.if_then_else(te.all(i >= 1, i < 511, j >= 1, j < 511), A[i, j], 0.0)
+    )
+    assert ranked(guarded, plain) == [1, 0]
+
+
 def test_panels_are_not_packed_where_everything_is_near():
     assert ranked(matmul(60, 64, 64), matmul(60, 64, 64, packs=False)) == [1, 0]
 

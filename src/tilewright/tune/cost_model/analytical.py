@@ -42,12 +42,12 @@ class AnalyticalModel(CostModel, kind="analytical"):
         pass
 
     def predict(self, context: Any, candidates: Sequence[Any]) -> np.ndarray:
-        return np.array([self._score(context, candidate) for candidate in candidates])
-
-    def _score(self, context: Any, candidate: Any) -> float:
         estimate = estimate_on(context.target)
-        total = sum(estimate(program) for program in programs_of(candidate.sch))
-        return -math.log(max(total, 1.0))
+        scores = []
+        for candidate in candidates:
+            total = sum(map(estimate, programs_of(candidate.sch)))
+            scores.append(-math.log(max(total, 1.0)))
+        return np.array(scores)
 
 
 def estimate_on(target: Target | None) -> Callable[[Program], float]:

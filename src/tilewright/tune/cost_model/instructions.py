@@ -30,7 +30,6 @@ GROUP, HEAVY_GROUP = 4, 2
 MOST_ROWS = 16
 """Sums that lowering computes side by side without being told."""
 
-
 _STRAIGHT: Final = frozenset({ForKind.UNROLLED, ForKind.VECTORIZED})
 
 
@@ -43,6 +42,7 @@ class Body(NamedTuple):
         lane: position of the level whose iterations are lanes; None if there is none.
         lanes: elements of a vector.
         vectors: instructions for all lanes of the lane level.
+        trips: iterations of all outer levels together.
     """
 
     outer: Sequence[int]
@@ -51,7 +51,6 @@ class Body(NamedTuple):
     lanes: int
     vectors: int
     trips: float
-    """Iterations of all outer levels together."""
 
 
 def cycles(statement: Statement, processor: Processor, reassociates: bool) -> float:
@@ -69,6 +68,7 @@ def cycles(statement: Statement, processor: Processor, reassociates: bool) -> fl
 
 
 def _body(statement: Statement, processor: Processor, reassociates: bool) -> Body:
+    """What of a statement's loops lowering makes straight code of."""
     levels = statement.levels
     store = statement.accesses[0]
     lanes = processor.lanes(store.memory.buffer.dtype.element)
