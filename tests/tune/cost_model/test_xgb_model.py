@@ -173,6 +173,20 @@ def test_each_batch_is_learned_until_there_are_many(candidates, seconds):
     assert not np.array_equal(model.predict(CONTEXT, candidates), before)
 
 
+def test_a_few_measurements_are_learned_together(candidates, seconds):
+    adaptive, eager = XGBModel(), XGBModel(adaptive_training=False)
+    for model in (adaptive, eager):
+        train(model, candidates[:12], seconds[:12])
+    before = adaptive.predict(CONTEXT, candidates)
+    assert np.array_equal(before, eager.predict(CONTEXT, candidates))
+    for model in (adaptive, eager):
+        train(model, candidates[12:14], seconds[12:14])
+    assert np.array_equal(before, adaptive.predict(CONTEXT, candidates))
+    assert not np.array_equal(before, eager.predict(CONTEXT, candidates))
+    train(adaptive, candidates[14:16], seconds[14:16])
+    assert not np.array_equal(before, adaptive.predict(CONTEXT, candidates))
+
+
 def test_programs_are_told_apart(candidates, seconds):
     model = XGBModel()
     train(model, candidates, seconds)

@@ -21,6 +21,9 @@ from tilewright.tune.feature import FeatureExtractor
 LEAST_SAMPLES: Final = 8
 """Fewer measurements than that say nothing about others."""
 
+LEAST_NEWS: Final = 4
+"""So many new measurements make learning anew worth its time."""
+
 DOUBT: Final = 32.0
 """After how many measurements what is learned counts half."""
 
@@ -50,7 +53,8 @@ class XGBModel(CostModel, kind="xgb"):
         early_stopping_rounds: trees without an improvement after which growing stops.
         verbose_eval: after how many trees a line is logged; 0 for none.
         average_peak_n: how many of the candidates predicted best the logged ``a-peak`` looks at.
-        adaptive_training: do not learn anew from each batch once there are many measurements.
+        adaptive_training: do not learn anew from every measurement, the less often the more there
+            are.
         num_tuning_cores: threads that training may use; by default 1.
     """
 
@@ -125,9 +129,10 @@ class XGBModel(CostModel, kind="xgb"):
         count = len(self.samples)
         if count < LEAST_SAMPLES:
             return False
-        if not self.adaptive_training or count < self.num_warmup_samples:
+        if not self.adaptive_training:
             return True
-        return count - self._trained_on >= RETRAIN * self._trained_on
+        few = count < self.num_warmup_samples
+        return count - self._trained_on >= (LEAST_NEWS if few else RETRAIN * self._trained_on)
 
     def _learn(self, logger: logging.Logger) -> None:
         if self._xgboost is None:
