@@ -96,8 +96,7 @@ class TileProduct(NestRule):
             copy = pack(sch, form, tile, tiled)
             name = sch.get(copy).writes[0].buffer.name
             self.claim(sch, copy)
-        far = [a for a in plan.found.fixed if plan.found.accesses.size(a) > machine.own_cache]
-        fetch_ahead(sch, tiled, [name, *(access.buffer.name for access in far)])
+        fetch_ahead(sch, tiled, name)
         if consumer is not None:
             append_epilogue(sch, form, tile, tiled, consumer)
             self.claim(sch, consumer)

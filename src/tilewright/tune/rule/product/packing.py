@@ -53,10 +53,9 @@ def pack(sch: Schedule, form: Form, tile: RegisterTile, tiled: Tiled) -> BlockRV
     return copy
 
 
-def fetch_ahead(sch: Schedule, tiled: Tiled, names: Sequence[str]) -> None:
-    """Ask for what later steps of the sum read of some buffers, some iterations before."""
-    distances = {name: choose(sch, DISTANCES, 0) for name in names}
-    sch.annotate(tiled.step, SOFTWARE_PREFETCH, distances)
+def fetch_ahead(sch: Schedule, tiled: Tiled, name: str) -> None:
+    """Ask for what later steps of the sum read of a buffer, some iterations before."""
+    sch.annotate(tiled.step, SOFTWARE_PREFETCH, {name: choose(sch, DISTANCES, 0)})
 
 
 def lay_out_windows(sch: Schedule, block: BlockRV, plan: Plan, machine: Machine) -> list[BlockRV]:
