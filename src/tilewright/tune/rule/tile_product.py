@@ -17,10 +17,17 @@ from tilewright.tune.rule.product.form import Form, matrix_form, merge_result, p
 from tilewright.tune.rule.product.packing import (
     cut_into_panels,
     fetch_ahead,
+    fetch_next_copy,
     lay_out_windows,
     pack,
 )
-from tilewright.tune.rule.product.tiles import RegisterTile, choose_tile, share, tile_loops
+from tilewright.tune.rule.product.tiles import (
+    RegisterTile,
+    by_panels,
+    choose_tile,
+    share,
+    tile_loops,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +75,13 @@ class TileProduct(NestRule):
     * unrolled steps: 4 or 2; 1 costs some percents.
     * blocks of the sum: 1 is mostly the best, since each of them loads and stores all results.
     * the part of the cache that a block of columns takes: 2 or 4 eighths; with less, rows are read
-      more often.
+      more often. Where rows are few (up to about 128) and the operand with columns does not stay in
+      the cache: 0, one panel after the other.
     * rows of tiles that are computed before the next panel: 1, so that the operands of few rows
-      stay in the first cache while the panels pass. Many help where panels are few.
-    * how far ahead panels are asked for: 0, or more where other programs use the shared cache.
+      stay in the first cache while the panels pass; all where panels come one after the other.
+    * how far ahead panels are asked for: 0 for packed ones, or more where other programs use the
+      shared cache; 16 steps for those that come from memory. What the next copy reads: 1 where
+      panels come one after the other.
     """
 
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
@@ -96,7 +106,10 @@ class TileProduct(NestRule):
             copy = pack(sch, form, tile, tiled)
             name = sch.get(copy).writes[0].buffer.name
             self.claim(sch, copy)
-        fetch_ahead(sch, tiled, name)
+            if form.is_contiguous and not way.blocked and machine.cores == 1:
+                fetch_next_copy(sch, form, tiled, by_panels(plan))
+        streams = not way.packed and plan.exceeds_cache()
+        fetch_ahead(sch, tiled, name, 4 if streams else 0)
         if consumer is not None:
             append_epilogue(sch, form, tile, tiled, consumer)
             self.claim(sch, consumer)
@@ -123,21 +136,38 @@ def ways(found: Contraction, machine: Machine, has_epilogue: bool) -> Iterator[W
     """The ways that may be the fastest."""
     merged, single = found.mergeable(), (found.column,)
     movable = len(found.moving) == 1
-    if len(merged) > 1 and movable:
-        packed = Plan(found, merged, machine, 0, packed=True)
-        if packed.reuse >= LEAST_REUSE:
-            yield Way(packed, packed=True, blocked=not has_epilogue)
-        if packed.is_contiguous():
-            unpacked = Plan(found, merged, machine, 0, packed=False)
-            yield Way(unpacked, packed=False, blocked=False)
     plain = Plan(found, single, machine, 0, packed=False)
     size = plain.depth * plain.width_of_all * plain.itemsize
+    fills_lanes = len(merged) == 1 or not plain.leaves_lanes_empty()
+    if len(merged) > 1 and movable:
+        yield from _merged_ways(found, machine, has_epilogue, fills_lanes)
+        if found.is_contiguous(merged):
+            return
     is_large = size > machine.own_cache // 4
     if movable and plain.reuse >= LEAST_REUSE and (is_large or not plain.is_contiguous()):
         packed = Plan(found, single, machine, 0, packed=True)
-        yield Way(packed, packed=True, blocked=not has_epilogue)
-        if has_epilogue:
-            yield Way(packed, packed=True, blocked=True)
-    fills_lanes = len(merged) == 1 or not plain.leaves_lanes_empty()
+        if len(found.accesses.reduction) == 1 or not plain.is_contiguous():
+            can_block = not has_epilogue and not by_panels(packed)
+            yield Way(packed, packed=True, blocked=can_block)
+            if has_epilogue:
+                yield Way(packed, packed=True, blocked=True)
     if plain.is_contiguous() and fills_lanes and size <= machine.own_cache:
         yield Way(plain, packed=False, blocked=False)
+
+
+def _merged_ways(
+    found: Contraction, machine: Machine, has_epilogue: bool, fills_lanes: bool
+) -> Iterator[Way]:
+    """The ways with several iterators as columns."""
+    packed = Plan(found, found.mergeable(), machine, 0, packed=True)
+    if packed.is_contiguous():
+        can_block = not has_epilogue and not by_panels(packed)
+        if packed.reuse >= LEAST_REUSE:
+            yield Way(packed, packed=True, blocked=can_block)
+        unpacked = Plan(found, found.mergeable(), machine, 0, packed=False)
+        yield Way(unpacked, packed=False, blocked=False)
+    elif packed.reuse >= LEAST_REUSE and (
+        not fills_lanes or packed.depth * packed.width_of_all * packed.itemsize <= machine.own_cache
+    ):
+        # The windows of an image are more than the image, and are laid out all at once.
+        yield Way(packed, packed=True, blocked=not has_epilogue)

@@ -53,9 +53,15 @@ def pack(sch: Schedule, form: Form, tile: RegisterTile, tiled: Tiled) -> BlockRV
     return copy
 
 
-def fetch_ahead(sch: Schedule, tiled: Tiled, name: str) -> None:
+def fetch_ahead(sch: Schedule, tiled: Tiled, name: str, preferred: int) -> None:
     """Ask for what later steps of the sum read of a buffer, some iterations before."""
-    sch.annotate(tiled.step, SOFTWARE_PREFETCH, {name: choose(sch, DISTANCES, 0)})
+    sch.annotate(tiled.step, SOFTWARE_PREFETCH, {name: choose(sch, DISTANCES, preferred)})
+
+
+def fetch_next_copy(sch: Schedule, form: Form, tiled: Tiled, preferred: bool) -> None:
+    """Ask for what the next block of columns will copy, during the work on this one."""
+    distance = choose(sch, (0, 1), int(preferred))
+    sch.annotate(tiled.outermost[-1], SOFTWARE_PREFETCH, {form.operand: distance})
 
 
 def lay_out_windows(sch: Schedule, block: BlockRV, plan: Plan, machine: Machine) -> list[BlockRV]:

@@ -29,8 +29,11 @@ UNROLLED: Final = (1, 2, 4)
 MOST_UNROLLED: Final = 9
 """How many steps of short sums, such as those over a window, may be unrolled."""
 
-PARTS: Final = (1, 2, 4)
-"""How many eighths of a core's cache a block of the operand with columns may fill."""
+PARTS: Final = (0, 1, 2, 4)
+"""Eighths of a core's cache that a block of the operand with columns may fill; 0 for a panel."""
+
+FEW_ROWS: Final = 128
+"""With no more, each panel is better used for all rows before the next one is brought near."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +168,7 @@ def sum_blocks(depth: int) -> list[int]:
 
 def panel_count(sch: Schedule, plan: Plan, tile: RegisterTile, machine: Machine, sums: Any) -> Any:
     """How many panels of columns a block has: as many as fit a part of the cache."""
-    part = choose(sch, PARTS, PARTS[-1]) * (machine.own_cache // 8)
+    part = choose(sch, PARTS, 0 if by_panels(plan) else PARTS[-1]) * (machine.own_cache // 8)
     steps = quotient_up(plan.depth, sums)
     fitting = part // (steps * plan.itemsize * tile.width)
     whole = quotient_up(plan.width_of_all, tile.width)
@@ -178,7 +181,13 @@ def row_block(sch: Schedule, plan: Plan, tile: RegisterTile, machine: Machine) -
     counts = [count for count in (1, 2, 4, 8, 16, 32, 64) if 4 * count < plan.rows]
     whole = quotient_up(plan.rows, tile.rows)
     shared = whole if shares_columns(plan, machine) else whole // machine.cores
-    return at_least(at_most(choose(sch, [*counts, plan.rows], 1), shared), 1)
+    preferred = plan.rows if by_panels(plan) else 1
+    return at_least(at_most(choose(sch, [*counts, plan.rows], preferred), shared), 1)
+
+
+def by_panels(plan: Plan) -> bool:
+    """Whether each panel should be used for all rows before the next one is."""
+    return plan.exceeds_cache() and (not plan.packed or plan.rows <= FEW_ROWS)
 
 
 def shares_columns(plan: Plan, machine: Machine) -> bool:
