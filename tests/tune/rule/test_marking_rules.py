@@ -11,6 +11,7 @@ from tests.tune.rule.sketching import (
 
 from tilewright.error import ArgumentValueError
 from tilewright.tune.rule import ParallelizeVectorizeUnroll, RandomComputeLocation
+from tilewright.tune.rule.tile_product import TileProduct
 
 
 def annotations_of(func, rule, target=FOUR_CORES):
@@ -30,6 +31,12 @@ def test_the_root_block_says_what_may_be_done():
         "meta_schedule.vectorize": 64,
     }
     assert "meta_schedule.parallel" not in annotations_of(matmul(4, 4, 4), rule, ONE_CORE)
+
+
+def test_nothing_is_left_to_unroll_where_rules_have_claimed_all_reductions():
+    rules = [TileProduct(), ParallelizeVectorizeUnroll(16, 64, [0, 16, 64, 512], True)]
+    for sch in sketches_of(matmul(8, 8, 8), rules):
+        assert "meta_schedule.unroll_explicit" not in sch.get(sch.get_block("root")).annotations
 
 
 def test_what_is_not_wanted_is_not_said():

@@ -8,6 +8,7 @@ from typing import Final
 from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.rule.block_facts import is_root, is_spatial, tree_of
+from tilewright.tune.rule.claim import CLAIMED
 from tilewright.tune.rule.schedule_rule import ScheduleRule
 
 PARALLEL: Final = "meta_schedule.parallel"
@@ -62,7 +63,7 @@ class ParallelizeVectorizeUnroll(ScheduleRule):
             sch.annotate(block, PARALLEL, self.max_jobs_per_core * self.target.num_cores)
         if self.max_vectorize_extent != -1:
             sch.annotate(block, VECTORIZE, self.max_vectorize_extent)
-        if self.unroll_max_steps and not _computes_elements_only(sch, block):
+        if self.unroll_max_steps and _has_free_reductions(sch, block):
             count = len(self.unroll_max_steps)
             first = min(range(count), key=lambda n: abs(self.unroll_max_steps[n] - FIRST_STEP))
             step = sch.sample_categorical(
@@ -72,7 +73,8 @@ class ParallelizeVectorizeUnroll(ScheduleRule):
         return [sch]
 
 
-def _computes_elements_only(sch: Schedule, root: BlockRV) -> bool:
-    """Whether no block of the function is a reduction."""
+def _has_free_reductions(sch: Schedule, root: BlockRV) -> bool:
+    """Whether a block of the function is a reduction that no rule has claimed."""
     tree = tree_of(sch, root)
-    return all(is_spatial(realize.block) for realize in tree.blocks_below(tree.root))
+    blocks = [realize.block for realize in tree.blocks_below(tree.root)]
+    return not all(is_spatial(block) or CLAIMED in block.annotations for block in blocks)
