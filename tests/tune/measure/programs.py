@@ -101,6 +101,16 @@ def matmul(
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
 
+@T.prim_func
+def matmul_that_hangs(
+    A: T.Buffer((16, 300), "float32"),
+    B: T.Buffer((300, 16), "float32"),
+    C: T.Buffer((16, 16), "float32"),
+):
+    T.evaluate(T.call_extern("int32", "pause"))
+    C[0, 0] = A[0, 0] + B[0, 0]
+
+
 def module(func):
     """A module with the function as its ``main``."""
     return tvm.IRModule.from_expr(func.with_attr("global_symbol", "main"))

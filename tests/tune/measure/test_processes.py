@@ -1,6 +1,7 @@
 """No process outlives its user, and none is left to wait for."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ def user():
         server, directory = process.stdout.readline().split()
         yield process, int(server), Path(directory)
         process.kill()
+    shutil.rmtree(directory, ignore_errors=True)  # left if both were killed
 
 
 def group_of(server):

@@ -34,7 +34,7 @@ class Expectation:
         mod: the program.
         args_info: its arguments, as `ArgInfo.as_json` gives them.
         num_cores: of the candidates that will be compared.
-        seconds: how much processor time the program may take.
+        seconds: how long the program may take.
     """
 
     def __init__(
@@ -43,52 +43,66 @@ class Expectation:
         self._mod, self._info, self._seconds = mod, args_info, seconds
         self._cores = other_cores(num_cores)
         self._directory: str | None = None
-        self._child: Child | None = self._start(default_schedule=False)
+        self._is_scheduled = False
+        self._child: Child | None = None
+        self._deadline = 0.0
+        self._start(default_schedule=False)
 
     @property
     def is_there(self) -> bool:
-        """Whether the program has run, or will not."""
-        if self._child is None:
+        """Whether there are results, or will be none."""
+        child = self._child
+        if child is None:
             return True
-        return bool(select.select([self._child], [], [], 0)[0])
+        if time.monotonic() < self._deadline and not select.select([child], [], [], 0)[0]:
+            return False
+        self._take_answer(child)
+        return self._child is None
 
     def directory(self) -> str | None:
         """Where the results are, for which it waits; None if there are none."""
-        if self._child is None:
-            return self._directory
-        failure = self._wait(self._child)
-        if failure is not None:
-            logger.warning("the program as it is written gives no results: %s", failure)
-            self._child = self._start(default_schedule=True)
-            failure = self._wait(self._child)
-            if failure is not None:
-                logger.warning("candidates are not checked: %s", failure)
-                self._directory = None
-        self._child = None
+        while self._child is not None:
+            self._take_answer(self._child)
         return self._directory
 
-    def _start(self, default_schedule: bool) -> Child:
+    def _start(self, default_schedule: bool) -> None:
         server = shared_fork_server()
         self._directory = tempfile.mkdtemp(dir=server.directory)
-        child = Child(ROLE, server)
+        self._is_scheduled = default_schedule
+        self._deadline = time.monotonic() + self._seconds
+        self._child = Child(ROLE, server)
         request = ExpectRequest(
             self._mod, self._info, self._directory, default_schedule, self._cores, self._seconds
         )
-        child.send(dumps(request))
-        self._deadline = time.monotonic() + self._seconds
-        return child
+        self._child.send(dumps(request))
 
-    def _wait(self, child: Child) -> str | None:
-        """Wait for the child; the reason if it has no results."""
+    def _take_answer(self, child: Child) -> None:
+        """Wait for the child; without results of it, start with the default schedule."""
+        self._child = None
+        failure = self._failure(child)
+        if failure is None:
+            return
+        if not self._is_scheduled:
+            logger.info(
+                "%s; candidates are compared with the default schedule of the program instead",
+                failure,
+            )
+            self._start(default_schedule=True)
+        else:
+            logger.warning("candidates are not checked: %s", failure)
+            self._directory = None
+
+    def _failure(self, child: Child) -> str | None:
+        """The reason if a child has no results."""
         try:
-            # It may have been waiting for the processor for as long as it has computed.
-            answer = child.receive(max(self._deadline, time.monotonic() + 1.0))
+            answer = child.receive(self._deadline)
         except ChildTimeoutError:
-            return f"it takes longer than {self._seconds:g} s"
+            return f"the program as it is written takes longer than {self._seconds:g} s"
         except ChildDiedError as error:
-            return error.death.message
+            return f"the program as it is written fails: {error.death.message}"
         child.end()
-        return answer.get("error_msg")
+        message = answer.get("error_msg")
+        return message and f"the program as it is written fails: {message}"
 
     def close(self) -> None:
         """Don't compute it."""
