@@ -136,6 +136,31 @@ def test_records_of_other_targets_do_not_count():
     assert second.decisions == first.decisions
 
 
+def test_generations_of_small_batches_and_long_traces_are_smaller():
+    class Counting(CostModel):
+        sizes = ()
+
+        def predict(self, context, candidates):
+            self.sizes = [*self.sizes, len(candidates)]
+            return [0.0] * len(candidates)
+
+    def long(sch):
+        tile(sch)
+        for _ in range(200):
+            sch.annotate(sch.get_block("C"), "note", 1)
+
+    largest = []
+    for space, batch in ((tile, 16), (tile, 64), (long, 64)):
+        model = Counting()
+        search = EvolutionarySearch(population_size=160, genetic_num_iters=0)
+        Tuning(search, matmul, space, trials=batch, batch=batch, cost_model=model, until=1.0)
+        largest.append(max(model.sizes))
+    small, usual, of_long_traces = largest
+    assert small <= 64
+    assert of_long_traces <= 64
+    assert 100 < usual <= 160
+
+
 def test_mutators_of_users_are_used():
     class Counting(MutateUnroll):
         calls = 0

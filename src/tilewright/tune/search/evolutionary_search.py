@@ -19,8 +19,11 @@ from tilewright.tune.search.trace_search import TraceSearch
 USUAL_BATCH: Final = 64
 """The size of a batch for which a population has its full size."""
 
-SMALL_POPULATION: Final = 96
-"""The population of a small batch is not smaller than this."""
+USUAL_LENGTH: Final = 40
+"""Instructions of a trace up to which a population has its full size."""
+
+SMALL_POPULATION: Final = 64
+"""The population of a small batch, or of long traces, is not smaller than this."""
 
 REFINED: Final = 0.3
 """The part of a batch that are neighbours of the best candidates that were measured."""
@@ -39,8 +42,8 @@ class EvolutionarySearch(TraceSearch):
     the space is enumerated, so that a small one is measured completely.
 
     Args:
-        population_size: candidates of a generation, for batches of 64; smaller batches have
-            smaller generations.
+        population_size: candidates of a generation, for batches of 64 and traces of up to 40
+            instructions; generations are smaller for smaller batches and longer traces.
         init_measured_ratio: the part of the first generation that were measured already.
         init_min_unmeasured: how many random candidates the first generation has at least.
         max_fail_count: random candidates of each sketch that may be refused or known in a row,
@@ -132,7 +135,10 @@ class EvolutionarySearch(TraceSearch):
     @property
     def _size(self) -> int:
         """Candidates of a generation."""
-        scaled = self.population_size * self._batch // USUAL_BATCH
+        # Long traces take long to apply; it would not be worth the time to try as many.
+        lengths = [len(sketch.insts) for sketch in self.run.book.sketches]
+        mean = max(sum(lengths) / len(lengths), USUAL_LENGTH)
+        scaled = int(self.population_size * self._batch / USUAL_BATCH * USUAL_LENGTH / mean)
         return min(self.population_size, max(scaled, SMALL_POPULATION))
 
 
