@@ -51,6 +51,10 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         ApplyCustomRule(),
         InlineConstantScalars(),
         InlineProducers(),
+        *(
+            MultiLevelTilingWithIntrin(name, "SSRSRS", max_innermost_factor=64, reuse_write=reuse)
+            for name in intrinsics
+        ),
         TileStencil(),  # before products: a convolution of each channel is one, too
         TileProduct(),
         ShareOuterLoops(),
@@ -68,10 +72,6 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
             disallow_op=["tir.exp"],
         ),
         AddRFactor(max_jobs_per_core=16, max_innermost_factor=64),
-        *(
-            MultiLevelTilingWithIntrin(name, "SSRSRS", max_innermost_factor=64, reuse_write=reuse)
-            for name in intrinsics
-        ),
         MultiLevelTiling("SSRSRS", max_innermost_factor=64, reuse_write=reuse),
         ParallelizeVectorizeUnroll(
             max_jobs_per_core=16,

@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tilewright.ir.expr import Var
+from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.tiles import register_tile
 from tilewright.target import Target
 from tilewright.tir.schedule.factorization import divisors
-from tilewright.tir.stmt import Block
+from tilewright.tir.stmt import Block, BlockRealize
 
 MOST_COLUMNS: Final = 1024
 MOST_ROWS: Final = 48
 """What is computed between two parts of a reduction: parts of the result that stay in a cache."""
+
+UNIT_TILE: Final = (4, 4)
+"""Vectors of results that stay in registers where an intrinsic computes each of them."""
 
 THREADS: Final = (16, 8)
 """Threads of a block along the innermost dimension of the result, and the one before it."""
@@ -107,6 +111,10 @@ def _register_tiles(accesses: BlockAccesses, machine: Machine, most: int) -> Map
     ordered = _by_stride(accesses)
     if not ordered or not accesses.stores:
         return {}
+    if any(isinstance(node, BlockRealize) for node in walk(accesses.block.body)):
+        # Each instance computes a vector of results.
+        sizes = zip(ordered, UNIT_TILE, strict=False)
+        return {var: divisor_near(accesses.extent(var), size) for var, size in sizes}
     dtype = accesses.stores[0].buffer.dtype
     lanes = machine.lanes(dtype)
     found = find_contraction(accesses)
