@@ -21,6 +21,7 @@ SHOWN = {
         "B_global[v0 // 32, v1, v0 % 32]",
     ],
     "chain_scripts.py": ["panel = T.alloc_buffer((2, 2048, 64))"],
+    "tune_matmul.py": ["8 of 8 candidates ran", "sch.split(", "GFLOP/s, correct"],
     "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
 }
 """Text that the output contains."""

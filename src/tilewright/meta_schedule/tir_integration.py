@@ -11,19 +11,20 @@ from tilewright.ir.module import IRModule
 from tilewright.meta_schedule.tune_config import TuneConfig
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule import Schedule
 from tilewright.tir.schedule.random_state import RandomState
-from tilewright.tune import integration
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
+from tilewright.tune.integration import compile_tir
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.scheduler import TaskScheduler
 from tilewright.tune.search import SearchStrategy
 from tilewright.tune.space import PostOrderApply, SpaceGenerator
 from tilewright.tune.tuning import require_measurable, tune_tasks
 from tilewright.tune.workload import normalized
+
+__all__ = ["compile_tir", "tune_tir"]
 
 Space = Any
 """A `SpaceGenerator`, its name, or a function of a schedule."""
@@ -143,24 +144,6 @@ def tune_tir(
         report=report,
     )
     return found if config is None else compile_tir(found, mod, target)
-
-
-def compile_tir(
-    database: Database,
-    mod: IRModule | PrimFunc,
-    target: Target | str | Mapping[str, Any],
-) -> Schedule | None:
-    """The best schedule that a database has for a program and a target; None if there is none.
-
-    How many of the functions of a module were found is logged: ``1 of 1 tasks matched``.
-
-    Args:
-        database: what was tuned.
-        mod: the program, as it was when it was tuned; a function becomes ``main`` of a module.
-        target: what it will be built for.
-    """
-    module = normalized(mod) if isinstance(mod, PrimFunc) else mod
-    return integration.compile_tir(database, module, Target(target))
 
 
 def _tasks(
