@@ -1,8 +1,8 @@
 """Search for the fastest schedule of a matrix product by measuring.
 
-Rules make sketches of schedules, a search chooses decisions such as tile sizes, candidates are built
-and timed in processes of their own, and a model learns from them which ones to try next. What was
-found stays in a directory, so that the program can be built with it at any time.
+Rules make sketches of schedules, a search chooses decisions such as tile sizes, candidates are
+built and timed in processes of their own, and a model learns from them which ones to try next. What
+was found stays in a directory, so that the program can be built with it at any time.
 
     python examples/tune_matmul.py [--size N] [--trials N] [--work-dir DIR]
 """

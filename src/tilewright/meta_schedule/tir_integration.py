@@ -143,7 +143,7 @@ def tune_tir(
         patience=patience,
         report=report,
     )
-    return found if config is None else compile_tir(found, mod, target)
+    return found if config is None else compile_tir(found, mod, Target(target))
 
 
 def _tasks(
