@@ -8,6 +8,7 @@ from tilewright.error import ArgumentError
 
 MODULUS = 2**31 - 1
 MULTIPLIER = 48271
+MASK = 2**64 - 1
 
 
 class RandomState:
@@ -23,7 +24,7 @@ class RandomState:
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
             raise ArgumentError(f"a seed is an integer, got {seed!r}")
         value = secrets.randbits(31) if seed is None else seed
-        self._state = value % MODULUS or 1
+        self._state = scrambled(value) % MODULUS or 1
 
     def next(self) -> int:
         """The next number, from 1 to 2**31 - 2."""
@@ -50,3 +51,15 @@ class RandomState:
     def fork_seed(self) -> int:
         """A seed for another generator."""
         return self.next() * 32767 % 1999999973
+
+
+def scrambled(seed: int) -> int:
+    """A number of 64 bits that says as much as the seed, but has little in common with the next.
+
+    The first numbers of generators with small seeds would all be small otherwise. The steps are
+    those of SplitMix64 (Steele, Lea and Flood, 2014).
+    """
+    value = (seed + 0x9E3779B97F4A7C15) & MASK
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & MASK
+    return value ^ value >> 31
