@@ -165,12 +165,16 @@ class RunQueue:
                 self._session.start(job.single)
                 self._since = time.monotonic()
             try:
-                self._session.send(job.request())
-            except ChildDiedError as error:
-                if not self._sent:  # while it had nothing to do
-                    continue
-                self._blame(error)
+                request = job.request()
+            except Exception as error:
+                self._waiting.popleft().fail(error)
                 continue
+            try:
+                self._session.send(request)
+            except ChildDiedError as error:
+                if self._sent:
+                    self._blame(error)
+                continue  # it may have died while it had nothing to do
             self._sent.append(self._waiting.popleft())
 
     def _take_answer(self) -> None:
