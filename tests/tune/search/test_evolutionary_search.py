@@ -114,15 +114,23 @@ def test_what_a_database_has_is_not_measured_again():
 def test_a_search_goes_on_from_what_a_database_has():
     database = MemoryDatabase()
     first = Tuning(LocalRefinement(), matmul, trials=60, seed=1)
-    near = [n for n, time in enumerate(first.seconds) if FASTEST < time <= 2 * FASTEST][:3]
-    records(
-        database,
-        [first.trials[n].trace for n in near],
-        [first.seconds[n] for n in near],
-        matmul,
-    )
+    # One that is a step away from the fastest, which is then among its neighbours.
+    near = next(n for n, time in enumerate(first.seconds) if time == 2 * FASTEST)
+    records(database, [first.trials[near].trace], [first.seconds[near]], matmul)
     second = Tuning(LocalRefinement(), matmul, trials=30, seed=2, database=database)
     assert second.trials_until(FASTEST) <= 16
+
+
+def test_repeated_records_count_once():
+    database = MemoryDatabase()
+    first = Tuning(ReplayTrace(), matmul, trials=3, seed=1)
+    traces = [sch.trace for sch in first.trials]
+    records(database, traces, [3e-3, 2e-3, 1e-3], matmul)
+    records(database, traces[2:] * 2, [4e-3, 5e-3], matmul)
+    second = Tuning(LocalRefinement(), matmul, trials=0, seed=2, database=database)
+    search = second.context.search_strategy
+    second.context.pre_tuning(8, 8, None, database)
+    assert [i.seconds for i in search.run.best_measured(9)] == [1e-3, 2e-3, 3e-3]
 
 
 def test_records_of_other_targets_do_not_count():

@@ -71,8 +71,13 @@ class SearchRun:
         records = EarlierRecords(database, context)
         for sketch, trace in records.adopted_by(self.book.sketches):
             self.seen.add(sketch.key(trace))
-        for sketch, trace, seconds in records.best[:REMEMBERED]:
-            self._remember(sketch, trace, seconds)
+        remembered: set[Key] = set()
+        for sketch, trace, seconds in records.best:
+            key = sketch.key(trace)
+            # The best ones of a run are measured again at its end.
+            if key not in remembered and len(remembered) < REMEMBERED:
+                remembered.add(key)
+                self._remember(sketch, trace, seconds)
 
     def _remember(self, sketch: Sketch, trace: Trace, seconds: float) -> None:
         individual = self.workshop.make(sketch, trace, self.seed())
