@@ -104,6 +104,15 @@ def test_transposed_operands(operands):
     check(product(6, 11, 9, a=a, b=b))
 
 
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES], ids=["one core", "two cores"])
+def test_rows_that_each_step_reads_from_another_place_are_packed(machine):
+    for sketch in check(product(5, 70, 3, a="ki"), machine, count=2):
+        assert is_claimed(sketch, sketch.get_block("A_global"))
+    for sketch in sketches(product(5, 70, 3), machine):
+        names = [sketch.get(block).name_hint for block in sketch.get_child_blocks("root")]
+        assert "A_global" not in names
+
+
 def test_batches():
     check(batched(2, 5, 9, 6))
     check(batched(3, 4, 8, 4), TWO_CORES)

@@ -20,6 +20,7 @@ from tilewright.tune.rule.product.packing import (
     fetch_next_copy,
     lay_out_windows,
     pack,
+    pack_rows,
 )
 from tilewright.tune.rule.product.tiles import (
     RegisterTile,
@@ -64,7 +65,8 @@ class TileProduct(NestRule):
     The sketches differ in what has to be another structure: whether the operand is packed (not if
     it stays in the cache, and its columns are neighbours); whether the columns are one iterator, or
     several merged ones, such as the pixels of an image, whose windows then become a matrix; whether
-    consumers follow each tile, or each block of columns, which allows for blocks of the sum.
+    consumers follow each tile, or each block of columns, which allows for blocks of the sum. The
+    operand with rows is packed where each step of the sum reads them from another place.
 
     Left to the search, with what is known of good values:
 
@@ -100,6 +102,8 @@ class TileProduct(NestRule):
             form, is_packed, consumer = self._matrix(way, sch, block, consumer, tile)
         else:
             form, is_packed = plain_form(block, plan), False
+        if len(plan.columns) == 1 and rows_are_scattered(plan, machine):
+            self.claim(sch, pack_rows(sch, form, plan, tile, machine))
         tiled = tile_loops(sch, form, plan, tile, machine, blocked=way.blocked)
         name = form.operand
         if way.packed and not is_packed:
@@ -153,6 +157,21 @@ def ways(found: Contraction, machine: Machine, has_epilogue: bool) -> Iterator[W
                 yield Way(packed, packed=True, blocked=True)
     if plain.is_contiguous() and fills_lanes and size <= machine.own_cache:
         yield Way(plain, packed=False, blocked=False)
+
+
+def rows_are_scattered(plan: Plan, machine: Machine) -> bool:
+    """Whether each step of the sum reads rows from another place, which are no neighbours of its.
+
+    Such places are so many, and often so far apart, that a cache does not hold those of a tile.
+    """
+    accesses, fixed = plan.found.accesses, plan.found.fixed
+    if len(fixed) != 1 or plan.width_of_all < LEAST_REUSE * plan.width:
+        return False
+    (operand,) = fixed
+    strides = [operand.stride(v) for v in accesses.reduction if accesses.extents[v] != 1]
+    if not all(stride is not None and stride > 1 for stride in strides):
+        return False
+    return accesses.size(operand) > machine.own_cache // 4
 
 
 def _merged_ways(

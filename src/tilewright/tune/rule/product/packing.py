@@ -53,6 +53,36 @@ def pack(sch: Schedule, form: Form, tile: RegisterTile, tiled: Tiled) -> BlockRV
     return copy
 
 
+def pack_rows(
+    sch: Schedule, form: Form, plan: Plan, tile: RegisterTile, machine: Machine
+) -> BlockRV:
+    """Copy the operand with rows, once: those of a tile side by side for each step of the sum.
+
+    Returns:
+        The block that copies.
+    """
+    (operand,) = plan.found.fixed
+    iterators = [item.var for item in block_of(sch, form.block).iter_vars]
+    row = position_of(form.row, iterators)
+    inner = [position_of(var, iterators) for var in form.depth]
+    around = [n for n, v in enumerate(iterators) if operand.mentions(v) and n not in (row, *inner)]
+
+    def layout(*values: Any) -> tuple[Any, ...]:
+        outer, steps = ([values[n] for n in group] for group in (around, inner))
+        return (*outer, values[row] // tile.rows, *steps, values[row] % tile.rows)
+
+    index_map = IndexMap.from_func(layout, len(iterators))
+    copy = sch.reindex_cache_read(form.block, operand.buffer.name, "global", index_map)
+    used = [n for n in range(len(iterators)) if n in (row, *inner, *around)]
+    at = dict(zip(used, sch.get_loops(copy), strict=True))
+    panel, lane = sch.split(at[row], [None, tile.rows])
+    outer = [*(at[n] for n in around), panel]
+    sch.reorder(*outer, *(at[n] for n in inner), lane)
+    sch.unroll(lane)
+    parallelize(sch, outer, machine)
+    return copy
+
+
 def fetch_ahead(sch: Schedule, tiled: Tiled, name: str, preferred: int) -> None:
     """Ask for what later steps of the sum read of a buffer, some iterations before."""
     sch.annotate(tiled.step, SOFTWARE_PREFETCH, {name: choose(sch, DISTANCES, preferred)})
