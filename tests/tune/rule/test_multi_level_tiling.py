@@ -86,7 +86,7 @@ def test_operands_are_copied_into_each_tile():
 )
 def test_candidates_compute_the_same(func):
     inline = AutoInline(False, True, True, True, True, True)
-    reads = ReuseType("may", (3, 4), "global")
+    reads = ReuseType("may", (4,), "global")
     assert_candidates_right(func, [inline, rule(reuse_write=MAY, reuse_read=reads)], tries=1)
 
 

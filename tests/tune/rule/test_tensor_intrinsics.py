@@ -92,10 +92,19 @@ def plain_product(m, n, k, dtype="int8"):
     return te.create_prim_func([a, b, c])
 
 
+def test_an_operand_in_another_layout_is_packed():
+    rules = [rule(), ParallelizeVectorizeUnroll(-1, 64, [16, 64])]
+    sketches = assert_candidates_right(plain_product(3, 32, 8), rules, Postproc.create("vnni"))
+    sch = sketches[0]
+    assert names_of(sch)[:2] == ["B_global", "C_o"]
+    (packed,) = (b for b in sch.get(sch.get_block("root")).alloc_buffers if b.name == "B_global")
+    assert [int(extent.value) for extent in packed.shape] == [2, 2, 16, 4]
+
+
 @pytest.mark.parametrize(
     "func",
-    [matmul(16, 16, 16), plain_product(4, 16, 8), plain_product(4, 16, 8, "uint8")],
-    ids=["floats", "layout", "signs"],
+    [matmul(16, 16, 16), plain_product(4, 16, 6), plain_product(4, 16, 8, "uint8")],
+    ids=["floats", "size", "signs"],
 )
 def test_what_the_intrinsic_does_not_describe_is_left_to_other_rules(func):
     (sch,) = sketches_of(func, [rule(), MultiLevelTiling("SSRSRS")])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from tilewright.tir.expr import IterType
+from tilewright.ir.expr import Var
+from tilewright.schedule_rules.accesses import Access, accesses_of
+from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
@@ -21,7 +23,9 @@ class TileLoop(NamedTuple):
     iter_type: IterType
 
 
-def tile_for_intrinsic(sch: Schedule, block: BlockRV, name: str) -> list[LoopRV] | None:
+def tile_for_intrinsic(
+    sch: Schedule, block: BlockRV, name: str, *, packs: bool = False
+) -> list[LoopRV] | None:
     """Split and reorder loops so that the innermost ones are those of an intrinsic.
 
     Of the ways to choose loops the first is taken after which `Schedule.tensorize` applies.
@@ -30,6 +34,8 @@ def tile_for_intrinsic(sch: Schedule, block: BlockRV, name: str) -> list[LoopRV]
         sch: the schedule, which is changed if there is a way.
         block: the block.
         name: the intrinsic.
+        packs: whether operands may be copied, tile by tile, where the intrinsic does not apply to
+            their layout.
 
     Returns:
         The loops of the tile, the outermost first; None if there is no way.
@@ -42,14 +48,61 @@ def tile_for_intrinsic(sch: Schedule, block: BlockRV, name: str) -> list[LoopRV]
     described = _loops_of(intrinsic)
     if described is None or not _has_buffers_of(sch, block, intrinsic):
         return None
-    for choice in _choices(sch, block, described):
-        tried = sch.copy()
-        try:
-            tried.tensorize(_split(tried, block, choice, described)[0], name)
-        except ScheduleError:
-            continue
-        return _split(sch, block, choice, described)
+    choices = list(_choices(sch, block, described))
+    for packed in (False, True) if packs else (False,):
+        for choice in choices:
+            tried = sch.copy()
+            try:
+                tried.tensorize(_tile(tried, block, choice, described, packed)[0], name)
+            except ScheduleError:
+                continue
+            return _tile(sch, block, choice, described, packed)
     return None
+
+
+def _tile(
+    sch: Schedule,
+    block: BlockRV,
+    choice: Sequence[int],
+    described: Sequence[TileLoop],
+    packed: bool,
+) -> list[LoopRV]:
+    """The loops of the tile, after the operands are packed if that is wanted."""
+    if packed:
+        loops = loops_around(sch, block)
+        sizes: dict[Var, int] = {}
+        for position, wanted in zip(choice, described, strict=True):
+            item = _counted(sch, block, loops[position])
+            assert item is not None
+            sizes[item.var] = wanted.extent
+        _pack(sch, block, sizes)
+    return _split(sch, block, choice, described)
+
+
+def _pack(sch: Schedule, block: BlockRV, sizes: Mapping[Var, int]) -> None:
+    """Copy the operands that have several dimensions in a tile, each tile side by side."""
+    found = block_of(sch, block)
+    iterators = [item.var for item in found.iter_vars]
+    for load in accesses_of(found).loads:
+        inner = [var for var in sizes if load.mentions(var)]
+        if len(inner) < 2:
+            continue
+        sch.reindex_cache_read(
+            block, load.buffer.name, "global", _layout(iterators, load, sizes, inner)
+        )
+
+
+def _layout(
+    iterators: Sequence[Var], load: Access, sizes: Mapping[Var, int], inner: Sequence[Var]
+) -> Callable[..., tuple[Any, ...]]:
+    """From the iterators of a block to the place of what it loads: the tile, and where in it."""
+
+    def layout(*values: Any) -> tuple[Any, ...]:
+        at = dict(zip(iterators, values, strict=True))
+        outer = [at[var] // sizes.get(var, 1) for var in iterators if load.mentions(var)]
+        return (*outer, *(at[var] % sizes[var] for var in inner))
+
+    return layout
 
 
 def _loops_of(intrinsic: TensorIntrin) -> list[TileLoop] | None:
@@ -85,13 +138,15 @@ def _choices(
     sch: Schedule, block: BlockRV, described: Sequence[TileLoop]
 ) -> Iterator[tuple[int, ...]]:
     """Positions of loops, one for each loop of the description; the innermost ones first."""
-    counted = [(loop, _type_counted(sch, block, loop)) for loop in loops_around(sch, block)]
+    counted = [(loop, _counted(sch, block, loop)) for loop in loops_around(sch, block)]
     candidates = []
     for wanted in described:
         fitting = []
-        for n, (loop, kind) in enumerate(counted):
+        for n, (loop, item) in enumerate(counted):
             extent = constant(loop.extent)
-            if kind is wanted.iter_type and extent is not None and extent % wanted.extent == 0:
+            if item is None or item.iter_type is not wanted.iter_type or extent is None:
+                continue
+            if extent % wanted.extent == 0:
                 fitting.append(n)
         candidates.append(fitting[::-1])
     for choice in itertools.product(*candidates):
@@ -99,13 +154,13 @@ def _choices(
             yield choice
 
 
-def _type_counted(sch: Schedule, block: BlockRV, loop: For) -> IterType | None:
-    """The type of the iterator of which a loop counts the lowest digit."""
+def _counted(sch: Schedule, block: BlockRV, loop: For) -> IterVar | None:
+    """The iterator of which a loop counts the lowest digit."""
     realize = realize_of(sch, block)
     for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         parts = split(affine(value), loop.loop_var)
         if parts is not None and parts[0].is_constant() and parts[0].constant == 1:
-            return item.iter_type
+            return item
     return None
 
 

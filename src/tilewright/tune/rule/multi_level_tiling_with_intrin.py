@@ -28,8 +28,9 @@ class MultiLevelTilingWithIntrin(MultiLevelTiling):
     """Tiles blocks as `MultiLevelTiling` does, around a tile that a tensor intrinsic computes.
 
     The tile becomes a block of its own with the annotation `meta_schedule.auto_tensorize`, which
-    the postprocessor `RewriteTensorize` replaces. Blocks that are not what the intrinsic describes
-    are left to the rules that follow.
+    the postprocessor `RewriteTensorize` replaces. An operand in another layout than the intrinsic
+    takes is first copied, tile by tile. Blocks that are not what the intrinsic describes are left
+    to the rules that follow.
 
     Args:
         intrin_name: the name of the intrinsic, see `TensorIntrin`.
@@ -95,7 +96,7 @@ class MultiLevelTilingWithIntrin(MultiLevelTiling):
     def _blockized(self, sch: Schedule, block: BlockRV) -> Tiling | None:
         """The tile of the intrinsic as a block; None if there is no such tile."""
         try:
-            tile = tile_for_intrinsic(sch, block, self.intrin_name)
+            tile = tile_for_intrinsic(sch, block, self.intrin_name, packs=True)
             if tile is None:
                 return None
             outer = sch.blockize(tile[0])
