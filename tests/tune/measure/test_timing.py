@@ -95,9 +95,28 @@ def test_one_that_is_hopeless_runs_once(machine):
 def test_one_that_is_clearly_slower_is_not_measured_to_the_end(machine):
     candidate, reference = Fake(machine, 0.015), Fake(machine, 0.01)
     times = measure(candidate, Reference(reference, 0.01), Plan(**USUAL, best=0.01))
-    assert sum(candidate.samples) == 2
+    assert sum(candidate.samples) == 4
     assert times.run_secs == pytest.approx([0.015])
     assert not times.complete
+    candidate, reference = Fake(machine, 0.15), Fake(machine, 0.1)
+    times = measure(candidate, Reference(reference, 0.1), Plan(**USUAL, best=0.1))
+    assert sum(candidate.samples) == 2
+    assert not times.complete
+
+
+@pytest.mark.parametrize("disturbed", [0, 1, 2, 5])
+def test_one_disturbance_is_no_reason_to_give_up(machine, disturbed):
+    candidate, reference = Fake(machine, 0.01), Fake(machine, 0.01)
+    undisturbed = candidate.sample
+
+    def sample(runs):
+        candidate.cost = 0.03 if len(candidate.samples) == disturbed else 0.01
+        return undisturbed(runs)
+
+    candidate.sample = sample
+    times = measure(candidate, Reference(reference, 0.01), Plan(**USUAL, best=0.01))
+    assert times.complete
+    assert times.run_secs == pytest.approx([0.01])
 
 
 def test_one_that_is_about_as_fast_is_measured_to_the_end(machine):

@@ -38,6 +38,10 @@ HOPELESS: Final = 2.0
 SLOWER: Final = 1.2
 """A candidate that takes so many times the best, by its samples so far, gets no more."""
 
+CERTAIN: Final = 0.05
+AGAIN: Final = 2
+"""A sample of fewer seconds may have been disturbed: so many more are needed to give up."""
+
 PATIENCE: Final = 2.0
 """Seconds after which a candidate of a workload gets no more samples."""
 
@@ -136,7 +140,11 @@ def measure(candidate: Timed, reference: Reference | None, plan: Plan) -> Times:
     if estimate < SHORT and not candidate.is_flushed:
         first = _calibrated(candidate, first)
         estimate = candidate.seconds(first)
-    if (plan.best is not None and estimate > HOPELESS * plan.best) or time.monotonic() > end:
+    if plan.best is not None:
+        first = _least(candidate, first, HOPELESS * plan.best)
+        estimate = candidate.seconds(first)
+    is_hopeless = plan.best is not None and estimate > HOPELESS * plan.best
+    if is_hopeless or time.monotonic() > end:
         return Times([estimate], [first.cpu], complete=False)
     times = Times()
     for _ in range(plan.repeat):
@@ -152,6 +160,16 @@ def _calibrated(candidate: Timed, sample: Sample) -> Sample:
     while sample.wall * runs < SHORT:
         runs = max(2 * runs, min(math.ceil(SHORT / max(sample.wall, 1e-9)), 16 * runs))
         sample = candidate.sample(runs)
+    return sample
+
+
+def _least(candidate: Timed, sample: Sample, limit: float) -> Sample:
+    """The sample, or the least of some more if it is above the limit and short."""
+    for _ in range(AGAIN):
+        if candidate.seconds(sample) <= limit or sample.wall >= CERTAIN:
+            break
+        runs = max(1, math.ceil(SHORT / max(sample.wall, 1e-9)))
+        sample = min(sample, candidate.sample(runs), key=candidate.seconds)
     return sample
 
 
@@ -229,7 +247,8 @@ class _Series:
 
     def is_slower(self, best: float | None) -> bool:
         """Whether the candidate is clearly slower than the best."""
-        if best is None:
+        count = len(self._relative) + len(self._pending)
+        if best is None or (count <= AGAIN and self._spent < CERTAIN):
             return False
         return self._estimate() > SLOWER * best
 
