@@ -27,6 +27,9 @@ MOST_UNROLLED: Final = 32
 MOST_VECTORS: Final = 8
 """So many vectors of a row are computed at once at the most."""
 
+ENOUGH: Final = 2
+"""So many channels for each core keep all of them busy."""
+
 ACCUMULATORS: Final = 28
 """Vectors of results that stay in registers while a window is summed up."""
 
@@ -72,10 +75,11 @@ class TileStencil(NestRule):
         assert window is not None
         others = nest.of(without(accesses.spatial, *window))
         reduced = nest.of(accesses.reduction)
-        whole, lanes = self._vectors_of_row(nest, window), self._lanes(nest, window)
-        vectors = whole if whole <= MOST_VECTORS else 4
-        band, high = self._rows(sch, nest, window, vectors)
-        counts = [n for n in (1, 2, 4) if n < whole]
+        most, lanes = self._vectors_of_row(nest, window), self._lanes(nest, window)
+        vectors = most if most <= MOST_VECTORS else 4
+        is_parallel = self._bands_in_parallel(nest, window)
+        band, high = self._rows(sch, nest, window, vectors, whole=is_parallel)
+        counts = [n for n in (1, 2, 4) if n < most]
         width = choose(sch, [n * lanes for n in counts], vectors * lanes)
         piece, lane = sch.split(nest.loops[window.column], [None, width])
         sch.reorder(*others, *band, piece, *reduced, *high, lane)
@@ -89,21 +93,34 @@ class TileStencil(NestRule):
         for loop in (*_few(nest, reduced), *high):
             sch.unroll(loop)
         sch.vectorize(lane)
-        parallelize(sch, [*others, place] if band else others, self.machine)
+        parallelize(sch, [*others, *(band[:1] if is_parallel else [])], self.machine)
         self.claim(sch, *producers, *consumers)
 
+    def _bands_in_parallel(self, nest: Nest, window: Window) -> bool:
+        """Whether there is too little work for the cores without cutting rows into bands."""
+        if window.rows is None or nest.accesses.extents[window.rows] is None:
+            return False
+        others = nest.accesses.count(without(nest.accesses.spatial, *window))
+        return others < ENOUGH * self.machine.cores
+
     def _rows(
-        self, sch: Schedule, nest: Nest, window: Window, vectors: int
+        self, sch: Schedule, nest: Nest, window: Window, vectors: int, *, whole: bool
     ) -> tuple[list[LoopRV], list[LoopRV]]:
-        """The loops over bands and the tiles of one; and that over the rows of a tile."""
+        """The loops over bands and the tiles of one; and that over the rows of a tile.
+
+        Neighbouring bands make some of the same data. Where they run in parallel, `whole`, none
+        sticks out, so that it is easily seen that each reads what it has made itself.
+        """
         if window.rows is None:
             return [], []
         extent = nest.accesses.extent(window.rows)
-        heights = powers_of_two(1, min(8, extent))
+        heights = [n for n in powers_of_two(1, min(8, extent)) if not (whole and extent % n)]
         fitting = [n for n in heights if n <= 4 and n * vectors <= ACCUMULATORS]
         high = choose(sch, heights, max(fitting, default=1))
-        tiles = choose(sch, [1, 2, 4, 8], 1)
-        *outer, row = sch.split(nest.loops[window.rows], [None, tiles, high])
+        largest = heights[-1]
+        counts = [n for n in (1, 2, 4, 8) if n * largest <= extent]
+        counts = [n for n in counts if not (whole and extent % (n * largest))]
+        *outer, row = sch.split(nest.loops[window.rows], [None, choose(sch, counts, 1), high])
         return outer, [row]
 
     def _vectorize(self, sch: Schedule, block: BlockRV, around: int) -> None:
