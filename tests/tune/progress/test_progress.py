@@ -116,7 +116,7 @@ def test_the_live_display(tmp_path):
     assert "250000.0000" in text
     assert "1 run" in text
     assert "done" in text
-    assert re.search(r"4/8 trials \| [\d.]+ trials/s", text)
+    assert re.search(r"done \| \d+ s \| 4/8 trials \| [\d.]+ trials/s\s*$", text, re.M)
 
 
 def test_every_event_has_its_observer(tmp_path):

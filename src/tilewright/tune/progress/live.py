@@ -101,5 +101,7 @@ class LiveObserver(TuningObserver):
             left = (budget.max_trials_global - measured) / rate
             if budget.max_seconds is not None:
                 left = min(left, max(budget.max_seconds - budget.seconds, 0.0))
-            parts += [f"{rate:.1f} trials/s", f"{left:.0f} s left at most"]
+            parts.append(f"{rate:.1f} trials/s")
+            if not all(task.is_terminated for task in self._tasks):
+                parts.append(f"{left:.0f} s left at most")
         return " | ".join(parts)
