@@ -13,6 +13,7 @@ import pytest
 import tilewright as tvm
 from tilewright import meta_schedule as ms
 from tilewright import te
+from tilewright.error import TuningError
 from tilewright.te import create_prim_func
 
 TARGET = "llvm -num-cores=1"
@@ -82,3 +83,17 @@ def test_ctrl_c(tmp_path):
     assert 4 <= len(database) < 1000
     assert "was interrupted" in log.read_text()
     check(ms.tir_integration.compile_tir(database, dense_relu(), TARGET).mod)
+
+
+def test_a_space_without_a_candidate(tmp_path):
+    @ms.derived_object
+    class Never(ms.postproc.PyPostproc):
+        def apply(self, sch):
+            return False
+
+    space = ms.space_generator.PostOrderApply(postprocs=[Never()])
+    with pytest.raises(TuningError, match=r"'main' has no candidate; refused were \d+ by Never"):
+        ms.tune_tir(
+            dense_relu(), TARGET, work_dir=tmp_path, max_trials_global=2, space=space,
+            cost_model="random",
+        )  # fmt: skip

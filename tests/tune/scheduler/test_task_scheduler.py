@@ -185,6 +185,17 @@ def test_all_candidates_fail(tune, tmp_path):
     assert "1 x run, for example:\n    bad\n    line" in text
 
 
+def test_there_is_no_candidate_at_all(tune):
+    class Refused(Count):
+        refusals = {"compute_at": 2, "RewriteLayout": 7}  # noqa: RUF012
+
+    with pytest.raises(TuningError) as error:
+        tune([task(strategy=Refused(0))])
+    assert str(error.value) == (
+        "task #0 'main' has no candidate; refused were 7 by RewriteLayout, 2 by compute_at"
+    )
+
+
 def test_a_task_that_fails_beside_others_is_no_error(tune, tmp_path):
     builder = PaperBuilder(tmp_path)
     runner = PaperRunner(lambda factor: 1.0 if factor > 20 else "bad")

@@ -53,7 +53,9 @@ class TaskRecord:
         history: trials and latency after each batch.
         improved_at: `trials` when `latency` became better for the last time.
         failures: candidates that failed.
+        refusals: how many candidates the search made in vain, by reason; known in the end.
         is_terminated: whether it gets no more trials.
+        is_exhausted: whether the search had no more candidates.
         measure_candidates: the batch that is being measured; None between batches.
         builder_results: how its builds went.
         runner_futures: its measurements.
@@ -79,7 +81,9 @@ class TaskRecord:
         self.history: list[Progress] = []
         self.improved_at = 0
         self.failures = FailureTally()
+        self.refusals: dict[str, int] = {}
         self.is_terminated = False
+        self.is_exhausted = False
         self.measure_candidates: list[Any] | None = None
         self.builder_results: list[Any] | None = None
         self.runner_futures: list[Any] | None = None
@@ -107,6 +111,15 @@ class TaskRecord:
     def is_running(self) -> bool:
         """Whether a batch is being measured."""
         return self.runner_futures is not None
+
+    def describe_failures(self) -> str:
+        """Why there is no candidate that ran."""
+        name = f"task #{self.task_id} {self.name!r}"
+        if self.trials:
+            return f"all {self.trials} candidates of {name} failed:\n{self.failures.describe()}"
+        counts = sorted(self.refusals.items(), key=lambda item: (-item[1], item[0]))
+        refused = ", ".join(f"{count} by {reason}" for reason, count in counts)
+        return f"{name} has no candidate" + (f"; refused were {refused}" if refused else "")
 
     def begin_batch(
         self, candidates: Sequence[Any], builder_results: list[Any], futures: list[Any]

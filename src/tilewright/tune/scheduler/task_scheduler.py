@@ -157,6 +157,8 @@ class TaskScheduler:
         task = self.tasks[task_id]
         if not task.is_terminated:
             task.is_terminated = True
+            strategy = task.ctx.search_strategy
+            task.refusals = dict(strategy.refusals) if strategy is not None else {}
             task.ctx.post_tuning()
             self._tell("task_ends", task, reason)
 
@@ -215,6 +217,7 @@ class TaskScheduler:
         with Profiler.timeit("GenerateCandidates"):
             candidates = self._next_candidates(task)
         if candidates is None:
+            task.is_exhausted = not self.budget.is_out_of_time
             self.terminate_task(task.task_id, "there are no more candidates")
             return
         self._tell("sending", task, len(candidates), "builder")
@@ -294,17 +297,14 @@ class TaskScheduler:
 
     def _complain(self) -> None:
         """Raise if nothing ran; tasks that failed beside others that did not are only logged."""
-        failed = [task for task in self.tasks if task.trials and not task.is_measured]
+        tried = [task for task in self.tasks if task.trials or task.is_exhausted]
+        failed = [task for task in tried if not task.is_measured]
         if not failed:
             return
-        parts = [
-            f"all {task.trials} candidates of task #{task.task_id} {task.name!r} failed:\n"
-            f"{task.failures.describe()}"
-            for task in failed
-        ]
-        if len(failed) == sum(bool(task.trials) for task in self.tasks):
-            raise TuningError("\n".join(parts))
-        self._tell("failed", parts)
+        messages = [task.describe_failures() for task in failed]
+        if len(failed) == len(tried):
+            raise TuningError("\n".join(messages))
+        self._tell("failed", messages)
 
     def _tell(self, event: str, *args: Any) -> None:
         for observer in self._observers:

@@ -89,6 +89,8 @@ def _children(
     breeding: Breeding,
     known: dict[Key, Individual],
 ) -> list[Individual]:
+    if not parents:
+        return []
     choose = _Roulette(parents, run.random)
     children: dict[Key, Individual] = {}
     failures = 0
@@ -110,7 +112,7 @@ def _child(
 ) -> Individual | None:
     """A candidate that is not among the known ones; None if this attempt makes none."""
     parent = choose.any()
-    if run.random.random() < breeding.mutate_prob:
+    if run.mutators and run.random.random() < breeding.mutate_prob:
         mutators, weights = zip(*run.mutators, strict=True)
         (mutator,) = run.random.choices(mutators, weights)
         trace = mutator.apply(parent.trace, run.seed())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ArgumentError
@@ -72,6 +72,11 @@ class SearchStrategy:
             results: the result of each.
         """
         raise self._undefined("notify_runner_results")
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """How many candidates were not worth or not capable of measuring, by reason."""
+        return {}
 
     def clone(self) -> SearchStrategy:
         """A strategy like this one for another task."""

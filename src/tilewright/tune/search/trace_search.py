@@ -119,7 +119,7 @@ class TraceSearch(SearchStrategy):
     @property
     def refusals(self) -> dict[str, int]:
         """How many candidates were refused in this run, by reason."""
-        return dict(self.run.workshop.refusals)
+        return {} if self._run is None else dict(self._run.workshop.refusals)
 
     def clone(self) -> SearchStrategy:
         """A strategy with the same options that searches nothing yet."""
