@@ -91,7 +91,13 @@ def choose_tile(sch: Schedule, plan: Plan, machine: Machine) -> RegisterTile:
         if r * v + max(v + 1, RESERVED) <= machine.vector_registers
     }
     most = ENOUGH_COST * min(costs.values())
-    candidates = [TILE_BASE * tile.rows + tile.vectors for tile in costs if costs[tile] <= most]
+    # Panels that are cut off at the end double the code, and the time to compile it.
+    enough = min(cost for tile, cost in costs.items() if whole % tile.vectors == 0)
+    candidates = [
+        TILE_BASE * tile.rows + tile.vectors
+        for tile, cost in costs.items()
+        if cost <= (most if whole % tile.vectors == 0 else enough)
+    ]
     best = TILE_BASE * plan.tile.rows + min(plan.tile.vectors, whole)
     chosen = choose(sch, candidates, best)
     return RegisterTile(chosen // TILE_BASE, chosen % TILE_BASE, lanes)
