@@ -57,6 +57,13 @@ def test_a_producer_gets_a_place():
     assert len(sch.get_loops("P")) == 4
 
 
+def test_the_loops_of_claimed_blocks_get_no_producers():
+    for sch in sketches_of(conv2d(2, 4, 2, 3, 1), [TileProduct(), RandomComputeLocation()]):
+        claimed = any(inst.kind.name == "annotate" for inst in sch.trace)
+        places = [i for i in sch.trace if i.kind.name == "sample_compute_location"]
+        assert not (claimed and places)
+
+
 def test_candidates_compute_the_same():
     assert_candidates_right(conv2d(2, 3, 2, 3, 1), [RandomComputeLocation()], tries=6)
     assert_candidates_right(softmax(3, 4), [RandomComputeLocation()], tries=6)

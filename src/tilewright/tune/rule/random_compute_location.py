@@ -13,7 +13,7 @@ from tilewright.tune.rule.block_facts import (
     realize_of,
     tree_of,
 )
-from tilewright.tune.rule.claim import is_claimed
+from tilewright.tune.rule.claim import CLAIMED, is_claimed
 from tilewright.tune.rule.schedule_rule import ScheduleRule
 
 COMPUTE_PRODUCER = "meta_schedule.random_compute_producer"
@@ -39,9 +39,15 @@ class RandomComputeLocation(ScheduleRule):
             producers = sch.get_producers(block)
             sch.unannotate(block, COMPUTE_PRODUCER)
         for item in (block, *producers):
-            if consumers_of(sch, item):
+            if _may_move(sch, item):
                 sch = attempt(sch, lambda s, moved=item: _choose_place(s, moved)) or sch
         return [sch]
+
+
+def _may_move(sch: Schedule, block: BlockRV) -> bool:
+    """Whether the block has a consumer, and none whose loops another rule has laid out."""
+    consumers = [realize.block for realize in consumers_of(sch, block)]
+    return bool(consumers) and not any(CLAIMED in block.annotations for block in consumers)
 
 
 def _choose_place(sch: Schedule, block: BlockRV) -> None:
