@@ -58,8 +58,12 @@ def test_a_tuned_schedule_in_the_old_form(tmp_path):
     check(sch.mod)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c(tmp_path):
-    """The user loses patience after the first batch."""
+    """The user loses patience after the first batch.
+
+    If that is while a process starts, Python finds sockets that nobody has closed yet, and does.
+    """
     log = tmp_path / "logs" / "tvm.meta_schedule.logging.task_scheduler.log"
 
     def press():
