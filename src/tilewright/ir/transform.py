@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.scope_stack import ScopeStack
 
 OPTIONS: Final[Mapping[str, type]] = {
     "tir.default_schedule": bool,
@@ -20,7 +20,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "relay.backend.use_meta_schedule": False,
 }
 
-_scopes = threading.local()
+_scopes: ScopeStack[PassContext] = ScopeStack()
 
 
 class PassContext:
@@ -58,27 +58,18 @@ class PassContext:
         self._values = dict(_DEFAULTS)
 
     def __enter__(self) -> PassContext:
-        stack = _stack()
-        self._values = {**(stack[-1]._values if stack else _DEFAULTS), **self.config}
-        stack.append(self)
+        self._values = {**PassContext.current()._values, **self.config}
+        _scopes.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _stack().pop()
+        _scopes.leave()
 
     @staticmethod
     def current() -> PassContext:
         """The innermost context, or one with all options as they are by default."""
-        stack = _stack()
-        return stack[-1] if stack else PassContext()
+        return _scopes.innermost() or PassContext()
 
     def option(self, name: str) -> Any:
         """The value of an option inside of this context."""
         return self._values[name]
-
-
-def _stack() -> list[PassContext]:
-    stack = getattr(_scopes, "stack", None)
-    if stack is None:
-        stack = _scopes.stack = []
-    return stack

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import shlex
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import TargetError
+from tilewright.ir.scope_stack import ScopeStack
 from tilewright.target.cpu import (
     architecture,
     cache_sizes,
@@ -20,7 +20,7 @@ from tilewright.target.cpu import (
 )
 from tilewright.target.kinds import KINDS, TAGS, TargetKind, convert_attribute, find_kind
 
-_scopes = threading.local()
+_scopes: ScopeStack[Target] = ScopeStack()
 
 
 class Target:
@@ -112,23 +112,18 @@ class Target:
     # --- scope --------------------------------------------------------------------------------
 
     def __enter__(self) -> Target:
-        stack = getattr(_scopes, "stack", None)
-        if stack is None:
-            stack = _scopes.stack = []
-        stack.append(self)
+        _scopes.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _scopes.stack.pop()
+        _scopes.leave()
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
         """The innermost target of a ``with`` statement."""
-        stack = getattr(_scopes, "stack", None)
-        if stack:
-            return stack[-1]
-        if allow_none:
-            return None
+        found = _scopes.innermost()
+        if found is not None or allow_none:
+            return found
         raise TargetError("there is no current target; use `with Target(...):`")
 
     # --- the machine --------------------------------------------------------------------------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tilewright.error import ArgumentValueError, RecordError
 from tilewright.ir.module import IRModule
+from tilewright.ir.scope_stack import ScopeStack
 from tilewright.ir.structural import structural_equal
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
@@ -21,7 +21,7 @@ from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload, normalized
 
 _logger = logging.getLogger(__name__)
-_scopes = threading.local()
+_scopes: ScopeStack[Database] = ScopeStack()
 
 
 class Database:
@@ -181,20 +181,16 @@ class Database:
     # --- scope ----------------------------------------------------------------------------------
 
     def __enter__(self) -> Database:
-        stack = getattr(_scopes, "stack", None)
-        if stack is None:
-            stack = _scopes.stack = []
-        stack.append(self)
+        _scopes.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _scopes.stack.pop()
+        _scopes.leave()
 
     @staticmethod
     def current() -> Database | None:
         """The database of the innermost ``with`` statement."""
-        stack = getattr(_scopes, "stack", None)
-        return stack[-1] if stack else None
+        return _scopes.innermost()
 
     @staticmethod
     def create(kind: Any = "json", *args: Any, **kwargs: Any) -> Database:

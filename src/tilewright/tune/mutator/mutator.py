@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING
-
 from tilewright.tir.schedule import Trace
 from tilewright.tune.registry import Registry
-
-if TYPE_CHECKING:
-    from tilewright.tune.context import TuneContext
+from tilewright.tune.task_part import TaskPart
 
 MUTATOR_SETS: Registry[dict[Mutator, float]] = Registry("set of mutators for")
 """The mutators of a kind of target."""
 
 
-class Mutator:
+class Mutator(TaskPart):
     """Changes one decision of a trace, so that the search gets to similar candidates.
 
     Subclasses define `apply`.
     """
-
-    def initialize_with_tune_context(self, context: TuneContext) -> None:
-        """Take what is needed of the task; called before anything else.
-
-        Args:
-            context: the task.
-        """
 
     def apply(self, trace: Trace, random_state: int | None = None) -> Trace | None:
         """A trace with another decision; None if there is nothing to change.
@@ -39,10 +27,6 @@ class Mutator:
             f"{type(self).__name__} has to define apply(self, trace, random_state), which returns "
             "another trace or None"
         )
-
-    def clone(self) -> Mutator:
-        """A mutator like this one for another task."""
-        return copy.copy(self)
 
     @staticmethod
     def create(kind: str) -> dict[Mutator, float]:

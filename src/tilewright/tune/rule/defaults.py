@@ -62,15 +62,7 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         VectorizeElements(),
         ReduceAlongRows(),
         ReduceAlongColumns(),
-        AutoInline(
-            into_producer=False,
-            into_consumer=True,
-            inline_const_tensor=True,
-            disallow_if_then_else=True,
-            require_injective=True,
-            require_ordered=True,
-            disallow_op=["tir.exp"],
-        ),
+        _inline_on_cpus(),
         AddRFactor(max_jobs_per_core=16, max_innermost_factor=64),
         MultiLevelTiling("SSRSRS", max_innermost_factor=64, reuse_write=reuse),
         ParallelizeVectorizeUnroll(
@@ -81,6 +73,19 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         ),
         RandomComputeLocation(),
     ]
+
+
+def _inline_on_cpus() -> AutoInline:
+    """Inlining that keeps loops simple, and computes nothing costly twice."""
+    return AutoInline(
+        into_producer=False,
+        into_consumer=True,
+        inline_const_tensor=True,
+        disallow_if_then_else=True,
+        require_injective=True,
+        require_ordered=True,
+        disallow_op=["tir.exp"],
+    )
 
 
 @RULE_SETS.add("cuda", "opencl")
@@ -156,15 +161,7 @@ def for_hexagon() -> list[ScheduleRule]:
     return [
         ApplyCustomRule(),
         InlineConstantScalars(),
-        AutoInline(
-            into_producer=False,
-            into_consumer=True,
-            inline_const_tensor=True,
-            disallow_if_then_else=True,
-            require_injective=True,
-            require_ordered=True,
-            disallow_op=["tir.exp"],
-        ),
+        _inline_on_cpus(),
         MultiLevelTilingWideVector(
             "SRSRS",
             vector_length_in_bits=1024,

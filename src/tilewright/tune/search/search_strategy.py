@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.tir.schedule import Schedule
 from tilewright.tune.registry import Registry
-
-if TYPE_CHECKING:
-    from tilewright.tune.context import TuneContext
+from tilewright.tune.task_part import TaskPart
 
 STRATEGIES: Registry[SearchStrategy] = Registry("search strategy")
 """Strategies by name."""
 
 
-class SearchStrategy:
+class SearchStrategy(TaskPart):
     """Chooses batches of candidates, and learns what became of them.
 
     Subclasses define `pre_tuning`, `post_tuning`, `generate_measure_candidates`,
@@ -29,13 +26,6 @@ class SearchStrategy:
             strategy.notify_runner_results(candidates, results)
         strategy.post_tuning()
     """
-
-    def initialize_with_tune_context(self, context: TuneContext) -> None:
-        """Take what is needed of the task; called before anything else.
-
-        Args:
-            context: the task.
-        """
 
     def pre_tuning(
         self,
@@ -77,10 +67,6 @@ class SearchStrategy:
     def refusals(self) -> Mapping[str, int]:
         """How many candidates were not worth or not capable of measuring, by reason."""
         return {}
-
-    def clone(self) -> SearchStrategy:
-        """A strategy like this one for another task."""
-        return copy.copy(self)
 
     def _undefined(self, method: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} has to define {method}")
