@@ -23,8 +23,9 @@ LAYERS = {
     "schedule_rules": {"tir", "target"},
     "driver": {"runtime", "te", "script", "topi", "schedule_rules"},
     "testing": {"driver", "nd"},
+    "relax": {"driver"},
     "tune": {"driver"},
-    "meta_schedule": {"tune"},
+    "meta_schedule": {"tune", "relax"},
     "cli": {"meta_schedule"},
     "__main__": {"cli"},
 }

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
         ir,
         meta_schedule,
         nd,
+        relax,
         runtime,
         script,
         target,
         te,
         testing,
         tir,
+        topi,
         transform,
         tune,
     )
@@ -59,8 +61,8 @@ if TYPE_CHECKING:
 __version__: Final = "0.1.0"
 
 _MODULES: Final = (
-    "arith", "driver", "error", "ir", "meta_schedule", "nd", "runtime", "script", "target", "te",
-    "testing", "tir", "transform", "tune",
+    "arith", "driver", "error", "ir", "meta_schedule", "nd", "relax", "runtime", "script", "target",
+    "te", "testing", "tir", "topi", "transform", "tune",
 )  # fmt: skip
 
 _DEVICES: Final = (

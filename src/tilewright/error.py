@@ -53,6 +53,18 @@ class ShapeError(TVMError, ValueError):
     """Extents, ranks or strides that do not fit together."""
 
 
+class StructInfoError(TVMError, ValueError):
+    """A graph operation whose arguments do not fit it.
+
+    Attributes:
+        span: where the operation is in the user's source, if that is known.
+    """
+
+    def __init__(self, message: str, span: Any = None) -> None:
+        super().__init__(f"{span}: {message}" if span is not None else message)
+        self.span = span
+
+
 class DTypeError(TVMError, TypeError):
     """A data type that is unknown, or two that cannot be combined."""
 

@@ -17,6 +17,8 @@ list (`__node_fields__`), so a field is declared once::
 Two class attributes tell structural equality more: `__compare_first__` names fields that define
 what other fields mention, and `__is_reference__` says that nodes of the class are referred to like
 variables, so that they are compared by what corresponds, and by contents where they are defined.
+A third, `__node_name__`, is the name by which rewriters know the class, where another package has
+a class of the same name.
 
 Nodes are immutable for the type checker, and at run time too when the environment variable
 ``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks that children are nodes. Guarding
@@ -203,7 +205,7 @@ def node(cls: NodeT) -> NodeT:
         method = vars(result).get(name)
         if method is not None and "_cls" in method.__globals__:
             method.__globals__["_cls"] = result
-    NODE_TYPES[result.__name__] = result
+    NODE_TYPES[vars(cls).get("__node_name__", cls.__name__)] = result
     return result
 
 

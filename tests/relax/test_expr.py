@@ -1,0 +1,88 @@
+"""Graph expressions and struct info as plain data."""
+
+import numpy as np
+import pytest
+
+from tilewright import ir, relax
+from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir import structural_equal
+from tilewright.ir.expr import Var as SizeVariable
+from tilewright.relax.expr import as_relax
+
+
+def test_a_shape_is_int64_whatever_it_is_made_of():
+    n = SizeVariable("n", "int32")
+    shape = relax.ShapeExpr([n, 3])
+    assert [str(value.dtype) for value in shape.values] == ["int64", "int64"]
+    assert shape.struct_info.ndim == 2
+
+
+def test_an_array_knows_its_rank_and_extents():
+    info = relax.TensorStructInfo((1, 784), "float32")
+    assert info.ndim == 2
+    assert [extent.value for extent in info.extents] == [1, 784]
+    assert relax.TensorStructInfo(ndim=3).extents is None
+    assert relax.TensorStructInfo().ndim == -1
+
+
+def test_a_rank_that_contradicts_the_shape_is_refused():
+    with pytest.raises(ShapeError, match="2 dimensions, but ndim is 3"):
+        relax.TensorStructInfo((1, 784), "float32", ndim=3)
+
+
+def test_negative_and_fractional_extents_are_refused():
+    with pytest.raises(ShapeError, match="extent 1 of a shape is -2"):
+        relax.ShapeExpr([1, -2])
+    with pytest.raises(ArgumentError, match="extent 0 of a shape is an integer"):
+        relax.ShapeExpr([1.5])
+
+
+def test_constants_keep_their_elements():
+    constant = relax.const([1.0, 2.0])
+    assert constant.struct_info.dtype == "float32"
+    np.testing.assert_array_equal(constant.data.numpy(), [1.0, 2.0])
+
+
+def test_python_values_become_expressions():
+    converted = as_relax((1, "name", np.ones(2, "float32")))
+    kinds = [type(field) for field in converted.fields]
+    assert kinds == [relax.PrimValue, relax.StringImm, relax.Constant]
+    with pytest.raises(ArgumentError, match="expected a graph expression"):
+        as_relax(object())
+
+
+def test_tuples_know_their_fields():
+    a = relax.Var("a", relax.TensorStructInfo((2,), "float32"))
+    pair = relax.Tuple([a, 3])
+    assert isinstance(pair.struct_info, relax.TupleStructInfo)
+    variable = relax.Var("t", pair.struct_info)
+    first, second = variable
+    assert structural_equal(first.struct_info, a.struct_info)
+    assert isinstance(second.struct_info, relax.PrimStructInfo)
+    with pytest.raises(ArgumentError, match="only tuples have fields"):
+        a[0]
+
+
+def test_variables_are_equal_only_to_themselves():
+    a, b = (relax.Var("a", relax.TensorStructInfo((2,), "float32")) for _ in range(2))
+    assert a == a
+    assert a != b
+    assert len({a, b}) == 2
+
+
+def test_rewriters_tell_graph_variables_from_scalar_ones():
+    class Count(ir.Rewriter):
+        scalar = graph = 0
+
+        def Var(self, var):
+            self.scalar += 1
+            return var
+
+        def RelaxVar(self, var):
+            self.graph += 1
+            return var.map_children(self)
+
+    n = SizeVariable("n", "int64")
+    count = Count()
+    count(relax.Tuple([relax.Var("a", relax.ShapeStructInfo([n]))]))
+    assert (count.scalar, count.graph) == (1, 1)
