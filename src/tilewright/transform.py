@@ -1,7 +1,9 @@
-"""``tvm.transform``: options of what happens between a program and its code."""
+"""``tvm.transform``: passes over modules, and options of what happens on the way to code."""
 
 from __future__ import annotations
 
+from tilewright.ir.instrument import PassInfo
+from tilewright.ir.passes import ModulePass, Pass, Sequential, module_pass
 from tilewright.ir.transform import PassContext
 
-__all__ = ["PassContext"]
+__all__ = ["ModulePass", "Pass", "PassContext", "PassInfo", "Sequential", "module_pass"]

@@ -1,6 +1,6 @@
 """What tensor programs and graphs share: expressions, attributes, modules, and their visitors."""
 
-from tilewright.ir import arithmetic
+from tilewright.ir import arithmetic, instrument, transform
 from tilewright.ir.attributes import Attributes
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import DType

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.instrument import PassInstrument, called
 from tilewright.ir.scope_stack import ScopeStack
 
 OPTIONS: Final[Mapping[str, type]] = {
@@ -19,6 +20,8 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "tir.default_schedule": True,
     "relay.backend.use_meta_schedule": False,
 }
+
+DEFAULT_OPT_LEVEL: Final = 2
 
 _scopes: ScopeStack[PassContext] = ScopeStack()
 
@@ -35,35 +38,86 @@ class PassContext:
     ``relay.backend.use_meta_schedule``: whether records of the tuner are looked up for what is
     built; see `tilewright.meta_schedule.is_meta_schedule_enabled`.
 
-    Args:
-        opt_level: kept for old programs; one level of optimisation exists.
-        config: options by name; others are as in the context around.
+    What is not given is as in the context around.
+
+    Attributes:
+        opt_level: a `Sequential` leaves out passes of a higher level; 2 outside of all contexts.
+        required_pass: names of passes that it runs whatever their level.
+        disabled_pass: names of passes that it leaves out.
+        instruments: what watches the passes; see `tilewright.ir.instrument`.
+        config: the options that are given here, by name.
 
     Raises:
         ArgumentValueError: for an unknown option.
         ArgumentError: for a value of the wrong type.
     """
 
-    def __init__(self, opt_level: int = 2, config: Mapping[str, Any] | None = None) -> None:
-        self.opt_level = opt_level
+    def __init__(
+        self,
+        opt_level: int | None = None,
+        required_pass: Sequence[str] | None = None,
+        disabled_pass: Sequence[str] | None = None,
+        instruments: Sequence[PassInstrument] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> None:
+        around = _scopes.innermost()
+        self._given = (opt_level, required_pass, disabled_pass, instruments)
         self.config = dict(config or {})
-        for name, value in self.config.items():
-            wanted = OPTIONS.get(name)
-            if wanted is None:
-                close = difflib.get_close_matches(str(name), OPTIONS, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise ArgumentValueError(f"PassContext: there is no option {name!r}{hint}")
-            if not isinstance(value, wanted):
-                raise ArgumentError(f"PassContext: {name} is a {wanted.__name__}, got {value!r}")
-        self._values = dict(_DEFAULTS)
+        _check_options(self.config)
+        for instrument in instruments or ():
+            if not isinstance(instrument, PassInstrument):
+                raise ArgumentError(
+                    f"PassContext: {instrument!r} is no instrument; decorate its class with "
+                    "tilewright.ir.instrument.pass_instrument"
+                )
+        self._complete(around)
+
+    def _complete(self, around: PassContext | None) -> None:
+        """Take what is not given from the context around."""
+        opt_level, required, disabled, instruments = self._given
+        if around is not None:
+            opt_level = around.opt_level if opt_level is None else opt_level
+            required = around.required_pass if required is None else required
+            disabled = around.disabled_pass if disabled is None else disabled
+            instruments = around.instruments if instruments is None else instruments
+        self.opt_level = DEFAULT_OPT_LEVEL if opt_level is None else opt_level
+        self.required_pass = tuple(required or ())
+        self.disabled_pass = tuple(disabled or ())
+        self.instruments = list(instruments or ())
+        self._values = {**(_DEFAULTS if around is None else around._values), **self.config}
 
     def __enter__(self) -> PassContext:
-        self._values = {**PassContext.current()._values, **self.config}
+        self._complete(_scopes.innermost())
         _scopes.enter(self)
+        entered: list[PassInstrument] = []
+        try:
+            for instrument in self._own_instruments():
+                called(instrument, "enter_pass_ctx")
+                entered.append(instrument)
+        except BaseException:
+            _scopes.leave()
+            for instrument in entered:
+                called(instrument, "exit_pass_ctx")
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         _scopes.leave()
+        for instrument in self._own_instruments():
+            called(instrument, "exit_pass_ctx")
+
+    def _own_instruments(self) -> list[PassInstrument]:
+        """Those that this context has brought, which it also tells of its beginning and end."""
+        return [] if self._given[3] is None else self.instruments
+
+    def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
+        """Watch the passes that are still to come by other instruments."""
+        for instrument in self._own_instruments():
+            called(instrument, "exit_pass_ctx")
+        self._given = (*self._given[:3], instruments or ())
+        self.instruments = list(instruments or ())
+        for instrument in self.instruments:
+            called(instrument, "enter_pass_ctx")
 
     @staticmethod
     def current() -> PassContext:
@@ -73,3 +127,20 @@ class PassContext:
     def option(self, name: str) -> Any:
         """The value of an option inside of this context."""
         return self._values[name]
+
+    def runs(self, name: str, opt_level: int) -> bool:
+        """Whether a `Sequential` runs the pass of this name and level."""
+        if name in self.disabled_pass:
+            return False
+        return name in self.required_pass or opt_level <= self.opt_level
+
+
+def _check_options(config: Mapping[str, Any]) -> None:
+    for name, value in config.items():
+        wanted = OPTIONS.get(name)
+        if wanted is None:
+            close = difflib.get_close_matches(str(name), OPTIONS, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ArgumentValueError(f"PassContext: there is no option {name!r}{hint}")
+        if not isinstance(value, wanted):
+            raise ArgumentError(f"PassContext: {name} is a {wanted.__name__}, got {value!r}")

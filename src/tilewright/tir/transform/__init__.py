@@ -3,6 +3,7 @@
 from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
+from tilewright.tir.transform.function_pass import PrimFuncPass, prim_func_pass
 from tilewright.tir.transform.group_branches import group_branches
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets

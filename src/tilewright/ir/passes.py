@@ -1,0 +1,250 @@
+"""Passes: transformations of modules with a name, which compose and can be watched.
+
+A pass is an object that is called with a module and gives a module; the one that it gets stays as
+it is. A pass of this package is a class::
+
+    class RemoveEmptyBlocks(ModulePass):
+        def transform_module(self, mod, ctx): ...
+
+and a pass of a user is a function or a class with a decorator::
+
+    @tvm.transform.module_pass(opt_level=0)
+    def rename(mod, ctx):
+        return ...
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.ir.function import BaseFunc
+from tilewright.ir.instrument import PassInfo, called, name_origin
+from tilewright.ir.module import IRModule
+from tilewright.ir.transform import PassContext
+
+_PASSES: dict[str, Callable[[], Pass]] = {}
+"""How to make a pass of each name, for `required`."""
+
+
+class Pass:
+    """Base class of passes.
+
+    Attributes:
+        name: by default that of the class.
+        opt_level: from which level of the context on a `Sequential` runs it.
+        required: passes, or their names, that a `Sequential` runs right before it.
+    """
+
+    name: str = "Pass"
+    opt_level: int = 0
+    required: tuple[str | Pass, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+        _PASSES[cls.name] = cls
+
+    @property
+    def info(self) -> PassInfo:
+        """What instruments are told of it."""
+        return PassInfo(self.opt_level, self.name, tuple(self.required))
+
+    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """The transformed module."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it does")
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The transformed module; an error names the pass."""
+        if not isinstance(mod, IRModule):
+            raise ArgumentError(f"{self.name}: a pass transforms an IRModule, got {mod!r}")
+        ctx = PassContext.current()
+        if not ctx.instruments:
+            return self._run(mod, ctx)
+        instruments, info = tuple(ctx.instruments), self.info
+        if not all(called(i, "should_run", mod, info) for i in instruments):
+            return mod
+        for instrument in instruments:
+            called(instrument, "run_before_pass", mod, info)
+        try:
+            result = self._run(mod, ctx)
+        except BaseException as error:
+            for instrument in instruments:
+                called(instrument, "run_failed_pass", error, info)
+            raise
+        for instrument in instruments:
+            called(instrument, "run_after_pass", result, info)
+        return result
+
+    def _run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        try:
+            result = self.run(mod, ctx)
+            if not isinstance(result, IRModule):
+                raise ArgumentError(f"a pass gives an IRModule, this one gave {result!r}")
+        except Exception as error:
+            name_origin(error, self.name)
+            raise
+        return result
+
+    def __repr__(self) -> str:
+        return f"<pass {self.name}>"
+
+
+class ModulePass(Pass):
+    """A pass that sees the whole module."""
+
+    name = "ModulePass"
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """The transformed module; `mod` itself must stay as it is."""
+        raise NotImplementedError
+
+    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return self.transform_module(mod, ctx)
+
+
+class EachFunctionPass(Pass):
+    """Base class of passes that transform one function after the other, those of one class."""
+
+    name = "EachFunctionPass"
+    function_class: ClassVar[type[BaseFunc]] = BaseFunc
+
+    def transform_function(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
+        """The transformed function, or None to remove it; `mod` is the module before the pass."""
+        raise NotImplementedError
+
+    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        functions: dict[Any, BaseFunc] = {}
+        for var, func in mod.functions.items():
+            result = func
+            if isinstance(func, self.function_class):
+                result = self.transform_function(func, mod, ctx)
+            if result is not None:
+                functions[var] = result
+        if len(functions) == len(mod) and all(functions[v] is f for v, f in mod.functions.items()):
+            return mod
+        return IRModule(functions, mod.attrs, mod.global_infos)
+
+
+class Sequential(Pass):
+    """Passes, one after the other.
+
+    What the context disables, or what has a higher level than it, is left out.
+
+    Args:
+        passes: the passes.
+        opt_level: from which level on this one runs inside of another `Sequential`.
+        name: its name.
+        required: passes that run before it inside of another `Sequential`.
+    """
+
+    name = "sequential"
+
+    def __init__(
+        self,
+        passes: Sequence[Pass] = (),
+        opt_level: int = 0,
+        name: str = "sequential",
+        required: Sequence[str | Pass] | None = None,
+    ) -> None:
+        for step in passes:
+            if not isinstance(step, Pass):
+                hint = " (call it first?)" if isinstance(step, type) else ""
+                raise ArgumentError(f"Sequential: {step!r} is no pass{hint}")
+        self.passes = tuple(passes)
+        self.opt_level, self.name, self.required = opt_level, name, tuple(required or ())
+
+    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        for step in self.passes:
+            if ctx.runs(step.name, step.opt_level):
+                for before in step.required:
+                    mod = _required_pass(before, step)(mod)
+                mod = step(mod)
+        return mod
+
+    def __repr__(self) -> str:
+        return f"Sequential({list(self.passes)!r}, name={self.name!r})"
+
+
+def _required_pass(required: str | Pass, by: Pass) -> Pass:
+    if isinstance(required, Pass):
+        return required
+    make = _PASSES.get(required)
+    if make is None:
+        close = difflib.get_close_matches(required, _PASSES, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UnknownNameError(f"{by.name} requires a pass {required!r}, which is unknown{hint}")
+    try:
+        return make()
+    except TypeError as error:
+        raise ArgumentError(
+            f"{by.name} requires the pass {required!r}, which cannot be made without arguments; "
+            "give the pass itself"
+        ) from error
+
+
+Decorated = TypeVar("Decorated")
+
+
+def pass_decorator(
+    base: type[Pass],
+    method: str,
+    decorated: Any,
+    opt_level: int | None,
+    name: str | None,
+    required: Sequence[str | Pass] | None,
+) -> Any:
+    """What a decorator of passes does with a function, or with a class that has `method`.
+
+    A function, which takes what the method takes, becomes a pass; a class becomes a class of
+    passes. Without `decorated` the result is the decorator.
+    """
+
+    def decorate(definition: Any) -> Any:
+        is_class = isinstance(definition, type)
+        if not callable(definition) or (is_class and not hasattr(definition, method)):
+            raise ArgumentError(f"a pass is a function, or a class with the method {method!r}")
+        names = {
+            "name": name or definition.__name__,
+            "opt_level": 0 if opt_level is None else opt_level,
+            "required": tuple(required or ()),
+            "__module__": definition.__module__,
+            "__doc__": definition.__doc__,
+        }
+        if is_class:
+            return type(definition.__name__, (definition, base), names)
+        names[method] = staticmethod(definition)
+        return type(definition.__name__, (base,), names)()
+
+    return decorate if decorated is None else decorate(decorated)
+
+
+def module_pass(
+    pass_func: Any = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str | Pass] | None = None,
+) -> Any:
+    """Make a pass of a function ``(mod, ctx) -> mod``.
+
+    A class with a method ``transform_module(self, mod, ctx)`` becomes a class of passes. The module
+    that they get is a copy, which they may change in place.
+
+    Args:
+        pass_func: the function or class; without, the result is a decorator.
+        opt_level: from which level on a `Sequential` runs it.
+        name: by default that of the function or class.
+        required: passes, or their names, that a `Sequential` runs before it.
+    """
+    return pass_decorator(
+        _CopyingModulePass, "transform_module", pass_func, opt_level, name, required
+    )
+
+
+class _CopyingModulePass(ModulePass):
+    name = "module_pass"
+
+    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return self.transform_module(mod.clone(), ctx)
