@@ -1,7 +1,7 @@
 """The functions that compiled code calls when an argument has the wrong kind or dtype.
 
-They are part of every compiled module, because the names of kinds and dtypes would otherwise be
-repeated in each function for each argument.
+The names of kinds and dtypes would otherwise be repeated in each function for each argument. They
+are the same for all modules: a backend may compile them once and leave them out of the modules.
 """
 
 from __future__ import annotations
@@ -23,6 +23,14 @@ DTYPE_ERROR: Final = GlobalVar("tilewright_raise_dtype_error")
 COLD: Final = {"tir.is_cold": const(True)}
 """The attribute of functions that hardly ever run, so that backends do not dwell on them."""
 
+SHARED: Final = {**COLD, "tir.is_shared": const(True)}
+"""The attributes of functions that all modules have alike."""
+
+
+def shared_functions() -> dict[GlobalVar, PrimFunc]:
+    """The functions by name, which are the same for all modules."""
+    return {KIND_ERROR: kind_error_function(), DTYPE_ERROR: dtype_error_function()}
+
 
 def kind_error_function() -> PrimFunc:
     """The function that raises the error of an argument of the wrong kind.
@@ -35,7 +43,7 @@ def kind_error_function() -> PrimFunc:
     for kind, text in abi.TYPE_NAMES.items():
         name = Select(index.equal(kind), StringImm(text), name)
     body = abi.raise_error("TypeError", "%s expected %s, got %s", where, expected, name)
-    return PrimFunc((where, expected, index), body, PrimType(INT32), attrs=COLD)
+    return PrimFunc((where, expected, index), body, PrimType(INT32), attrs=SHARED)
 
 
 def dtype_error_function() -> PrimFunc:
@@ -61,4 +69,4 @@ def dtype_error_function() -> PrimFunc:
         "TypeError", head + "%lldx%lld", *values, cast(INT64, bits), cast(INT64, lanes)
     )
     body = LetStmt(name, chosen, IfThenElse(lanes > 1, vector, scalar))
-    return PrimFunc((where, expected, word), body, PrimType(INT32), attrs=COLD)
+    return PrimFunc((where, expected, word), body, PrimType(INT32), attrs=SHARED)

@@ -26,13 +26,7 @@ from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_checks import ArgumentChecks
-from tilewright.tir.transform.argument_errors import (
-    COLD,
-    DTYPE_ERROR,
-    KIND_ERROR,
-    dtype_error_function,
-    kind_error_function,
-)
+from tilewright.tir.transform.argument_errors import COLD, shared_functions
 from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
@@ -89,7 +83,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
     helpers: dict[GlobalVar, PrimFunc] = {}
     if packed_functions:
         helpers[GlobalVar(SYMBOL_PREFIX + METADATA_FUNCTION)] = _metadata_function(module)
-        helpers[KIND_ERROR], helpers[DTYPE_ERROR] = kind_error_function(), dtype_error_function()
+        helpers |= shared_functions()
     functions = {**raw_functions, **packed_functions, **helpers}
     return IRModule(functions, module.attrs, module.global_infos)
 

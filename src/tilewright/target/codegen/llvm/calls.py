@@ -295,7 +295,7 @@ class Calls(DotProducts):
 
     def call_tvm_call_packed_lowered(self, call: Call) -> str:
         name, args, count, result = call.args
-        self.module.needs_packed_calls = self.module.needs_raise = True
+        self.module.needs_packed_calls = True
         length = len(name.value.encode())  # type: ignore[attr-defined]
         return self.value(
             f"call i32 @tilewright_call_packed(ptr {self.operand(name)}, i64 {length}, "

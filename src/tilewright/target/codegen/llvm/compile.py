@@ -20,7 +20,9 @@ from tilewright.error import CodegenError, InternalError, TargetError
 from tilewright.ir.module import IRModule
 from tilewright.target.codegen.llvm.control import Control
 from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.shared_errors import errors_text
 from tilewright.target.codegen.llvm.threads import pool_text
+from tilewright.target.codegen.llvm.types import value_type
 from tilewright.target.codegen.llvm.workspace import workspace_text
 from tilewright.target.target import Target
 from tilewright.tir.function import PrimFunc
@@ -37,7 +39,11 @@ def generate_llvm(module: IRModule, target: Target) -> ModuleText:
     """
     text = ModuleText(target)
     for name, function in module.functions.items():
-        if isinstance(function, PrimFunc):
+        if not isinstance(function, PrimFunc):
+            continue
+        if function.attrs.get("tir.is_shared", False):
+            text.declare_error(name.name_hint, tuple(value_type(p.dtype) for p in function.params))
+        else:
             text.functions.append(Control(text).function(name.name_hint, function))
     return text
 
@@ -130,6 +136,8 @@ class CompiledModule:
 def _support_text(written: ModuleText) -> tuple[str, ...]:
     """The modules that define what the functions need at run time."""
     found = []
+    if written.needs_errors:
+        found.append(errors_text())
     if written.needs_thread_pool:
         found.append(pool_text(written.target.architecture))
     if written.needs_workspaces:

@@ -8,8 +8,9 @@ from typing import Any
 from tilewright.error import CodegenError, LoweringError
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.types import PointerType, PrimType
-from tilewright.target.codegen.llvm.module import COLD, ModuleText
+from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.parallel import Parallel
+from tilewright.target.codegen.llvm.raising import COLD, SHARED
 from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
 from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE
 from tilewright.tir.function import PrimFunc
@@ -78,7 +79,8 @@ class Control(Parallel):
         exported = "calling_conv" in func.attrs or bool(func.attrs.get("tir.is_exported", False))
         if exported:
             self.module.exported.append(name)
-        linkage = "" if exported else "internal "
+        internal = SHARED if func.attrs.get("tir.is_shared", False) else "internal "
+        linkage = "" if exported else internal
         speed = COLD if func.attrs.get("tir.is_cold", False) else ""
         head = f'define {linkage}{self.result_type} @"{name}"({parameters}) nounwind {speed} {{'
         return "\n".join([head, "entry:", *self.entry, *self.region.lines, "}"])

@@ -1,32 +1,26 @@
 """Loading object code into this process.
 
 There is one LLVM ORC JIT for the process, and every compiled module is a library in it. Modules
-share the thread pool and the workspaces, which are libraries of their own.
+share the thread pool, the workspaces and what raises errors, which are libraries of their own.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.target.codegen.llvm.compile import binding, machine_for, optimised, parse
-from tilewright.target.codegen.llvm.threads import (
-    NUM_THREADS,
-    POOL,
-    SET_NUM_THREADS,
-    has_pool,
-    pool_text,
-)
-from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE, workspace_text
+from tilewright.target.codegen.llvm.raising import SHARED
+from tilewright.target.codegen.llvm.shared_errors import errors_text
+from tilewright.target.codegen.llvm.threads import has_pool, pool_text
+from tilewright.target.codegen.llvm.workspace import workspace_text
 from tilewright.target.target import Target
 
 _numbers: Final = itertools.count()
-
-SUPPORT: Final = (POOL, NUM_THREADS, SET_NUM_THREADS, ALLOCATE, FREE)
-"""What compiled modules share."""
 
 
 def load(
@@ -68,12 +62,12 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
         CodegenError: if it is something else, or calls C functions that this process lacks.
     """
     _load_host_library()
-    texts = [workspace_text()]
+    texts = [errors_text(), workspace_text()]
     host = Target("llvm")
     if has_pool(host):
         texts.append(pool_text(host.architecture))
     # A symbol that the file needs is in its table of strings.
-    support = [t for t in texts if any(f"@{n}(" in t and n.encode() in code for n in SUPPORT)]
+    support = [t for t in texts if any(name.encode() in code for name in _shared_names(t))]
     try:
         loaded = _link(_library_builder(code, support), [symbol])
     except RuntimeError as error:
@@ -131,11 +125,14 @@ def _jit() -> Any:
 def support_library(text: str) -> Library:
     """The library that a support module becomes, once for the process."""
     machine = machine_for(Target("llvm"))
-    code = machine.emit_object(
-        optimised(parse(text.replace("linkonce_odr hidden ", ""), machine), machine)
-    )
-    names = [name for name in SUPPORT if f"@{name}(" in text]
-    return _link(binding().JITLibraryBuilder().add_object_img(code).add_current_process(), names)
+    code = machine.emit_object(optimised(parse(text.replace(SHARED, ""), machine), machine))
+    builder = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
+    return _link(builder, _shared_names(text))
+
+
+def _shared_names(text: str) -> list[str]:
+    """The functions of a support module that compiled modules call."""
+    return re.findall(rf'^define {SHARED}[a-z0-9]+ @"?([\w.]+)"?\(', text, re.MULTILINE)
 
 
 @functools.cache

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
+from tilewright.target.codegen.llvm.raising import RAISE, SHARED_TYPES, raising_name, raising_text
 from tilewright.target.target import Target
 
 FFI_FUNCTIONS = {
@@ -14,28 +14,6 @@ FFI_FUNCTIONS = {
     "TVMFFIObjectDecRef": "i32 @TVMFFIObjectDecRef(ptr)",
 }
 """Functions of a tvm-ffi host; they are weak, so the code also loads where there is no host."""
-
-
-RAISE = """
-@tilewright.error = private unnamed_addr constant [8 x i8] c"%s: %s\\0A\\00"
-define internal i32 @tilewright_raise(ptr %kind, ptr %message) noinline cold optnone {
-entry:
-  %hosted = icmp ne ptr @TVMFFIErrorSetRaisedFromCStr, null
-  br i1 %hosted, label %host, label %plain
-host:
-  call void @TVMFFIErrorSetRaisedFromCStr(ptr %kind, ptr %message)
-  ret i32 -1
-plain:
-  %n = call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @tilewright.error, ptr %kind, ptr %message)
-  ret i32 -1
-}"""
-"""Hands an error to the host, or prints it where there is none."""
-
-MESSAGE_SIZE: Final = 512
-"""Bytes of an error's text; the rest is cut off."""
-
-COLD: Final = "noinline cold optnone"
-"""Attributes of functions that hardly ever run: they are compiled quickly, not well."""
 
 CALL_PACKED = """
 @tilewright.kind = private unnamed_addr constant [9 x i8] c"KeyError\\00"
@@ -86,8 +64,15 @@ ptr %name)
 class ModuleText:
     """Collects declarations, constants and helper definitions while functions are written."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, *, defines_errors: bool = False) -> None:
+        """An empty module.
+
+        Args:
+            target: what it is for.
+            defines_errors: whether it is the module that defines what raises errors.
+        """
         self.target = target
+        self._defines_errors = defines_errors
         self._declarations: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
         self.definitions: list[str] = []
@@ -100,10 +85,10 @@ class ModuleText:
         """Functions that others were taken apart into."""
         self.needs_thread_pool = False
         self.needs_workspaces = False
-        self.needs_raise = False
+        self.needs_errors = False
         self.needs_nontemporal = False
         self.needs_packed_calls = False
-        self._raising: dict[tuple[str, ...], str] = {}
+        self._raising: set[tuple[str, ...]] = set()
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...]) -> str:
         """The name under which the external function `name` is called."""
@@ -131,27 +116,24 @@ class ModuleText:
     def raising(self, types: tuple[str, ...]) -> str:
         """The name of the function that raises an error whose text has values of such types.
 
-        Its parameters are the kind and the text, a printf format, as strings, and the values. It is
-        a function because a call is short, and most code of a check would be for its failure.
+        Its parameters are the kind and the text, a printf format if there are values, as strings,
+        and the values.
         """
-        self.needs_raise = True
-        if not types:
-            return "@tilewright_raise"
-        name = self._raising.get(types)
-        if name is None:
+        name = raising_name(types)
+        self.declare_error(RAISE, ("ptr", "ptr"))
+        if types in SHARED_TYPES:
+            self.declare_error(name, ("ptr", "ptr", *types))
+        elif types and types not in self._raising:
+            self._raising.add(types)
             self.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
-            name = self._raising[types] = f"@tilewright_raise.{'.'.join(types)}"
-            values = ", ".join(f"{ty} %v{number}" for number, ty in enumerate(types))
-            body = (
-                f"  %text = alloca [{MESSAGE_SIZE} x i8]",
-                f"  %n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 {MESSAGE_SIZE}, "
-                f"ptr %format, {values})",
-                "  %status = call i32 @tilewright_raise(ptr %kind, ptr %text)",
-                "  ret i32 %status",
-            )
-            head = f"define internal i32 {name}(ptr %kind, ptr %format, {values}) {COLD} {{"
-            self.parts.append("\n".join((head, *body, "}")))
-        return name
+            self.parts.append(raising_text(types, "internal "))
+        return f"@{name}"
+
+    def declare_error(self, name: str, parameters: tuple[str, ...]) -> None:
+        """Note the use of a function that raises an error and is the same for all modules."""
+        if not self._defines_errors:
+            self.needs_errors = True
+            self.declare(name, "i32", parameters)
 
     def string(self, value: str) -> str:
         """A constant C string."""
@@ -192,11 +174,8 @@ class ModuleText:
 
     def _support(self) -> Iterator[str]:
         """The helper functions that the functions of the module call."""
-        if self.needs_raise:
-            self.declare_ffi("TVMFFIErrorSetRaisedFromCStr")
-            self.declare("dprintf", "i32", ("i32", "ptr", "..."))
-            yield RAISE
         if self.needs_packed_calls:
+            self.raising(())
             for name in ("TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall", "TVMFFIObjectDecRef"):
                 self.declare_ffi(name)
             self.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
