@@ -1,5 +1,6 @@
 """Whole models: graphs of operators, and their passes, compiler and virtual machine."""
 
+from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,

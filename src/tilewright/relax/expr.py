@@ -29,6 +29,7 @@ from tilewright.relax.struct_info import (
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    extents_of,
 )
 from tilewright.runtime.ndarray import NDArray, array
 
@@ -42,12 +43,14 @@ class RelaxExpr(Operators, Node):
 
     Attributes:
         struct_info: what is known of the value; None before it has been inferred.
+        span: where it was written; None where that is not known.
     """
 
     __slots__ = ()
     operator_priority = 20
     __array_ufunc__ = None  # numpy scalars leave the operator to us
     struct_info: StructInfo | None
+    span: Span | None
 
     __hash__ = object.__hash__
 
@@ -59,13 +62,13 @@ class RelaxExpr(Operators, Node):
 
     def operate(self, name: str, *operands: object) -> Any:
         """The call of the graph operator behind one of Python's operators."""
-        from tilewright.relax.op.python_operators import operate
+        from tilewright.relax.op.python_operators import operate  # type: ignore
 
         return operate(name, *operands)
 
     def astype(self, dtype: str) -> Any:
         """The call that converts each element to `dtype`."""
-        from tilewright.relax.op.datatype import astype
+        from tilewright.relax.op.datatype import astype  # type: ignore
 
         return astype(self, dtype)
 
@@ -150,8 +153,12 @@ class Tuple(RelaxExpr):
     ) -> None:
         values = tuple(as_relax(field) for field in fields)
         infos = [getattr(value, "struct_info", None) for value in values]
-        if struct_info is None and all(info is not None for info in infos):
-            struct_info = TupleStructInfo([info for info in infos if info is not None])
+        known = [info for info in infos if info is not None]
+        if len(known) == len(values):  # what the fields say counts, also when they were replaced
+            same = isinstance(struct_info, TupleStructInfo) and [*map(id, known)] == [
+                *map(id, struct_info.fields)
+            ]
+            struct_info = struct_info if same else TupleStructInfo(known)
         _set(self, "fields", values)
         _set(self, "struct_info", struct_info)
         _set(self, "span", span)
@@ -181,11 +188,7 @@ class TupleGetItem(RelaxExpr):
         span: Span | None = None,
     ) -> None:
         info = tuple_value.struct_info
-        if (
-            struct_info is None
-            and isinstance(info, TupleStructInfo)
-            and 0 <= index < len(info.fields)
-        ):
+        if isinstance(info, TupleStructInfo) and 0 <= index < len(info.fields):
             struct_info = info.fields[index]
         _set(self, "tuple_value", tuple_value)
         _set(self, "index", index)
@@ -211,11 +214,10 @@ class ShapeExpr(RelaxExpr):
         struct_info: StructInfo | None = None,
         span: Span | None = None,
     ) -> None:
-        info = struct_info or ShapeStructInfo(values)
-        assert isinstance(info, ShapeStructInfo)
-        assert info.values is not None
-        _set(self, "values", info.values)
-        _set(self, "struct_info", ShapeStructInfo(info.values))
+        del struct_info  # follows from the extents
+        extents = extents_of(values)
+        _set(self, "values", extents)
+        _set(self, "struct_info", ShapeStructInfo(extents))
         _set(self, "span", span)
 
     def __len__(self) -> int:
@@ -333,6 +335,7 @@ class Binding(Node):
     __slots__ = ()
     var: Var
     value: RelaxExpr
+    span: Span | None
 
 
 @node

@@ -10,7 +10,12 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.relax.expr import Call
 from tilewright.relax.op.table import OPERATORS
-from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
+from tilewright.relax.struct_info import (
+    ObjectStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 
 
 class Inference:
@@ -86,3 +91,10 @@ class Inference:
         """Refuse the call."""
         name = self.call.op.name.removeprefix("relax.")  # type: ignore[union-attr]
         raise StructInfoError(f"R.{name}: {message}", self.call.span)
+
+
+def given_result(sinfo_args: tuple[StructInfo, ...]) -> StructInfo:
+    """What the caller says about a result: one value, several, or nothing."""
+    if not sinfo_args:
+        return ObjectStructInfo()
+    return sinfo_args[0] if len(sinfo_args) == 1 else TupleStructInfo(sinfo_args)

@@ -1,0 +1,342 @@
+"""`BlockBuilder`: how graph functions are made, by users, the parser and passes.
+
+::
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((n, 4), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(relax.op.exp(x))
+            out = builder.emit_output(relax.op.add(y, y))
+        builder.emit_func_output(out)
+    module = builder.get()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.error import ArgumentError
+from tilewright.ir.attributes import attributes
+from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.relax.expr import (
+    Binding,
+    BindingBlock,
+    Call,
+    DataflowVar,
+    Function,
+    If,
+    MatchCast,
+    RelaxExpr,
+    SeqExpr,
+    Var,
+    VarBinding,
+    as_relax,
+)
+from tilewright.relax.normalize import (
+    emit_binding,
+    emit_blocks,
+    normalized,
+    operand,
+    value_struct_info,
+)
+from tilewright.relax.scope import FunctionScope, Names, OpenBlock, Scope
+from tilewright.relax.shared_functions import SharedFunctions
+from tilewright.relax.struct_info import FuncStructInfo, StructInfo, TupleStructInfo
+
+
+class BlockBuilder:
+    """Builds graph functions in normal form, and the module that they are in.
+
+    Args:
+        mod: the module to begin with, which is not changed.
+    """
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        self._module = IRModule() if mod is None else mod.clone()
+        self._shared = SharedFunctions(self._module)
+        self._signatures: dict[str, StructInfo] = {}
+        self._functions = [FunctionScope()]
+        self._function_names = Names()
+        for name in self._module.functions:
+            self._function_names.reserve(name.name_hint)
+
+    # --- functions --------------------------------------------------------------------------
+
+    @contextmanager
+    def function(
+        self,
+        name: str,
+        params: Var | Sequence[Var] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        pure: bool = True,
+        private: bool = False,
+    ) -> Iterator[FunctionScope]:
+        """A ``with`` statement around a function; `emit_func_output` ends it.
+
+        Args:
+            name: its name in the module.
+            params: its parameters; they may be given to `emit_func_output` instead.
+            attrs: its attributes.
+            pure: whether it has no effect but its result.
+            private: whether it is called by functions of the module only.
+        """
+        known = [params] if isinstance(params, Var) else params
+        scope = FunctionScope(name, known, attrs, pure, private)
+        self._function_names.reserve(name)
+        self._functions.append(scope)
+        try:
+            yield scope
+            if not scope.is_finished:
+                raise ArgumentError(
+                    f"function {name!r} has no result: call emit_func_output at its end"
+                )
+        finally:
+            del self._functions[self._functions.index(scope) :]
+
+    def emit_func_output(self, output: Any, params: Var | Sequence[Var] | None = None) -> GlobalVar:
+        """End the function with its result, and add it to the module.
+
+        Args:
+            output: the result.
+            params: the parameters, if `function` did not get them.
+        """
+        scope = self._current_function("emit_func_output")
+        if params is not None:
+            if scope.params is not None:
+                raise ArgumentError("the parameters are given twice: to function, and here")
+            scope.params = (params,) if isinstance(params, Var) else tuple(params)
+            scope.add_params(scope.params)
+        if scope.params is None:
+            raise ArgumentError("give the parameters of the function: function(name, params)")
+        if scope.is_finished:
+            raise ArgumentError(f"function {scope.name!r} has its result already")
+        if self.in_dataflow:
+            raise ArgumentError(
+                "emit_func_output stands after the dataflow block; inside, use emit_output"
+            )
+        assert scope.name is not None
+        result = operand(self, as_relax(output))
+        self._require_visible(result)
+        body_scope = scope.scope
+        blocks = self.end_scope()
+        info = body_scope.outside(value_struct_info(self, result))
+        attrs = dict(attributes(scope.attrs))
+        if not scope.is_private:
+            attrs.setdefault("global_symbol", scope.name)
+        body = SeqExpr(blocks, result, info)
+        function = Function(scope.params, body, info, scope.is_pure, attributes(attrs))
+        scope.is_finished = True
+        name = GlobalVar(scope.name)
+        self.update_func(name, function)
+        return name
+
+    def _require_visible(self, result: RelaxExpr) -> None:
+        fields = getattr(result, "fields", (result,))
+        for field in fields:
+            if isinstance(field, DataflowVar):
+                raise ArgumentError(
+                    f"{field.name_hint} is known only in its dataflow block; use emit_output for "
+                    "what is used after it"
+                )
+
+    def _current_function(self, caller: str) -> FunctionScope:
+        if self.function_scope.name is None:
+            raise ArgumentError(f"{caller} stands inside of `with builder.function(name)`")
+        return self.function_scope
+
+    @property
+    def function_scope(self) -> FunctionScope:
+        """The function that is being built; outside of all, a nameless one."""
+        return self._functions[-1]
+
+    def current_func(self) -> FunctionScope | None:
+        """The function that is being built; None outside of all."""
+        return None if self.function_scope.name is None else self.function_scope
+
+    # --- the module -------------------------------------------------------------------------
+
+    def get(self) -> IRModule:
+        """The module, with all functions that are finished."""
+        return self._module.clone()
+
+    def finalize(self) -> IRModule:
+        """The finished module."""
+        if len(self._functions) > 1:
+            raise ArgumentError(f"function {self.function_scope.name!r} is not finished")
+        return self.get()
+
+    def add_func(self, func: BaseFunc, func_name: str) -> GlobalVar:
+        """Add a function under `func_name`, with a number if the name is taken.
+
+        A tensor program that is not exported and equals one of the module is not added again.
+        """
+        shared = self._shared.find(func)
+        if shared is not None:
+            return shared
+        name = GlobalVar(self._function_names.unique(func_name))
+        self.update_func(name, func)
+        return name
+
+    def update_func(self, gv: GlobalVar, updated_func: BaseFunc) -> None:
+        """Set the function named by `gv`."""
+        self._function_names.reserve(gv.name_hint)
+        self._module.update_func(gv, updated_func)
+        self._shared.add(gv, updated_func)
+
+    def declare_func(self, name: str, signature: StructInfo) -> GlobalVar:
+        """Make known a function of the module that is built later."""
+        self._function_names.reserve(name)
+        self._signatures[name] = signature
+        return GlobalVar(name)
+
+    def signature_of(self, gv: GlobalVar) -> StructInfo | None:
+        """What is known of a function of the module; None if there is none."""
+        declared = self._signatures.get(gv.name_hint)
+        function = self._module.functions.get(gv)
+        if isinstance(function, Function):
+            return function.struct_info
+        if function is None:
+            return declared
+        # Tensor programs write into their arguments.
+        return FuncStructInfo.opaque_func(ret=TupleStructInfo(()))
+
+    # --- scopes and blocks ------------------------------------------------------------------
+
+    def begin_scope(self, params: Sequence[Var] = ()) -> None:
+        """Begin the body of a branch or of an inner function."""
+        self.function_scope.add_params(params)
+        self.function_scope.scopes.append(Scope())
+
+    def end_scope(self) -> tuple[BindingBlock, ...]:
+        """End it; its blocks."""
+        scope = self.function_scope.scopes.pop()
+        scope.close_block()
+        if not self.function_scope.scopes:
+            self.function_scope.scopes.append(Scope())
+        return tuple(scope.blocks)
+
+    def begin_dataflow_block(self) -> None:
+        """Begin a block in which nothing has an effect."""
+        self._begin_block(is_dataflow=True)
+
+    def begin_binding_block(self) -> None:
+        """Begin an ordinary block."""
+        self._begin_block(is_dataflow=False)
+
+    def _begin_block(self, is_dataflow: bool) -> None:
+        if self.in_dataflow:
+            raise ArgumentError("a dataflow block cannot have blocks inside")
+        self.function_scope.scope.close_block()
+        self.function_scope.scope.open = OpenBlock(is_dataflow)
+
+    def end_block(self) -> BindingBlock | None:
+        """End the open block; None if nothing was bound in it."""
+        return self.function_scope.scope.close_block()
+
+    @property
+    def in_dataflow(self) -> bool:
+        """Whether bindings go to a dataflow block now."""
+        block = self.function_scope.scope.open
+        return block is not None and block.is_dataflow
+
+    @contextmanager
+    def dataflow(self) -> Iterator[None]:
+        """A ``with`` statement around bindings of which none has an effect."""
+        self.begin_dataflow_block()
+        yield
+        self.end_block()
+
+    # --- bindings ---------------------------------------------------------------------------
+
+    def emit(self, expr: Any, name_hint: str = "") -> Var:
+        """Bind an expression, in normal form, to a new variable."""
+        prefix = "lv" if self.in_dataflow else "gv"
+        return self._bind(expr, name_hint or prefix, DataflowVar if self.in_dataflow else Var)
+
+    def emit_output(self, output: Any, name_hint: str = "") -> Var:
+        """Bind an expression to a variable that can be used after the dataflow block."""
+        if not self.in_dataflow:
+            raise ArgumentError("emit_output stands inside of `with builder.dataflow()`")
+        return self._bind(output, name_hint or "gv", Var)
+
+    def _bind(self, expr: Any, prefix: str, kind: type[Var]) -> Var:
+        expr = as_relax(expr)
+        value = normalized(self, expr)
+        if isinstance(value, SeqExpr):
+            value = operand(self, emit_blocks(self, value))
+        name = self.get_unique_name(prefix)
+        span = getattr(value, "span", None)
+        var = kind(name, value_struct_info(self, value), span)
+        self.function_scope.bind(VarBinding(var, value, span))
+        if isinstance(expr, (Call, If)):  # an expression that is used again is not computed again
+            self.function_scope.remember(expr, var)
+        return var
+
+    def match_cast(self, value: Any, struct_info: StructInfo, name_hint: str = "") -> Var:
+        """Bind a value to a variable of which more is known, which is checked at run time.
+
+        Symbolic sizes of `struct_info` that are new are defined by the value.
+        """
+        is_local = self.in_dataflow
+        kind, prefix = (DataflowVar, "lv") if is_local else (Var, "gv")
+        var = kind(self.get_unique_name(name_hint or prefix), struct_info)
+        return emit_binding(self, MatchCast(var, as_relax(value), struct_info))
+
+    def emit_normalized(self, binding: Binding) -> Var:
+        """Append a binding with its own variable; its value is brought into normal form."""
+        return emit_binding(self, binding)
+
+    def normalize(self, expr: Any) -> Any:
+        """An expression in normal form; operations inside of it are bound in the open block."""
+        return normalized(self, as_relax(expr))
+
+    def normalize_argument(self, expr: Any) -> Any:
+        """An expression as an operand: a leaf, or the variable that it is bound to."""
+        return operand(self, as_relax(expr))
+
+    def lookup_binding(self, var: Var) -> RelaxExpr | None:
+        """The value of a variable of this function; None for a parameter."""
+        return self.function_scope.bound.get(var)
+
+    def get_unique_name(self, name_prefix: str) -> str:
+        """A name that no variable of this function has."""
+        return self.function_scope.names.unique(name_prefix)
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What is known of the symbolic sizes of this function."""
+        return self.function_scope.analyzer
+
+    # --- tensor programs --------------------------------------------------------------------
+
+    def call_te(
+        self,
+        func: Callable[..., Any],
+        *args: Any,
+        primfunc_name_hint: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The call of a tensor program that computes ``func(*args, **kwargs)``.
+
+        See `tilewright.relax.call_te` for what becomes of the arguments.
+
+        Args:
+            func: makes tensors of tensors, such as a function of `tilewright.topi`.
+            *args: its arguments; graph values among them become tensors, scalars and shapes.
+            primfunc_name_hint: the name of the tensor program; by default that of `func`.
+            **kwargs: more arguments.
+        """
+        from tilewright.relax.call_te import call_te
+
+        return call_te(self, func, args, kwargs, primfunc_name_hint)
+
+    def emit_te(
+        self, func: Callable[..., Any], *args: Any, name_hint: str = "", **kwargs: Any
+    ) -> Var:
+        """Bind what `call_te` gives to a new variable."""
+        return self.emit(self.call_te(func, *args, **kwargs), name_hint)

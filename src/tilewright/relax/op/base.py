@@ -1,0 +1,382 @@
+"""Operators that call: tensor programs, registered functions, closures; and checks and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.dtype import INT64
+from tilewright.ir.function import GlobalVar
+from tilewright.relax.expr import (
+    Call,
+    Constant,
+    ExternFunc,
+    RelaxExpr,
+    ShapeExpr,
+    Tuple,
+    as_relax,
+)
+from tilewright.relax.op.inference import Inference, given_result
+from tilewright.relax.op.table import call, register
+from tilewright.relax.struct_info import (
+    UNKNOWN_NDIM,
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+
+NOTHING = TupleStructInfo(())
+"""The struct info of what returns no value."""
+
+
+# --- what callers write ----------------------------------------------------------------------
+
+
+def _callee(caller: str, function: object) -> Any:
+    """The function of a call; a name stands for one of the module, or else of the registry."""
+    if isinstance(function, str):
+        return ExternFunc(function)
+    if isinstance(function, (GlobalVar, ExternFunc)):
+        return function
+    raise ArgumentError(
+        f"{caller}: the function is a name or a function of the module, got {function!r}"
+    )
+
+
+def _operands(caller: str, args: Any) -> RelaxExpr:
+    """The arguments of a call as one tuple."""
+    if isinstance(args, RelaxExpr):
+        return args if isinstance(args, Tuple) else Tuple([args])
+    if not isinstance(args, (tuple, list)):
+        args = [args]
+    fields = [as_relax(argument) for argument in args]
+    for position, field in enumerate(fields):
+        if not isinstance(field, RelaxExpr):
+            raise ArgumentError(f"{caller}: argument {position} is no value: {field!r}")
+    return Tuple(fields)
+
+
+def _output(caller: str, out_sinfo: Any, dtype: Any) -> StructInfo:
+    """What a kernel writes: struct info, several of them, or a shape with a dtype beside it."""
+    if isinstance(out_sinfo, StructInfo):
+        if dtype is not None:
+            raise ArgumentError(f"{caller}: dtype is part of out_sinfo, give one of them")
+        return out_sinfo
+    several = isinstance(out_sinfo, (tuple, list)) and len(out_sinfo) > 0
+    if several and all(isinstance(info, StructInfo) for info in out_sinfo):
+        return out_sinfo[0] if len(out_sinfo) == 1 else TupleStructInfo(out_sinfo)
+    if dtype is None:
+        raise ArgumentError(
+            f"{caller}: out_sinfo is R.Tensor(shape, dtype), or several of them; for a shape "
+            f"alone give dtype=, too; got {out_sinfo!r}"
+        )
+    if several and all(isinstance(shape, (tuple, list, ShapeExpr)) for shape in out_sinfo):
+        dtypes = dtype if isinstance(dtype, (tuple, list)) else [dtype] * len(out_sinfo)
+        pairs = zip(out_sinfo, dtypes, strict=True)
+        return TupleStructInfo([TensorStructInfo(shape, kind) for shape, kind in pairs])
+    return TensorStructInfo(out_sinfo, dtype)
+
+
+def _struct_infos(caller: str, sinfo_args: Any) -> tuple[StructInfo, ...]:
+    if sinfo_args is None:
+        return ()
+    infos = (sinfo_args,) if isinstance(sinfo_args, StructInfo) else tuple(sinfo_args)
+    for info in infos:
+        if not isinstance(info, StructInfo):
+            raise ArgumentError(f"{caller}: sinfo_args are struct info, got {info!r}")
+    return infos
+
+
+# --- kernels ---------------------------------------------------------------------------------
+
+
+def _given_output(inference: Inference) -> StructInfo:
+    """The output that the call itself names, which must say what to allocate."""
+    infos = inference.call.sinfo_args
+    if len(infos) != 1:
+        inference.error("the call must say by one out_sinfo what it returns")
+    fields = infos[0].fields if isinstance(infos[0], TupleStructInfo) else infos
+    for info in fields:
+        if not isinstance(info, TensorStructInfo):
+            inference.error(f"out_sinfo must be an array or a tuple of arrays, it is {info!r}")
+        if info.shape is None or info.dtype is None:
+            inference.error(f"out_sinfo must say the shape and the dtype, it is {info!r}")
+    return infos[0]
+
+
+def _kernel_output(inference: Inference) -> StructInfo:
+    if not isinstance(inference.call.args[0], GlobalVar):
+        inference.error("the function must be a tensor program of the module")
+    return _given_output(inference)
+
+
+CALL_TIR = register("call_tir", ("func", "args", "tir_vars*"), _kernel_output)
+CALL_TIR_INPLACE = register("call_tir_inplace", ("func", "args", "tir_vars*"), _kernel_output)
+CALL_DPS_PACKED = register("call_dps_packed", ("func", "args"), _given_output)
+
+
+def call_tir(
+    gvar: GlobalVar | str,
+    args: Any,
+    out_sinfo: Any,
+    tir_vars: ShapeExpr | Sequence[Any] | None = None,
+    *,
+    dtype: Any = None,
+) -> Call:
+    """The result of a tensor program, which writes into arrays made for it.
+
+    Args:
+        gvar: the `PrimFunc` of the module. A name stands for a function that is found when the
+            program is compiled or runs, as with `call_dps_packed`.
+        args: the inputs.
+        out_sinfo: what it writes; with `dtype`, the shape of it.
+        tir_vars: values of scalar parameters that come after the arrays.
+        dtype: type of the elements, where `out_sinfo` is a shape.
+    """
+    output = _output("R.call_tir", out_sinfo, dtype)
+    if isinstance(gvar, (str, ExternFunc)):
+        if tir_vars is not None:
+            raise ArgumentError("R.call_tir: tir_vars need a function of the module, not a name")
+        return call_dps_packed(gvar, args, output)
+    return Call(CALL_TIR, _kernel_arguments("R.call_tir", gvar, args, tir_vars), None, [output])
+
+
+def _kernel_arguments(caller: str, gvar: Any, args: Any, tir_vars: Any) -> list[Any]:
+    if not isinstance(gvar, GlobalVar):
+        raise ArgumentError(f"{caller}: the function is a tensor program of the module: {gvar!r}")
+    operands: list[Any] = [gvar, _operands(caller, args)]
+    if tir_vars is not None:
+        operands.append(tir_vars if isinstance(tir_vars, RelaxExpr) else ShapeExpr(tir_vars))
+    return operands
+
+
+def call_tir_inplace(
+    gvar: GlobalVar,
+    args: Any,
+    inplace_indices: int | Sequence[int],
+    out_sinfo: Any,
+    tir_vars: ShapeExpr | Sequence[Any] | None = None,
+) -> Call:
+    """As `call_tir`, but some results are written over arguments, which nobody else may use.
+
+    Args:
+        gvar: the `PrimFunc`; results over arguments are no parameters of their own.
+        args: the inputs.
+        inplace_indices: for each result the argument that it is written over; -1 for a new array.
+        out_sinfo: what it returns.
+        tir_vars: values of scalar parameters.
+    """
+    output = _output("R.call_tir_inplace", out_sinfo, None)
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    results = len(output.fields) if isinstance(output, TupleStructInfo) else 1
+    operands = _kernel_arguments("R.call_tir_inplace", gvar, args, tir_vars)
+    count = len(operands[1].fields)
+    used = [index for index in indices if index != -1]
+    if len(indices) != results or len(set(used)) != len(used) or not used:
+        raise ArgumentError(
+            f"R.call_tir_inplace: inplace_indices names a different argument for each of the "
+            f"{results} results, or -1 for a new array, got {indices}"
+        )
+    if any(not 0 <= index < count for index in used):
+        raise ArgumentError(f"R.call_tir_inplace: {indices} names an argument of {count}")
+    return Call(CALL_TIR_INPLACE, operands, {"inplace_indices": tuple(indices)}, [output])
+
+
+def call_dps_packed(func: str | ExternFunc | GlobalVar, args: Any, out_sinfo: Any) -> Call:
+    """The result of a function that writes into arrays made for it.
+
+    Args:
+        func: its name: first the tensor programs of the module are searched, then the registry.
+        args: the inputs; arrays for the results follow them in the call.
+        out_sinfo: what it writes.
+    """
+    callee = _callee("R.call_dps_packed", func)
+    operands = _operands("R.call_dps_packed", args)
+    output = _output("R.call_dps_packed", out_sinfo, None)
+    return Call(CALL_DPS_PACKED, [callee, operands], None, [output])
+
+
+# --- functions that return values ------------------------------------------------------------
+
+
+def _given_result(inference: Inference) -> StructInfo:
+    return given_result(inference.call.sinfo_args)
+
+
+CALL_PURE_PACKED = register("call_pure_packed", ("func", "args*"), _given_result)
+CALL_INPLACE_PACKED = register("call_inplace_packed", ("func", "args*"), _given_result)
+
+
+def call_packed(func: str | ExternFunc, *args: Any, sinfo_args: Any = None, **attrs: Any) -> Call:
+    """The call of a registered function, which may have effects.
+
+    Args:
+        func: its name.
+        *args: the arguments.
+        sinfo_args: what it returns; by default anything.
+        **attrs: attributes of the call.
+    """
+    infos = _struct_infos("R.call_packed", sinfo_args)
+    return Call(_callee("R.call_packed", func), args, attrs or None, infos)
+
+
+def call_pure_packed(func: Any, *args: Any, sinfo_args: Any = None) -> Call:
+    """As `call_packed` of a function of which the caller says that it has no effect."""
+    infos = _struct_infos("R.call_pure_packed", sinfo_args)
+    return Call(CALL_PURE_PACKED, [_callee("R.call_pure_packed", func), *args], None, infos)
+
+
+def call_inplace_packed(
+    func: Any, *args: Any, inplace_indices: int | Sequence[int], sinfo_args: Any = None
+) -> Call:
+    """As `call_packed` of a function whose only effect is that it writes over some arguments.
+
+    Args:
+        func: its name.
+        *args: the arguments.
+        inplace_indices: for each result the argument that is written over; -1 for a new value.
+        sinfo_args: what it returns.
+    """
+    infos = _struct_infos("R.call_inplace_packed", sinfo_args)
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    if not indices or any(not -1 <= index < len(args) for index in indices):
+        raise ArgumentError(f"R.call_inplace_packed: {indices} names an argument of {len(args)}")
+    callee = _callee("R.call_inplace_packed", func)
+    attrs = {"inplace_indices": tuple(indices)}
+    return Call(CALL_INPLACE_PACKED, [callee, *args], attrs, infos)
+
+
+# --- closures --------------------------------------------------------------------------------
+
+
+def _object(inference: Inference) -> StructInfo:
+    del inference
+    return ObjectStructInfo()
+
+
+MAKE_CLOSURE = register("make_closure", ("func", "args"), _object)
+INVOKE_CLOSURE = register("invoke_closure", ("closure", "args"), _given_result, is_pure=False)
+INVOKE_PURE_CLOSURE = register("invoke_pure_closure", ("closure", "args"), _given_result)
+
+
+def make_closure(func: GlobalVar, args: Any) -> Call:
+    """A function value: `func` with its last parameters fixed to `args`."""
+    return call(MAKE_CLOSURE, func, _operands("R.make_closure", args))
+
+
+def invoke_closure(closure: RelaxExpr, args: Any, sinfo_args: Any = None) -> Call:
+    """The call of a value that `make_closure` made, with its first arguments."""
+    infos = _struct_infos("R.invoke_closure", sinfo_args)
+    return Call(INVOKE_CLOSURE, [closure, _operands("R.invoke_closure", args)], None, infos)
+
+
+def invoke_pure_closure(closure: RelaxExpr, args: Any, sinfo_args: Any = None) -> Call:
+    """As `invoke_closure` of a closure of which the caller says that it has no effect."""
+    infos = _struct_infos("R.invoke_pure_closure", sinfo_args)
+    operands = [closure, _operands("R.invoke_pure_closure", args)]
+    return Call(INVOKE_PURE_CLOSURE, operands, None, infos)
+
+
+# --- effects ---------------------------------------------------------------------------------
+
+
+def _nothing(inference: Inference) -> StructInfo:
+    del inference
+    return NOTHING
+
+
+def _assertion(inference: Inference) -> StructInfo:
+    info = inference.struct_info(0)
+    scalar = isinstance(info, PrimStructInfo) or (
+        isinstance(info, TensorStructInfo) and info.ndim in (0, UNKNOWN_NDIM)
+    )
+    dtype = getattr(info, "dtype", None)
+    if not isinstance(info, ObjectStructInfo) and not (scalar and (dtype is None or dtype.is_bool)):
+        inference.error(f"the condition must be one bool, it is {info!r}")
+    return NOTHING
+
+
+PRINT = register("print", ("values*",), _nothing, is_pure=False)
+ASSERT_OP = register("assert_op", ("condition", "values*"), _assertion, is_pure=False)
+
+
+def print(*values: Any, format: str = "") -> Call:
+    """Print values when the program runs.
+
+    Args:
+        *values: what to print.
+        format: a text with a ``{}`` for each value; by default they are joined by spaces.
+    """
+    return call(PRINT, *values, attrs={"format": format})
+
+
+def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call:
+    """Stop with an error when `condition`, one bool, does not hold while the program runs.
+
+    Args:
+        condition: an array without dimensions, or a scalar.
+        format_args: values that the message shows.
+        format: the message, with a ``{}`` for each value.
+    """
+    values = [] if format_args is None else format_args
+    values = values if isinstance(values, (tuple, list)) else [values]
+    return call(ASSERT_OP, condition, *values, attrs={"format": format})
+
+
+# --- shapes as values ------------------------------------------------------------------------
+
+
+def _shape_of(inference: Inference) -> StructInfo:
+    tensor = inference.tensor(0)
+    return ShapeStructInfo(tensor.extents, tensor.ndim)
+
+
+def _shape_from_elements(inference: Inference) -> StructInfo:
+    tensor = inference.tensor(0)
+    if tensor.ndim not in (1, UNKNOWN_NDIM) or tensor.dtype not in (INT64, None):
+        inference.error(f"a shape is made of a 1-dimensional array of int64, it is {tensor!r}")
+    rank = tensor.extents[0] if tensor.extents is not None else None
+    known = getattr(rank, "value", None)
+    operand = inference.call.args[0]
+    if isinstance(operand, Constant):
+        return ShapeStructInfo([int(extent) for extent in operand.data.numpy()])
+    return ShapeStructInfo(ndim=UNKNOWN_NDIM if known is None else int(known))
+
+
+def _elements_of_shape(inference: Inference) -> StructInfo:
+    info = inference.struct_info(0)
+    if not isinstance(info, ShapeStructInfo):
+        inference.error(f"{inference.name_of(0)} must be a shape, it is {info!r}")
+    if info.ndim == UNKNOWN_NDIM:
+        return TensorStructInfo(None, INT64, ndim=1)
+    return TensorStructInfo((info.ndim,), INT64)
+
+
+SHAPE_OF = register("shape_of", ("data",), _shape_of)
+TENSOR_TO_SHAPE = register("tensor_to_shape", ("data",), _shape_from_elements)
+SHAPE_TO_TENSOR = register("shape_to_tensor", ("shape",), _elements_of_shape)
+NULL_VALUE = register("null_value", (), _object)
+
+
+def shape_of(expr: RelaxExpr) -> Call:
+    """The shape of an array."""
+    return call(SHAPE_OF, expr)
+
+
+def tensor_to_shape(expr: RelaxExpr) -> Call:
+    """The shape whose extents are the elements of a 1-dimensional array of int64."""
+    return call(TENSOR_TO_SHAPE, expr)
+
+
+def shape_to_tensor(expr: Any) -> Call:
+    """The 1-dimensional array of int64 whose elements are the extents of a shape."""
+    return call(SHAPE_TO_TENSOR, expr if isinstance(expr, RelaxExpr) else ShapeExpr(expr))
+
+
+def null_value() -> Call:
+    """No value: the argument of a function that can do without it."""
+    return call(NULL_VALUE)

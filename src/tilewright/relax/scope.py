@@ -1,0 +1,177 @@
+"""Where bindings go while a graph function is built: its scopes, its names and its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.ir.expr import Var as Size
+from tilewright.relax.analysis.struct_info import erase_to_well_defined
+from tilewright.relax.expr import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    RelaxExpr,
+    Var,
+)
+from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
+from tilewright.relax.struct_info import StructInfo
+
+
+class Names:
+    """Names that are each given once: ``lv``, ``lv1``, ``lv2``, ..."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def reserve(self, name: str) -> None:
+        """Give `name` to nobody any more."""
+        self._used.add(name)
+
+    def unique(self, prefix: str) -> str:
+        """`prefix`, with a number if that name has been given."""
+        number = self._next.get(prefix, 0)
+        while (name := f"{prefix}{number or ''}") in self._used:
+            number += 1
+        self._next[prefix] = number + 1
+        self._used.add(name)
+        return name
+
+
+class OpenBlock:
+    """A block that is being built.
+
+    Attributes:
+        is_dataflow: whether it becomes a `DataflowBlock`.
+        bindings: what it has so far.
+        values: the variable of each expression that is bound.
+    """
+
+    def __init__(self, is_dataflow: bool) -> None:
+        self.is_dataflow = is_dataflow
+        self.bindings: list[Binding] = []
+        self.values: dict[RelaxExpr, Var] = {}
+
+    def close(self) -> BindingBlock:
+        """The finished block."""
+        return (DataflowBlock if self.is_dataflow else BindingBlock)(tuple(self.bindings))
+
+
+class Scope:
+    """The body of a function or a branch: blocks, of which the last may be open.
+
+    Attributes:
+        blocks: the finished blocks.
+        open: the block that bindings go to; None before there is one.
+        values: the variable of each expression that the finished blocks bind for later ones.
+        sizes: symbolic sizes that are defined here first.
+        variables: graph variables that are bound here.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[BindingBlock] = []
+        self.open: OpenBlock | None = None
+        self.values: dict[RelaxExpr, Var] = {}
+        self.sizes: set[Size] = set()
+        self.variables: set[Var] = set()
+
+    def close_block(self) -> BindingBlock | None:
+        """Finish the open block; one without bindings leaves nothing behind."""
+        block, self.open = self.open, None
+        if block is None or not block.bindings:
+            return None
+        if not block.is_dataflow:
+            self.values.update(block.values)
+        self.blocks.append(block.close())
+        return self.blocks[-1]
+
+    def outside(self, info: StructInfo) -> StructInfo:
+        """What remains of struct info after the scope."""
+        if not self.sizes and not self.variables:
+            return info
+        return erase_to_well_defined(
+            info, lambda size: size not in self.sizes, lambda var: var not in self.variables
+        )
+
+
+class FunctionScope:
+    """A function that is being built.
+
+    Attributes:
+        name: its name in the module; None for a function inside of another, and outside of all.
+        params: its parameters, as far as they are known.
+        attrs: its attributes.
+        is_pure: whether it promises to have no effects.
+        is_private: whether it is not exported.
+        scopes: the scopes that are open, innermost last.
+        analyzer: what is known of symbolic sizes.
+        names: those of its variables.
+        bound: the value of each variable.
+        renamed: variables that were replaced when their struct info was found.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        params: Sequence[Var] | None = None,
+        attrs: Any = None,
+        is_pure: bool = True,
+        is_private: bool = False,
+    ) -> None:
+        self.name, self.attrs = name, attrs
+        self.params = None if params is None else tuple(params)
+        self.is_pure, self.is_private = is_pure, is_private
+        self.is_finished = False
+        self.scopes = [Scope()]
+        self.analyzer = Analyzer()
+        self.names = Names()
+        self.bound: dict[Var, RelaxExpr] = {}
+        self.renamed: dict[Var, Var] = {}
+        self._sizes: set[Size] = set()
+        self.add_params(self.params or ())
+
+    @property
+    def scope(self) -> Scope:
+        """The innermost scope."""
+        return self.scopes[-1]
+
+    def add_params(self, params: Iterable[Var]) -> None:
+        """Make parameters known: their names, and the sizes that they define."""
+        for param in params:
+            self.names.reserve(param.name_hint)
+            if param.struct_info is not None:
+                self.add_sizes(symbolic_vars_of(param.struct_info))
+
+    def add_sizes(self, sizes: Iterable[Size]) -> list[Size]:
+        """Make symbolic sizes known; those that were not before."""
+        fresh = [size for size in sizes if size not in self._sizes]
+        self._sizes.update(fresh)
+        assume_sizes(self.analyzer, fresh)
+        return fresh
+
+    def bind(self, binding: Binding) -> Var:
+        """Append a binding to the open block."""
+        scope = self.scope
+        if scope.open is None:
+            scope.open = OpenBlock(is_dataflow=False)
+        scope.open.bindings.append(binding)
+        scope.variables.add(binding.var)
+        self.bound[binding.var] = binding.value
+        self.names.reserve(binding.var.name_hint)
+        return binding.var
+
+    def remember(self, expr: RelaxExpr, var: Var) -> None:
+        """Let `var` be the value of `expr`, wherever that stands from now on."""
+        block = self.scope.open
+        assert block is not None
+        block.values[expr] = var
+
+    def known_value(self, expr: RelaxExpr) -> Var | None:
+        """The variable that is the value of `expr` already."""
+        for scope in reversed(self.scopes):
+            for values in (scope.open.values if scope.open else {}, scope.values):
+                if expr in values:
+                    return values[expr]
+        return None

@@ -1,0 +1,81 @@
+"""Symbolic sizes: replacing them in struct info, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.ir.expr import Expr, SizeVar, Var
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.relax.expr import PrimValue, ShapeExpr
+from tilewright.relax.expr import Var as GraphVar
+from tilewright.relax.struct_info import PrimStructInfo, ShapeStructInfo, extents_of
+from tilewright.tir.substitute import substitute
+
+LARGEST_SIZE = (1 << 63) - 1
+
+
+def symbolic_vars_of(root: Node) -> list[Var]:
+    """The scalar variables below `root`, in order of appearance, each once."""
+    found: dict[Var, None] = {}
+    for node in walk(root):
+        if isinstance(node, Var):
+            found[node] = None
+    return list(found)
+
+
+def assume_sizes(analyzer: Analyzer, sizes: Iterable[Var]) -> None:
+    """Make known that each of `sizes` is at least 0."""
+    for size in sizes:
+        if not isinstance(size, SizeVar):
+            analyzer.bind_range(size, 0, LARGEST_SIZE)
+
+
+class SizeSubstitution(Rewriter):
+    """Replaces symbolic sizes in struct info and in shapes, and simplifies what changes.
+
+    Graph variables stay as they are: what is known of them is said where they are bound.
+    """
+
+    def __init__(self, sizes: Mapping[Var, Expr], analyzer: Analyzer | None = None) -> None:
+        self._sizes = sizes
+        self._analyzer = analyzer or Analyzer()
+
+    def scalar(self, expr: Expr) -> Expr:
+        """A scalar expression with the sizes replaced."""
+        changed = substitute(expr, self._sizes)
+        return expr if changed is expr else self._analyzer.simplify(changed)
+
+    def _scalars(self, values: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+        changed = tuple(map(self.scalar, values))
+        same = all(new is old for new, old in zip(changed, values, strict=True))
+        return None if same else extents_of(changed)
+
+    def ShapeExpr(self, shape: ShapeExpr) -> ShapeExpr:
+        values = self._scalars(shape.values)
+        return shape if values is None else ShapeExpr(values, None, shape.span)
+
+    def ShapeStructInfo(self, info: ShapeStructInfo) -> ShapeStructInfo:
+        values = None if info.values is None else self._scalars(info.values)
+        return info if values is None else ShapeStructInfo(values, span=info.span)
+
+    def PrimValue(self, value: PrimValue) -> PrimValue:
+        changed = self.scalar(value.value)
+        return value if changed is value.value else PrimValue(changed, None, value.span)
+
+    def PrimStructInfo(self, info: PrimStructInfo) -> PrimStructInfo:
+        changed = None if info.value is None else self.scalar(info.value)
+        return info if changed is info.value else info.replace(value=changed)
+
+    def RelaxVar(self, var: GraphVar) -> GraphVar:
+        return var
+
+    def DataflowVar(self, var: GraphVar) -> GraphVar:
+        return var
+
+
+def substitute_sizes(root: Any, sizes: Mapping[Var, Expr], analyzer: Analyzer | None = None) -> Any:
+    """Struct info, or a shape, with symbolic sizes replaced by expressions."""
+    return SizeSubstitution(sizes, analyzer)(root) if sizes else root

@@ -1,0 +1,171 @@
+"""Building graph functions, in normal form."""
+
+import pytest
+
+from tilewright import relax, te
+from tilewright.error import ArgumentError, StructInfoError
+from tilewright.ir import Var as Size
+from tilewright.ir import structural_equal
+from tilewright.relax import op
+from tilewright.relax.op.table import call, register
+
+TWICE = register("test.twice", ("data",), lambda inference: inference.tensor(0))
+
+
+def twice(value):
+    return call(TWICE, value)
+
+
+def array(*shape, dtype="float32"):
+    return relax.TensorStructInfo(shape, dtype)
+
+
+def bindings_of(function):
+    return [binding for block in function.body.blocks for binding in block.bindings]
+
+
+def names_of(function):
+    return [binding.var.name_hint for binding in bindings_of(function)]
+
+
+def built(params, make):
+    builder = relax.BlockBuilder()
+    with builder.function("main", params):
+        builder.emit_func_output(make(builder))
+    return builder.get()["main"]
+
+
+def test_nested_operations_are_bound_one_by_one():
+    x = relax.Var("x", array(2))
+    function = built([x], lambda builder: twice(twice(x)))
+    assert names_of(function) == ["gv", "gv1"]
+    assert all(binding.var.struct_info is not None for binding in bindings_of(function))
+    assert structural_equal(function.ret_struct_info, x.struct_info)
+    assert function.global_symbol == "main"
+
+
+def test_an_expression_that_stands_twice_is_computed_once():
+    x = relax.Var("x", array(2))
+    shared = twice(x)
+    function = built([x], lambda builder: relax.Tuple([shared, twice(shared)]))
+    assert names_of(function) == ["gv", "gv1"]
+
+
+def test_dataflow_variables_stay_in_their_block():
+    x = relax.Var("x", array(2))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            inner = builder.emit(twice(x))
+            out = builder.emit_output(twice(inner))
+        assert isinstance(inner, relax.DataflowVar)
+        assert not isinstance(out, relax.DataflowVar)
+        with pytest.raises(ArgumentError, match="lv is known only in its dataflow block"):
+            builder.emit_func_output(inner)
+        builder.emit_func_output(out)
+    (block,) = builder.get()["main"].body.blocks
+    assert isinstance(block, relax.DataflowBlock)
+
+
+def test_a_tensor_program_is_made_once_and_has_sizes_of_its_own():
+    n = Size("n", "int64")
+    x = relax.Var("x", array(n, 4))
+
+    def plus_size(data, size):
+        return te.compute(data.shape, lambda *i: data(*i) + size)
+
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        first = builder.emit_te(plus_size, x, n, primfunc_name_hint="plus")
+        builder.emit_func_output(builder.emit_te(plus_size, first, n, primfunc_name_hint="plus"))
+    module = builder.get()
+    assert sorted(name.name_hint for name in module) == ["main", "plus"]
+    assert structural_equal(first.struct_info, x.struct_info)
+    (data, _) = module["plus"].buffer_map.values()
+    assert data.shape[0] is not n
+
+
+def test_a_size_that_no_array_tells_is_a_scalar_parameter():
+    n = Size("n", "int64")
+    x = relax.Var("x", array(n + 1))
+
+    def plus_size(data, size):
+        return te.compute(data.shape, lambda i: data(i) + size)
+
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit_te(plus_size, x, n))
+    module = builder.get()
+    (binding,) = bindings_of(module["main"])
+    _, _, sizes = binding.value.args
+    assert [size is n for size in sizes.values] == [True]
+    assert len(module["plus_size"].params) == 3
+
+
+def test_an_array_of_unknown_extents_gets_names_for_them():
+    x = relax.Var("x", relax.TensorStructInfo(ndim=2, dtype="float32"))
+    function = built(
+        [x],
+        lambda builder: builder.emit_te(
+            lambda data: te.compute(data.shape, lambda *i: data(*i) * 2.0, "double"),
+            x,
+            primfunc_name_hint="double",
+        ),
+    )
+    cast, _ = bindings_of(function)
+    assert isinstance(cast, relax.MatchCast)
+    # The names mean nothing outside of the function.
+    assert function.ret_struct_info.shape is None
+    assert function.ret_struct_info.ndim == 2
+
+
+def test_sizes_of_a_signature_are_solved_from_the_arguments():
+    n, m, k = (Size(name, "int64") for name in "nmk")
+    x = relax.Var("x", array(n, m + 1))
+    y = relax.Var("y", array(k, 8))
+    builder = relax.BlockBuilder()
+    with builder.function("inner", [x]):
+        builder.emit_func_output(op.call_dps_packed("f", (x,), array(m, n * 2)))
+    name = builder.get().get_global_var("inner")
+    with builder.function("main", [y]):
+        result = builder.emit(relax.Call(name, [y]))
+        builder.emit_func_output(result)
+    assert structural_equal(result.struct_info, array(7, k * 2))
+
+
+def test_a_call_with_arguments_that_do_not_fit_is_refused():
+    x, y = relax.Var("x", array(2)), relax.Var("y", array(2, 3))
+    builder = relax.BlockBuilder()
+    with builder.function("inner", [x]):
+        builder.emit_func_output(twice(x))
+    with builder.function("main", [y]):
+        with pytest.raises(StructInfoError, match="'inner': argument 0 must be"):
+            builder.emit(relax.Call(builder.get().get_global_var("inner"), [y]))
+        with pytest.raises(StructInfoError, match="'inner' takes 1 argument, got 2"):
+            builder.emit(relax.Call(builder.get().get_global_var("inner"), [y, y]))
+        builder.emit_func_output(y)
+
+
+def test_branches_have_scopes_of_their_own():
+    x = relax.Var("x", array(2))
+    c = relax.Var("c", array(dtype="bool"))
+    function = built([c, x], lambda builder: relax.If(c, twice(twice(x)), x))
+    (binding,) = bindings_of(function)
+    then = binding.value.true_branch
+    assert [b.var.name_hint for block in then.blocks for b in block.bindings] == ["gv", "gv1"]
+    assert structural_equal(binding.var.struct_info, x.struct_info)
+
+
+def test_a_function_without_a_result_is_refused():
+    builder = relax.BlockBuilder()
+    with pytest.raises(ArgumentError, match="'main' has no result"), builder.function("main", []):
+        pass
+
+
+def test_call_tir_of_a_name_calls_a_function_of_the_registry():
+    x = relax.Var("x", array(1, 4))
+    called = op.call_tir("env.relu", (x,), (1, 128), dtype="float32")
+    assert called.op is op.base.CALL_DPS_PACKED
+    assert structural_equal(called.sinfo_args[0], array(1, 128))
+    with pytest.raises(ArgumentError, match="give dtype="):
+        op.call_dps_packed("env.relu", (x,), (1, 128))
