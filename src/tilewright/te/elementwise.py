@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tilewright.arith import Analyzer
 from tilewright.error import ShapeError
 from tilewright.ir import arithmetic
 from tilewright.ir.convert import cast
@@ -39,8 +41,23 @@ def broadcast_binary(function: str, left: object, right: object) -> Any:
     for one, other in ((left, right), (right, left)):
         if is_zero_dimensional(one) and isinstance(other, (Expr, TensorSlice, IterVar)):
             return apply(left, right)
+    return broadcast_with(apply, _NAMES.get(function, function), left, right)
+
+
+def broadcast_with(apply: Callable[..., Any], label: str, left: object, right: object) -> Tensor:
+    """`apply` to each pair of elements of two operands, at least one of which is a tensor.
+
+    Args:
+        apply: from two elements to the element of the result.
+        label: what the result is called after.
+        left: a tensor or a scalar.
+        right: a tensor or a scalar.
+
+    Raises:
+        ShapeError: if the shapes do not fit together, or cannot be proved to.
+    """
     shapes = [x.shape for x in (left, right) if isinstance(x, Tensor)]
-    name = f"T_{_NAMES.get(function, function)}"
+    name = f"T_{label}"
     shape = shapes[0] if len(shapes) == 1 else broadcast_shape(*shapes, name=name)
     return compute(
         shape,
@@ -89,14 +106,14 @@ def broadcast_shape(
 
 
 def same_extent(a: Expr, b: Expr) -> bool:
-    """Whether two extents are the same constant, variable, or expression."""
+    """Whether two extents are known to be the same, as ``n * 2`` and ``n + n`` are."""
     if a is b:
         return True
-    if isinstance(a, Var) or isinstance(b, Var):
+    if isinstance(a, Var) and isinstance(b, Var):
         return False
     if is_const_int(a) and is_const_int(b):
         return a.value == b.value  # type: ignore[attr-defined]
-    return structural_equal(a, b)
+    return structural_equal(a, b) or Analyzer().can_prove_equal(a, b)
 
 
 def _is_operand(value: object) -> bool:
@@ -108,6 +125,11 @@ def _is_operand(value: object) -> bool:
 def _broadcast_element(operand: object, ax: tuple[Var, ...]) -> object:
     if not isinstance(operand, Tensor):
         return operand
+    return broadcast_element(operand, ax)
+
+
+def broadcast_element(operand: Tensor, ax: Sequence[Var]) -> Expr:
+    """The element of `operand` that broadcasting puts at `ax`."""
     used = ax[len(ax) - operand.ndim :]
     return operand(
         *(

@@ -127,6 +127,14 @@ def test_parallel_loops_run_backwards_on_request():
     assert a.tolist() == [5, 1, 1, 1]
 
 
+def test_an_array_without_dimensions_is_written():
+    cell = tir.decl_buffer((), "float32", "cell")
+    program = function([cell], BufferStore(cell, BufferLoad(cell, ()) + 1.0, ()))
+    value = np.array(2, "float32")
+    interpret(program, value)
+    assert value == 3
+
+
 def test_vector_accesses_masks_and_undeclared_flat_buffers():
     A, B = decl_buffer((8,), "float32", "A"), decl_buffer((8,), "float32", "B")
     flat = decl_buffer((4,), "float32x2", "B", data=B.data)

@@ -97,7 +97,8 @@ def _memory_of(array: np.ndarray) -> Pointer:
         slice(n - 1, n) if step < 0 else slice(0, 1)
         for n, step in zip(array.shape, last, strict=True)
     )
-    lowest = array[corner].reshape(-1).view(np.uint8)
+    # The `...` keeps an array without dimensions an array.
+    lowest = array[(*corner, ...)].reshape(-1).view(np.uint8)
     data = np.lib.stride_tricks.as_strided(
         lowest, (size,), (1,), writeable=bool(array.flags.writeable)
     )

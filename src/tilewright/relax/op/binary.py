@@ -1,0 +1,132 @@
+"""Operators on the elements of two arrays, which broadcast as in numpy; numbers are arrays, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tilewright import topi
+from tilewright.ir.dtype import BOOL, DType
+from tilewright.relax.expr import Call
+from tilewright.relax.op.broadcasting import (
+    broadcast_info,
+    call_broadcasting,
+    operand_dtype,
+    with_numbers,
+)
+from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.table import call, register
+from tilewright.relax.op.unary import is_number
+from tilewright.relax.struct_info import TensorStructInfo
+
+ARITHMETIC: Final = {
+    "add": "x1 + x2.",
+    "subtract": "x1 - x2.",
+    "multiply": "x1 * x2.",
+    "floor_divide": "x1 / x2, rounded down.",
+    "mod": "The remainder of x1 / x2, with the sign of x1.",
+    "floor_mod": "The remainder of x1 / x2, with the sign of x2.",
+}
+EXTREMA: Final = {
+    "maximum": "The larger element; NaN where one is NaN.",
+    "minimum": "The smaller element; NaN where one is NaN.",
+}
+FLOAT: Final = {
+    "divide": "x1 / x2 of floats.",
+    "power": "x1 to the power of x2, of floats.",
+}
+COMPARISON: Final = {
+    "equal": "Whether x1 == x2.",
+    "not_equal": "Whether x1 != x2.",
+    "greater": "Whether x1 > x2.",
+    "greater_equal": "Whether x1 >= x2.",
+    "less": "Whether x1 < x2.",
+    "less_equal": "Whether x1 <= x2.",
+}
+LOGICAL: Final = {
+    "logical_and": "Whether both hold.",
+    "logical_or": "Whether one of both holds.",
+    "logical_xor": "Whether exactly one of both holds.",
+}
+BITWISE: Final = {
+    "bitwise_and": "The bits that are set in both.",
+    "bitwise_or": "The bits that are set in one of both.",
+    "bitwise_xor": "The bits that are set in exactly one of both.",
+}
+SHIFT: Final = {
+    "left_shift": "The bits of x1 shifted up by x2.",
+    "right_shift": "The bits of x1 shifted down by x2; signed numbers keep their sign.",
+}
+
+_HINTS: Final = {
+    "divide": "use floor_divide, or convert both with astype",
+    "power": "convert both with astype",
+}
+
+
+def _binary(
+    name: str,
+    doc: str,
+    is_allowed: Callable[[DType], bool],
+    wanted: str,
+    result: DType | None = None,
+) -> Callable[[Any, Any], Call]:
+    kernel = getattr(topi, name)
+
+    def infer(inference: Inference) -> TensorStructInfo:
+        dtype = operand_dtype(inference, (0, 1))
+        if dtype is not None and not is_allowed(dtype):
+            hint = _HINTS.get(name, "convert both with astype")
+            inference.error(f"the arguments must have {wanted}, they have {dtype!s}; {hint}")
+        return broadcast_info(inference, (0, 1), result or dtype)
+
+    op = register(
+        name,
+        ("x1", "x2"),
+        infer,
+        lambda builder, expr: call_broadcasting(builder, expr, kernel, name, (0, 1)),
+    )
+
+    def function(x1: Any, x2: Any) -> Call:
+        return call(op, *with_numbers(x1, x2))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _is_any(dtype: DType) -> bool:
+    return is_number(dtype) or dtype.is_bool
+
+
+def _is_float(dtype: DType) -> bool:
+    return dtype.is_float
+
+
+def _is_bool(dtype: DType) -> bool:
+    return dtype.is_bool
+
+
+def _is_integral(dtype: DType) -> bool:
+    return dtype.is_integral
+
+
+def _is_integer(dtype: DType) -> bool:
+    return dtype.is_integral and not dtype.is_bool
+
+
+add, subtract, multiply, floor_divide, mod, floor_mod = (
+    _binary(name, doc, is_number, "numbers") for name, doc in ARITHMETIC.items()
+)
+maximum, minimum = (_binary(n, doc, _is_any, "numbers or bools") for n, doc in EXTREMA.items())
+divide, power = (_binary(n, doc, _is_float, "a float dtype") for n, doc in FLOAT.items())
+equal, not_equal, greater, greater_equal, less, less_equal = (
+    _binary(name, doc, _is_any, "numbers or bools", BOOL) for name, doc in COMPARISON.items()
+)
+logical_and, logical_or, logical_xor = (
+    _binary(name, doc, _is_bool, "dtype bool") for name, doc in LOGICAL.items()
+)
+bitwise_and, bitwise_or, bitwise_xor = (
+    _binary(n, doc, _is_integral, "integers or bools") for n, doc in BITWISE.items()
+)
+left_shift, right_shift = (_binary(n, doc, _is_integer, "integers") for n, doc in SHIFT.items())

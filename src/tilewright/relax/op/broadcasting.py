@@ -1,0 +1,220 @@
+"""Operands of one dtype that repeat to one shape: their inference, and what kernels get.
+
+Where two symbolic extents are not known to be equal, the result has the extent that broadcasting
+will give, and the program checks when it runs that they fit together::
+
+    R.add(x, y)           # x: (n,), y: (m,)
+
+    x1 = R.match_cast(x, R.Tensor((T.Select(n == 1, 1, T.Select(n == 1, m, n)),)))
+    ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tilewright import topi
+from tilewright.ir.arithmetic import select
+from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr, FloatImm, IntImm, is_const_int
+from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, ShapeExpr
+from tilewright.relax.struct_info import UNKNOWN_NDIM, PrimStructInfo, TensorStructInfo
+from tilewright.te.compute import compute
+from tilewright.te.elementwise import same_extent
+from tilewright.te.tensor import Tensor, shape_text
+
+if TYPE_CHECKING:
+    from tilewright.relax.expr import Call
+    from tilewright.relax.op.inference import Inference
+
+Extents = tuple[Expr, ...]
+
+
+# --- making calls ---------------------------------------------------------------------------
+
+
+def with_numbers(*operands: Any) -> list[Any]:
+    """Operands in which Python numbers take the dtype of the arrays beside them, if it is known."""
+    infos = [getattr(operand, "struct_info", None) for operand in operands]
+    dtype = next((i.dtype for i in infos if isinstance(i, TensorStructInfo) and i.dtype), None)
+    if dtype is None:
+        return list(operands)
+    return [_number(operand, dtype) for operand in operands]
+
+
+def _number(value: Any, dtype: DType) -> Any:
+    if not isinstance(value, (bool, int, float)) or not _fits(value, dtype):
+        return value  # inference says what is wrong with it
+    from tilewright.relax.expr import const as array_constant
+
+    return array_constant(value, dtype)
+
+
+def _fits(value: float, dtype: DType) -> bool:
+    if dtype.is_float:
+        return not isinstance(value, bool)
+    if dtype.is_bool:
+        return isinstance(value, bool)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole and dtype.is_integral and dtype.min_int <= value <= dtype.max_int
+
+
+# --- inference ------------------------------------------------------------------------------
+
+
+def operand_dtype(inference: Inference, positions: Sequence[int]) -> DType | None:
+    """The dtype that all operands share; None if it is not known.
+
+    A constant scalar takes the dtype of the others.
+    """
+    dtypes: dict[int, DType] = {}
+    numbers: dict[int, IntImm | FloatImm] = {}
+    unknown = False
+    for position in positions:
+        info = inference.struct_info(position)
+        if isinstance(info, PrimStructInfo):
+            if isinstance(info.value, (IntImm, FloatImm)):
+                numbers[position] = info.value
+            else:
+                dtypes[position] = info.dtype
+        else:
+            dtype = inference.tensor(position).dtype
+            unknown = unknown or dtype is None
+            if dtype is not None:
+                dtypes[position] = dtype
+    if len(set(dtypes.values())) > 1:
+        listed = ", ".join(f"{inference.name_of(p)} has {d!s}" for p, d in dtypes.items())
+        inference.error(f"the dtypes differ: {listed}; convert one with astype")
+    dtype = next(iter(dtypes.values()), None)
+    if dtype is None:
+        return None if unknown or not numbers else next(iter(numbers.values())).dtype
+    for position, number in numbers.items():
+        value = bool(number.value) if number.dtype.is_bool else number.value
+        if not _fits(value, dtype):
+            inference.error(
+                f"{inference.name_of(position)} is {value!r}, which is no value of the dtype "
+                f"{dtype!s} of the others; convert them with astype"
+            )
+    return dtype
+
+
+def broadcast_info(
+    inference: Inference, positions: Sequence[int], dtype: DType | None
+) -> TensorStructInfo:
+    """The struct info of an array of all elements of the operands, repeated to one shape."""
+    infos = [
+        inference.tensor(position)
+        for position in positions
+        if not isinstance(inference.struct_info(position), PrimStructInfo)
+    ]
+    vdevice = next((info.vdevice for info in infos if info.vdevice is not None), None)
+    if not infos:
+        return TensorStructInfo((), dtype, vdevice)
+    first = infos[0]
+    if len(infos) == 1:
+        return TensorStructInfo(first.shape, dtype, vdevice, first.ndim)
+    shapes = [info.extents for info in infos]
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) == len(shapes):
+        extents = known[0]
+        for shape in known[1:]:
+            extents = broadcast_extents(inference, extents, shape)
+        return TensorStructInfo(ShapeExpr(extents), dtype, vdevice)
+    ranks = [info.ndim for info in infos]
+    rank = UNKNOWN_NDIM if UNKNOWN_NDIM in ranks else max(ranks)
+    return TensorStructInfo(None, dtype, vdevice, rank)
+
+
+def broadcast_extents(inference: Inference, a: Extents, b: Extents) -> Extents:
+    """The shape that arrays of two shapes repeat to.
+
+    Refuses a call for which there is none.
+    """
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    offset = len(longer) - len(shorter)
+    result = list(longer[:offset])
+    for position, (one, other) in enumerate(zip(longer[offset:], shorter, strict=True), offset):
+        extent = _broadcast_extent(inference, one, other)
+        if extent is None:
+            inference.error(
+                f"the shapes {shape_text(a)} and {shape_text(b)} do not broadcast: extents "
+                f"{shape_text((one,))[1:-2]} and {shape_text((other,))[1:-2]} of dimension "
+                f"{position} differ, and neither is 1"
+            )
+        result.append(extent)
+    return tuple(result)
+
+
+def _broadcast_extent(inference: Inference, one: Expr, other: Expr) -> Expr | None:
+    if is_const_int(other, 1) or same_extent(one, other) or inference.equal(one, other):
+        return one
+    if is_const_int(one, 1):
+        return other
+    if is_const_int(one) or is_const_int(other):
+        known, symbolic = (one, other) if is_const_int(one) else (other, one)
+        never = inference.differ(symbolic, known) and inference.differ(symbolic, const(1, "int64"))
+        return None if never else known
+    return select(one == 1, other, one)
+
+
+# --- legalisation ---------------------------------------------------------------------------
+
+
+def scalar_of(value: RelaxExpr, dtype: DType | None) -> PrimValue | None:
+    """The number that `value` is, in `dtype`; None if it is no known scalar."""
+    if isinstance(value, PrimValue):
+        return value if dtype is None else PrimValue(cast(dtype, value.value))
+    if isinstance(value, Constant) and not value.data.shape:
+        return PrimValue(const(value.data.numpy()[()], value.data.dtype))
+    return None
+
+
+def call_broadcasting(
+    builder: Any, call: Call, function: Any, name: str, positions: Sequence[int]
+) -> Any:
+    """The call of the kernel that `function` makes of operands which broadcast.
+
+    Args:
+        builder: where it is emitted.
+        call: the call of the operator.
+        function: from tensors and scalars to a tensor, or to a scalar if all are scalars.
+        name: of the kernel.
+        positions: the arguments of `call` that are operands.
+    """
+    result = call.struct_info
+    assert isinstance(result, TensorStructInfo)
+    operands = [call.args[position] for position in positions]
+    infos = [operand.struct_info for operand in operands]
+    dtype = next((i.dtype for i in infos if isinstance(i, TensorStructInfo)), None)
+    prepared = [
+        scalar_of(operand, dtype) or _fitting(builder, operand, result) for operand in operands
+    ]
+
+    def kernel(*values: Any) -> Tensor:
+        computed = function(*values)
+        return computed if isinstance(computed, Tensor) else compute((), lambda: computed, name)
+
+    return builder.call_te(kernel, *prepared, primfunc_name_hint=name)
+
+
+def _fitting(builder: Any, operand: RelaxExpr, result: TensorStructInfo) -> RelaxExpr:
+    """`operand`, checked and repeated where it is not known at compile time that it fits."""
+    info, target = operand.struct_info, result.extents
+    assert isinstance(info, TensorStructInfo)
+    if info.extents is None or target is None:
+        return operand
+    aligned = target[len(target) - len(info.extents) :]
+    checked = [
+        extent if is_const_int(extent, 1) or same_extent(extent, wanted)
+        else select(extent == 1, const(1, "int64"), wanted)
+        for extent, wanted in zip(info.extents, aligned, strict=True)
+    ]  # fmt: skip
+    if all(a is b for a, b in zip(checked, info.extents, strict=True)):
+        return operand
+    fits = builder.match_cast(operand, TensorStructInfo(checked, info.dtype, info.vdevice))
+    plain = builder.match_cast(fits, info)
+    return builder.emit(
+        builder.call_te(topi.broadcast_to, plain, ShapeExpr(target), primfunc_name_hint="repeat")
+    )

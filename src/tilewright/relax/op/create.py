@@ -1,0 +1,241 @@
+"""Arrays made from a shape and a formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright import topi
+from tilewright.error import ArgumentError
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import DType
+from tilewright.relax.expr import Call, PrimValue, as_relax, as_shape
+from tilewright.relax.op.broadcasting import scalar_of
+from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.table import call, register
+from tilewright.relax.struct_info import (
+    PrimStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+)
+
+
+def _dtype_attr(dtype: Any) -> dict[str, Any]:
+    return {"dtype": None if dtype is None else DType(dtype)}
+
+
+def _number(value: Any, dtype: Any) -> Any:
+    """A Python number as a scalar of `dtype`, if that is given."""
+    if dtype is not None and isinstance(value, (bool, int, float)):
+        return PrimValue(const(value, DType(dtype)))
+    return value
+
+
+# --- full -----------------------------------------------------------------------------------
+
+
+def _shape_argument(inference: Inference) -> ShapeStructInfo:
+    info = inference.struct_info(0)
+    if not isinstance(info, ShapeStructInfo):
+        inference.error(f"{inference.name_of(0)} must be a shape, it is {info!r}")
+    return info
+
+
+def _of_shape(inference: Inference, dtype: Any) -> StructInfo:
+    info = _shape_argument(inference)
+    return TensorStructInfo(inference.call.args[0], dtype, ndim=info.ndim)
+
+
+def _scalar_dtype(inference: Inference, position: int) -> DType | None:
+    """The dtype of a scalar, or an array without dimensions."""
+    info = inference.struct_info(position)
+    if isinstance(info, PrimStructInfo):
+        return info.dtype
+    if not isinstance(info, TensorStructInfo) or info.ndim not in (0, -1):
+        inference.error(
+            f"{inference.name_of(position)} must be a number or an array without dimensions, it "
+            f"is {info!r}"
+        )
+    return info.dtype
+
+
+def _infer_full(inference: Inference) -> StructInfo:
+    return _of_shape(inference, inference.attr("dtype") or _scalar_dtype(inference, 1))
+
+
+def _legalize_full(builder: Any, expr: Call) -> Any:
+    value = scalar_of(expr.args[1], None) or expr.args[1]
+    dtype = expr.struct_info.dtype  # type: ignore[union-attr]
+    return builder.call_te(
+        lambda shape, fill: topi.full(shape, dtype, fill),
+        expr.args[0],
+        value,
+        primfunc_name_hint="full",
+    )
+
+
+_FULL = register("full", ("shape", "fill_value"), _infer_full, _legalize_full)
+
+
+def full(shape: Any, fill_value: Any, dtype: str | None = None) -> Call:
+    """An array whose elements are all `fill_value`, of the dtype of that if none is given."""
+    return call(_FULL, as_shape(shape), _number(fill_value, dtype), attrs=_dtype_attr(dtype))
+
+
+def _infer_like(inference: Inference) -> StructInfo:
+    info = inference.tensor(0)
+    dtype = inference.attr("dtype") or info.dtype
+    return TensorStructInfo(info.shape, dtype, info.vdevice, info.ndim)
+
+
+def _infer_full_like(inference: Inference) -> StructInfo:
+    _scalar_dtype(inference, 1)
+    return _infer_like(inference)
+
+
+def _like(builder: Any, expr: Call, value: Any, name: str) -> Any:
+    info = expr.struct_info
+    assert isinstance(info, TensorStructInfo)
+    dtype = info.dtype
+    assert dtype is not None, "arrays of unknown dtype are not compiled"
+    return builder.call_te(
+        lambda shape, fill: topi.full(shape, dtype, fill),
+        info.shape,
+        value,
+        primfunc_name_hint=name,
+    )
+
+
+def _legalize_full_like(builder: Any, expr: Call) -> Any:
+    return _like(builder, expr, scalar_of(expr.args[1], None) or expr.args[1], "full")
+
+
+_FULL_LIKE = register("full_like", ("x", "fill_value"), _infer_full_like, _legalize_full_like)
+
+
+def full_like(x: Any, fill_value: Any, dtype: str | None = None) -> Call:
+    """An array like `x` whose elements are all `fill_value`."""
+    return call(_FULL_LIKE, x, _number(fill_value, dtype), attrs=_dtype_attr(dtype))
+
+
+# --- zeros and ones -------------------------------------------------------------------------
+
+
+def _register_constant(name: str, value: int) -> tuple[Any, Any]:
+    def infer(inference: Inference) -> StructInfo:
+        return _of_shape(inference, inference.attr("dtype"))
+
+    def legalize(builder: Any, expr: Call) -> Any:
+        number = PrimValue(const(value, expr.attrs["dtype"]))
+        dtype = expr.attrs["dtype"]
+        return builder.call_te(
+            lambda shape, fill: topi.full(shape, dtype, fill),
+            expr.args[0],
+            number,
+            primfunc_name_hint=name,
+        )
+
+    def legalize_like(builder: Any, expr: Call) -> Any:
+        return _like(builder, expr, PrimValue(value), name)
+
+    like = register(f"{name}_like", ("x",), _infer_like, legalize_like)
+    return register(name, ("shape",), infer, legalize), like
+
+
+_ZEROS, _ZEROS_LIKE = _register_constant("zeros", 0)
+_ONES, _ONES_LIKE = _register_constant("ones", 1)
+
+
+def zeros(shape: Any, dtype: str) -> Call:
+    """An array of zeros."""
+    return call(_ZEROS, as_shape(shape), attrs=_dtype_attr(dtype))
+
+
+def zeros_like(x: Any, dtype: str | None = None) -> Call:
+    """An array of zeros like `x`."""
+    return call(_ZEROS_LIKE, x, attrs=_dtype_attr(dtype))
+
+
+def ones(shape: Any, dtype: str) -> Call:
+    """An array of ones."""
+    return call(_ONES, as_shape(shape), attrs=_dtype_attr(dtype))
+
+
+def ones_like(x: Any, dtype: str | None = None) -> Call:
+    """An array of ones like `x`."""
+    return call(_ONES_LIKE, x, attrs=_dtype_attr(dtype))
+
+
+# --- arange ---------------------------------------------------------------------------------
+
+
+def _infer_arange(inference: Inference) -> StructInfo:
+    bounds = []
+    for position in range(3):
+        info = inference.struct_info(position)
+        if not isinstance(info, PrimStructInfo):
+            inference.error(f"{inference.name_of(position)} must be a scalar, it is {info!r}")
+        bounds.append(info.value)
+    dtype = inference.attr("dtype")
+    if any(bound is None for bound in bounds):
+        return TensorStructInfo(None, dtype, ndim=1)
+    try:
+        return TensorStructInfo((topi.arange_length(*bounds),), dtype)
+    except ArgumentError as error:
+        inference.error(str(error).removeprefix("arange: "))
+
+
+def _legalize_arange(builder: Any, expr: Call) -> Any:
+    dtype = expr.attrs["dtype"]
+    return builder.call_te(topi.arange, *expr.args, dtype=dtype, primfunc_name_hint="arange")
+
+
+_ARANGE = register("arange", ("start", "end", "step"), _infer_arange, _legalize_arange)
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, dtype: str | None = None) -> Call:
+    """The numbers ``start, start + step, ...`` before `end`; from 0 if only one is given.
+
+    Their dtype is float32 if one of the three is a float, else int64, if none is given.
+    """
+    if end is None:
+        start, end = 0, start
+    bounds = [as_relax(bound) for bound in (start, end, step)]
+    if dtype is None:
+        infos = [bound.struct_info for bound in bounds]
+        floats = [i for i in infos if isinstance(i, PrimStructInfo) and i.dtype.is_float]
+        dtype = "float32" if floats else "int64"
+    return call(_ARANGE, *bounds, attrs=_dtype_attr(dtype))
+
+
+# --- triangles ------------------------------------------------------------------------------
+
+
+def _register_triangle(name: str, upper: bool) -> Any:
+    def infer(inference: Inference) -> StructInfo:
+        info = inference.tensor(0)
+        if info.ndim in (0, 1):
+            inference.error(
+                f"{inference.name_of(0)} must have at least 2 dimensions, it has {info.ndim}"
+            )
+        if not isinstance(inference.struct_info(1), PrimStructInfo):
+            inference.error(f"{inference.name_of(1)} must be a scalar")
+        return info
+
+    def legalize(builder: Any, expr: Call) -> Any:
+        return builder.call_te(topi.trilu, *expr.args, upper, primfunc_name_hint=name)
+
+    return register(name, ("x", "k"), infer, legalize)
+
+
+_TRIL, _TRIU = _register_triangle("tril", False), _register_triangle("triu", True)
+
+
+def tril(x: Any, k: Any = 0) -> Call:
+    """The lower triangle of matrices, up to diagonal `k`, with zeros elsewhere."""
+    return call(_TRIL, x, k)
+
+
+def triu(x: Any, k: Any = 0) -> Call:
+    """The upper triangle of matrices, from diagonal `k` on, with zeros elsewhere."""
+    return call(_TRIU, x, k)

@@ -1,0 +1,261 @@
+"""Reductions over some dimensions.
+
+The names hide Python's own, as they do in numpy.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.arithmetic import logical_and, logical_or, select
+from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import FLOAT32, DType
+from tilewright.ir.expr import Expr, IntImm, is_const_int
+from tilewright.te import reductions
+from tilewright.te.compute import compute
+from tilewright.te.elementwise import same_extent
+from tilewright.te.reducer import comm_reducer, reduce_axis
+from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
+from tilewright.tir.expr import IterVar
+from tilewright.tir.op.control import if_then_else
+from tilewright.tir.op.limits import infinity, max_value, min_value
+from tilewright.topi import tag
+from tilewright.topi.axes import normalized_axes
+
+_ACCUMULATOR = {DType("float16"): FLOAT32, DType("bfloat16"): FLOAT32}
+"""Types in which sums of many elements lose most of their digits, and what to add in instead."""
+
+
+class _Reduction:
+    """The shape and the indices of a reduction of `data`."""
+
+    def __init__(self, owner: str, data: Tensor, axis: Any, keepdims: bool) -> None:
+        self.data, self.axes = data, normalized_axes(owner, axis, data.ndim)
+        self.reduced = {
+            n: reduce_axis((zero_like(data.shape[n]), data.shape[n]), f"k{n}")
+            for n in sorted(self.axes)
+        }
+        kept = [n for n in range(data.ndim) if n not in self.reduced]
+        self._position = {n: n if keepdims else place for place, n in enumerate(kept)}
+        self.shape = tuple(
+            const(1, extent.dtype) if n in self.reduced else extent
+            for n, extent in enumerate(data.shape)
+            if keepdims or n not in self.reduced
+        )
+
+    @property
+    def iterators(self) -> list[IterVar]:
+        """The reduction axes."""
+        return list(self.reduced.values())
+
+    def indices(self, outer: Sequence[Any]) -> list[Any]:
+        """The indices of the elements of `data` that are reduced into the one at `outer`."""
+        return [
+            self.reduced[n].var if n in self.reduced else outer[self._position[n]]
+            for n in range(self.data.ndim)
+        ]
+
+    def linear_index(self) -> Expr:
+        """The place among the reduced dimensions, in row-major order."""
+        place: Expr = const(0, "int64")
+        for n, iterator in self.reduced.items():
+            place = place * cast("int64", self.data.shape[n]) + cast("int64", iterator.var)
+        return place
+
+
+def _reduce(
+    name: str, reducer: Callable[..., Any], data: Tensor, axis: Any, keepdims: bool
+) -> Tensor:
+    loops = _Reduction(f"topi.{name}", data, axis, keepdims)
+    if not loops.reduced:
+        return compute(data.shape, lambda *i: data(*i), f"T_{name}", tag.ELEMWISE)
+    reduced = compute(
+        loops.shape,
+        lambda *outer: reducer(data(*loops.indices(outer)), axis=loops.iterators),
+        f"{data.name}_red",
+        tag.COMM_REDUCE,
+    )
+    return _of_nothing(name, reduced, loops)
+
+
+def _of_nothing(name: str, reduced: Tensor, loops: _Reduction) -> Tensor:
+    """`reduced`, with the neutral element where there is nothing to reduce.
+
+    No iteration of the reduction would set it.
+    """
+    empty = [n for n in loops.reduced if not _is_positive(loops.data.shape[n])]
+    if not empty:
+        return reduced
+    nothing = _any_of(loops.data.shape[n] == 0 for n in empty)
+    neutral = reduced.op.reduction.combiner.identity_element[0]  # type: ignore[attr-defined]
+    return compute(
+        loops.shape,
+        lambda *i: if_then_else(nothing, neutral, reduced(*i)),
+        f"T_{name}",
+        tag.ELEMWISE,
+    )
+
+
+def _is_positive(extent: Expr) -> bool:
+    return isinstance(extent, IntImm) and extent.value > 0
+
+
+def _any_of(conditions: Iterable[Expr]) -> Expr:
+    return functools.reduce(logical_or, conditions)
+
+
+def _accumulate(
+    name: str, reducer: Callable[..., Any], data: Tensor, axis: Any, keepdims: bool
+) -> Tensor:
+    """A sum or product, of short floats in float32."""
+    wide = _ACCUMULATOR.get(data.dtype)
+    if wide is None:
+        return _reduce(name, reducer, data, axis, keepdims)
+    total = _reduce(name, lambda x, axis: reducer(cast(wide, x), axis=axis), data, axis, keepdims)
+    return compute(total.shape, lambda *i: cast(data.dtype, total(*i)), f"T_{name}", tag.ELEMWISE)
+
+
+def sum(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The sum along `axis`: a dimension, several, or None for all of them."""
+    return _accumulate("sum", reductions.sum, data, axis, keepdims)
+
+
+def prod(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The product along `axis`: a dimension, several, or None for all of them."""
+    return _accumulate("prod", reductions.prod, data, axis, keepdims)
+
+
+def max(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The largest element along `axis`; NaN if there is a NaN."""
+    return _reduce("max", reductions.max, data, axis, keepdims)
+
+
+def min(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The smallest element along `axis`; NaN if there is a NaN."""
+    return _reduce("min", reductions.min, data, axis, keepdims)
+
+
+def all(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Whether all elements along `axis` are true."""
+    return _reduce("all", reductions.all, _truth("all", data), axis, keepdims)
+
+
+def any(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Whether some element along `axis` is true."""
+    return _reduce("any", reductions.any, _truth("any", data), axis, keepdims)
+
+
+def _truth(name: str, data: Tensor) -> Tensor:
+    if not data.dtype.is_bool:
+        raise ArgumentError(
+            f"topi.{name} needs bool elements, got {data.dtype!s}: compare with 0 first"
+        )
+    return data
+
+
+def argmax(
+    data: Tensor,
+    axis: Any = None,
+    keepdims: bool = False,
+    select_last_index: bool = False,
+    dtype: str = "int32",
+) -> Tensor:
+    """Where the largest element along `axis` is, the first NaN if there is one.
+
+    Args:
+        data: the tensor.
+        axis: a dimension, several, or None for all of them; of several, the place is the
+            row-major one.
+        keepdims: whether the result has dimensions of extent 1 in place of those in `axis`.
+        select_last_index: whether the last one counts where elements are equal.
+        dtype: of the result.
+    """
+    return _place("argmax", data, axis, keepdims, select_last_index, dtype)
+
+
+def argmin(
+    data: Tensor,
+    axis: Any = None,
+    keepdims: bool = False,
+    select_last_index: bool = False,
+    dtype: str = "int32",
+) -> Tensor:
+    """Where the smallest element along `axis` is; see `argmax`."""
+    return _place("argmin", data, axis, keepdims, select_last_index, dtype)
+
+
+def _place(name: str, data: Tensor, axis: Any, keepdims: bool, last: bool, dtype: str) -> Tensor:
+    is_max, target = name == "argmax", DType(dtype)
+    # With no place yet, -1 is before every place and the largest integer after every one.
+    nowhere = const(-1 if last else target.max_int, target)
+
+    def combine(lhs: Any, rhs: Any) -> tuple[Expr, Expr]:
+        better = lhs[1] > rhs[1] if is_max else lhs[1] < rhs[1]
+        tie = lhs[1] == rhs[1]
+        if data.dtype.is_float:
+            left_nan, right_nan = lhs[1] != lhs[1], rhs[1] != rhs[1]
+            better = logical_or(better, logical_and(left_nan, rhs[1] == rhs[1]))
+            tie = logical_or(tie, logical_and(left_nan, right_nan))
+        first = lhs[0] > rhs[0] if last else lhs[0] < rhs[0]
+        keep = logical_or(better, logical_and(tie, first))
+        return select(keep, lhs[0], rhs[0]), select(keep, lhs[1], rhs[1])
+
+    def neutral(_: DType, element: DType) -> tuple[Expr, Expr]:
+        if element.code in ("float", "bfloat"):
+            return nowhere, infinity(element) * (-1.0 if is_max else 1.0)
+        return nowhere, min_value(element) if is_max else max_value(element)
+
+    reducer = comm_reducer(combine, neutral, name=name)
+    loops = _Reduction(f"topi.{name}", data, axis, keepdims)
+    places, _ = compute(
+        loops.shape,
+        lambda *outer: reducer(
+            (cast(target, loops.linear_index()), data(*loops.indices(outer))),
+            axis=loops.iterators,
+        ),
+        f"{data.name}_red_temp",
+        tag.COMM_REDUCE_IDX,
+    )
+    return places
+
+
+def collapse_sum(data: Tensor, target_shape: Sequence[Any]) -> Tensor:
+    """The sum of what broadcasting from `target_shape` to the shape of `data` made copies of.
+
+    Raises:
+        ShapeError: if `target_shape` does not broadcast to the shape of `data`.
+    """
+    target = as_shape(target_shape, "topi.collapse_sum")
+    offset = data.ndim - len(target)
+    pairs = list(itertools.zip_longest(reversed(data.shape), reversed(target)))
+    summed = [data.ndim - 1 - n for n, (a, b) in enumerate(pairs) if _is_collapsed(a, b)]
+    fits = offset >= 0 and not [
+        1 for n, (a, b) in enumerate(pairs)
+        if data.ndim - 1 - n not in summed and not same_extent(a, b)
+    ]  # fmt: skip
+    if not fits:
+        raise ShapeError(
+            f"topi.collapse_sum: {shape_text(target)} does not broadcast to "
+            f"{shape_text(data.shape)}"
+        )
+    if not summed:
+        return data
+    total = sum(data, summed, keepdims=True)
+    if offset == 0:
+        return total
+    return compute(
+        target,
+        lambda *i: total(*([zero_like(data.shape[0])] * offset), *i),
+        "T_collapse_sum",
+        tag.INJECTIVE,
+    )
+
+
+def _is_collapsed(extent: Expr | None, wanted: Expr | None) -> bool:
+    if extent is None:
+        return False
+    return wanted is None or (is_const_int(wanted, 1) and not is_const_int(extent, 1))

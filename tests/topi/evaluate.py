@@ -1,0 +1,52 @@
+"""Operators of topi applied to arrays, in the reference interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright import te
+from tilewright.arith import Analyzer
+from tilewright.ir.expr import Expr
+from tilewright.te.tensor import Tensor
+from tilewright.tir.interpreter import interpret
+from tilewright.tir.substitute import substitute
+
+
+def evaluate(function, *arguments, symbolic=False):
+    """What `function` computes of some arrays and other arguments.
+
+    Args:
+        function: from tensors, one for each array, and the other arguments as they are, to a
+            tensor or several.
+        arguments: arrays become tensors.
+        symbolic: whether the extents of the tensors are variables instead of numbers.
+    """
+    sizes: dict[Expr, int] = {}
+    values, tensors, arrays = [], [], []
+    for position, argument in enumerate(arguments):
+        if not isinstance(argument, np.ndarray):
+            values.append(argument)
+            continue
+        shape = [_extent(position, n, e, sizes, symbolic) for n, e in enumerate(argument.shape)]
+        tensors.append(te.placeholder(shape, str(argument.dtype), f"arg{position}"))
+        arrays.append(argument)
+        values.append(tensors[-1])
+    result = function(*values)
+    outputs = [result] if isinstance(result, Tensor) else list(result)
+    program = te.create_prim_func([*tensors, *outputs])
+    empty = [np.full(_shape(out, sizes), 77).astype(out.dtype.numpy) for out in outputs]
+    interpret(program, *arrays, *empty)
+    return empty[0] if isinstance(result, Tensor) else empty
+
+
+def _extent(position, n, extent, sizes, symbolic):
+    if not symbolic:
+        return extent
+    size = te.size_var(f"n{position}_{n}", "int64")
+    sizes[size] = extent
+    return size
+
+
+def _shape(tensor, sizes):
+    numbers = {size: te.const(extent, "int64") for size, extent in sizes.items()}
+    return [Analyzer().simplify(substitute(e, numbers)).value for e in tensor.shape]
