@@ -16,7 +16,8 @@ from tilewright.te.schedule import Schedule
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.make_packed_api import make_packed_api, signatures_of
+from tilewright.tir.transform.make_packed_api import make_packed_api
+from tilewright.tir.transform.metadata import signatures_of
 from tilewright.tir.transform.pipeline import Machine, legalize_for
 
 Buildable = Schedule | PrimFunc | IRModule

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+import tvm_ffi
 from tvm_ffi import core
 
 from tilewright.error import (
@@ -139,6 +140,10 @@ def from_native(value: Any) -> Any:
     return value if convert is None else convert(value)
 
 
+def _tuple_from_native(values: Any) -> tuple[Any, ...]:
+    return tuple(map(from_native, values))
+
+
 def _function_from_native(function: core.Function) -> PackedFunc:
     return packed_func(function, "<native function>")
 
@@ -147,6 +152,7 @@ _FROM_NATIVE: dict[type, Callable[[Any], Any]] = {
     core.Tensor: borrowed,
     core.Device: as_device,
     core.Function: _function_from_native,
+    tvm_ffi.Array: _tuple_from_native,
     core._CLASS_DTYPE: lambda dtype: DType(str(dtype)),  # type: ignore[attr-defined]
 }
 

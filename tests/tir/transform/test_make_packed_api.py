@@ -10,11 +10,8 @@ from tilewright.error import LoweringError
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.stmt import nop
 from tilewright.tir.transform import call_boundary as abi
-from tilewright.tir.transform.make_packed_api import (
-    ParameterInfo,
-    make_packed_api,
-    parameters_of,
-)
+from tilewright.tir.transform.make_packed_api import make_packed_api
+from tilewright.tir.transform.metadata import ParameterInfo, parameters_of
 
 
 def lowered(n=4):
@@ -121,3 +118,22 @@ def nodes(root, kind):
 
 def tir_calls(root):
     return nodes(root, tir.Call)
+
+
+def test_calls_pass_the_symbolic_sizes_of_the_callee():
+    n, x = tir.Var("n", "int64"), tir.Var("x", "handle")
+    callee = function((n,))
+    data = tir.Var("data", "handle", PointerType(PrimType("float32")))
+
+    def caller(*arguments):
+        name = tvm.ir.GlobalVar("callee")
+        call = tir.Evaluate(tvm.ir.expr.Call("int32", name, arguments))
+        return tir.PrimFunc((data, x), call, attrs={"global_symbol": "caller"})
+
+    def module(*arguments):
+        return tvm.IRModule({"callee": callee, "caller": caller(*arguments)})
+
+    packed = make_packed_api(module(data, tvm.ir.const(3, "int64")))
+    assert len(packed["callee"].params) == 2
+    with pytest.raises(LoweringError, match="1 parameters and the symbolic sizes n, which follow"):
+        make_packed_api(module(data))

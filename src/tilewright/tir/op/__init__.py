@@ -37,4 +37,5 @@ from tilewright.tir.op.integer import *  # noqa: F403
 from tilewright.tir.op.limits import *  # noqa: F403
 from tilewright.tir.op.math import *  # noqa: F403
 from tilewright.tir.op.memory import *  # noqa: F403
+from tilewright.tir.op.objects import *  # noqa: F403
 from tilewright.tir.op.vector import *  # noqa: F403

@@ -51,13 +51,21 @@ class PackedCalls(Rewriter):
         found: whether the function calls functions by name.
     """
 
-    def __init__(self, function: PrimFunc, symbol_prefix: str) -> None:
+    def __init__(self, function: PrimFunc, symbol_prefix: str, forwards: bool = True) -> None:
+        """See the class.
+
+        Args:
+            function: the function.
+            symbol_prefix: what the symbols of packed functions begin with.
+            forwards: whether arrays that are whole parameters may be passed on as they came: all
+                calls of the function are packed ones.
+        """
         self.args: Var | None = None
         self.found = False
         self._prefix = symbol_prefix
         self._prelude: list[Step] = []
         self._params: dict[Var, tuple[int, Buffer]] = {}
-        if function.global_symbol is not None:
+        if forwards and function.global_symbol is not None:
             for position, param in enumerate(function.params):
                 buffer = function.buffer_map.get(param)
                 if buffer is not None:

@@ -9,14 +9,13 @@ so a backend needs to know nothing about the convention.
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tilewright.error import LoweringError, UnknownNameError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
-from tilewright.ir.expr import Call, Expr, StringImm, Var
+from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk_once
@@ -26,27 +25,16 @@ from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_checks import ArgumentChecks
-from tilewright.tir.transform.argument_errors import COLD, shared_functions
+from tilewright.tir.transform.argument_errors import shared_functions
 from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
-from tilewright.tir.transform.memory_uses import written_pointers
+from tilewright.tir.transform.metadata import METADATA_FUNCTION, metadata_function, signatures_of
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, overlap
+from tilewright.tir.transform.return_results import INTO, RETURNS, result_buffers, return_results
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
 """What the symbols of packed functions begin with in a library."""
-
-
-METADATA_FUNCTION: Final = "tilewright_metadata"
-"""A packed function that returns the address of a JSON text about the other functions."""
-
-
-class ParameterInfo(NamedTuple):
-    """What a caller may want to know about a parameter."""
-
-    name: str
-    is_buffer: bool
-    is_written: bool
 
 
 def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
@@ -65,24 +53,27 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
             gives the value, or a name that cannot be exported.
         UnknownNameError: for a call of a function that the module does not have.
     """
+    called = _called_functions(module)
     raw_functions: dict[GlobalVar, PrimFunc] = {}
     packed_functions: dict[GlobalVar, PrimFunc] = {}
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
         _check_calls(name, function, module)
-        calls = PackedCalls(function, SYMBOL_PREFIX)
+        calls = PackedCalls(function, SYMBOL_PREFIX, forwards=name not in called)
         raw = raw_functions[name] = _raw_function(function, calls, module)
         if function.global_symbol is not None:
-            symbol = GlobalVar(SYMBOL_PREFIX + _symbol_of(function))
-            if symbol in packed_functions:
-                raise LoweringError(
-                    f"two functions have the global_symbol {function.global_symbol!r}"
-                )
-            packed_functions[symbol] = _packed_function(function, name, raw, calls, device_type)
+            for packed in _packed_functions(function, name, raw, calls, device_type):
+                symbol = GlobalVar(str(packed.global_symbol))
+                if symbol in packed_functions:
+                    exported = symbol.name_hint.removeprefix(SYMBOL_PREFIX)
+                    raise LoweringError(f"two functions have the global_symbol {exported!r}")
+                packed_functions[symbol] = packed
     helpers: dict[GlobalVar, PrimFunc] = {}
     if packed_functions:
-        helpers[GlobalVar(SYMBOL_PREFIX + METADATA_FUNCTION)] = _metadata_function(module)
+        helpers[GlobalVar(SYMBOL_PREFIX + METADATA_FUNCTION)] = metadata_function(
+            SYMBOL_PREFIX + METADATA_FUNCTION, signatures_of(module)
+        )
         helpers |= shared_functions()
     functions = {**raw_functions, **packed_functions, **helpers}
     return IRModule(functions, module.attrs, module.global_infos)
@@ -99,6 +90,17 @@ def _symbol_of(function: PrimFunc) -> str:
     return symbol
 
 
+def _called_functions(module: IRModule) -> set[GlobalVar]:
+    """The functions that others of the module call."""
+    return {
+        node.op
+        for function in module.functions.values()
+        if isinstance(function, PrimFunc)
+        for node in walk_once(function.body)
+        if isinstance(node, Call) and isinstance(node.op, GlobalVar)
+    }
+
+
 def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
     """Raise unless the functions of the module that `function` calls exist."""
     for node in walk_once(function.body):
@@ -109,10 +111,14 @@ def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
             raise UnknownNameError(
                 f"{name.name_hint} calls {node.op.name_hint}, which the module does not have"
             )
-        if isinstance(callee, PrimFunc) and len(callee.params) != len(node.args):
+        if not isinstance(callee, PrimFunc):
+            continue
+        sizes = [size.name for size in symbolic_sizes(callee)]
+        if len(node.args) != len(callee.params) + len(sizes):
+            also = f" and the symbolic sizes {', '.join(sizes)}, which follow" if sizes else ""
             raise LoweringError(
                 f"{name.name_hint} calls {node.op.name_hint} with {len(node.args)} arguments, and "
-                f"it has {len(callee.params)} parameters"
+                f"it has {len(callee.params)} parameters{also}"
             )
 
 
@@ -140,82 +146,83 @@ def _raw_function(function: PrimFunc, calls: PackedCalls, module: IRModule) -> P
     )
 
 
-def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
-    """The parameters of a function over buffers, and which of the buffers it writes."""
-    written = written_pointers(function)
-    found = []
-    for param in function.params:
-        buffer = function.buffer_map.get(param)
-        if buffer is None:
-            found.append(ParameterInfo(param.name, False, param in written))
+def _packed_functions(
+    function: PrimFunc, raw_name: GlobalVar, raw: PrimFunc, calls: PackedCalls, device_type: int
+) -> list[PrimFunc]:
+    """The exported functions that call `raw`: with `RETURNS`, one that returns, and one that writes
+    into arrays of the caller.
+    """
+    name = _symbol_of(function)
+    packed = _PackedFunction(function, raw_name, raw, calls, device_type)
+    if RETURNS not in function.attrs:
+        return [packed.build(name)]
+    return [packed.build(name, returns=True), packed.build(name + INTO)]
+
+
+class _PackedFunction:
+    """Writes functions with a calling convention around one raw function."""
+
+    def __init__(
+        self,
+        function: PrimFunc,
+        raw_name: GlobalVar,
+        raw: PrimFunc,
+        calls: PackedCalls,
+        device_type: int,
+    ) -> None:
+        self._function, self._raw_name, self._raw = function, raw_name, raw
+        self._calls, self._device_type = calls, device_type
+
+    def build(self, name: str, returns: bool = False) -> PrimFunc:
+        """The function that is exported under `name`."""
+        function = self._function
+        args, result = abi.pointer_var("args"), abi.pointer_var("result")
+        num_args = Var("num_args", INT32)
+        params = function.params
+        if returns:
+            params = params[: -len(result_buffers(function))]
+        checks = self._checks(name, params, args, num_args)
+        if returns:
+            body = return_results(function, checks.values, result, self._arguments, self._raw_name)
         else:
-            found.append(ParameterInfo(buffer.name, True, buffer.data in written))
-    return tuple(found)
+            body = self._call(self._arguments(checks.values), checks, result)
+        attrs = {"global_symbol": SYMBOL_PREFIX + name, "calling_conv": "packed"}
+        return PrimFunc(
+            (Var("self_handle", HANDLE), args, num_args, result),
+            checks.build(body),
+            PrimType(INT32),
+            attrs=attrs,
+        )
 
+    def _checks(
+        self, name: str, params: tuple[Var, ...], args: Var, num_args: Var
+    ) -> ArgumentChecks:
+        buffers = self._function.buffer_map
+        checks = ArgumentChecks(name, args, self._device_type)
+        checks.count(num_args, [buffers[p].name if p in buffers else p.name for p in params])
+        # Scalars first: the shape of an array may mention one that comes later.
+        for position, param in enumerate(params):
+            if param not in buffers:
+                checks.scalar(position, param)
+        for position, param in enumerate(params):
+            if param in buffers:
+                checks.array(position, param, buffers[param])
+        checks.finish()
+        if self._calls.args is not None:
+            checks.values[self._calls.args] = args
+        return checks
 
-def signatures_of(module: IRModule) -> dict[str, tuple[ParameterInfo, ...]]:
-    """The parameters of the functions of `module` that have a ``global_symbol``."""
-    return {
-        function.global_symbol: parameters_of(function)
-        for function in module.functions.values()
-        if isinstance(function, PrimFunc) and function.global_symbol is not None
-    }
+    def _arguments(self, values: dict[Var, Expr]) -> tuple[Expr, ...]:
+        return tuple(values[param] for param in self._raw.params)
 
-
-def _metadata_function(module: IRModule) -> PrimFunc:
-    text = json.dumps(signatures_of(module), separators=(",", ":"))
-    result = abi.pointer_var("result")
-    view = abi.View(result)
-    body = seq(
-        view.store(abi.Field(INT32, 0), const(abi.TYPE_POINTER, "int32")),
-        view.store(abi.Field(INT32, 1), const(0, "int32")),
-        view.store(abi.Field(INT64, 1), abi.as_address(StringImm(text))),
-        abi.return_value(const(0, "int32")),
-    )
-    params = (Var("self_handle", HANDLE), abi.pointer_var("args"), Var("num_args", INT32), result)
-    attrs = {
-        "global_symbol": SYMBOL_PREFIX + METADATA_FUNCTION,
-        "calling_conv": "packed",
-        **COLD,
-    }
-    return PrimFunc(params, body, PrimType(INT32), attrs=attrs)
-
-
-def _packed_function(
-    function: PrimFunc,
-    raw_name: GlobalVar,
-    raw: PrimFunc,
-    calls: PackedCalls,
-    device_type: int,
-) -> PrimFunc:
-    name = function.global_symbol or raw_name.name_hint
-    self_handle = Var("self_handle", HANDLE)
-    args, result = abi.pointer_var("args"), abi.pointer_var("result")
-    num_args = Var("num_args", INT32)
-    checks = ArgumentChecks(name, args, device_type)
-    names = [info.name for info in parameters_of(function)]
-    checks.count(num_args, names)
-    # Scalars first: the shape of an array may mention one that comes later.
-    for position, param in enumerate(function.params):
-        if param not in function.buffer_map:
-            checks.scalar(position, param)
-    for position, param in enumerate(function.params):
-        buffer = function.buffer_map.get(param)
-        if buffer is not None:
-            checks.array(position, param, buffer)
-    checks.finish()
-    if calls.args is not None:
-        checks.values[calls.args] = args
-    arguments = tuple(checks.values[param] for param in raw.params)
-    call = _call_raw(function, raw_name, arguments, result)
-    if IF_OVERLAPPING in function.attrs:
+    def _call(self, arguments: tuple[Expr, ...], checks: ArgumentChecks, result: Var) -> Stmt:
+        function = self._function
+        call = _call_raw(function, self._raw_name, arguments, result)
+        if IF_OVERLAPPING not in function.attrs:
+            return call
         other = GlobalVar(str(function.attrs[IF_OVERLAPPING]))
         careful = _call_raw(function, other, arguments, result)
-        call = IfThenElse(overlap(function, checks.values), careful, call)
-    body = checks.build(call)
-    attrs = {"global_symbol": SYMBOL_PREFIX + name, "calling_conv": "packed"}
-    params = (self_handle, args, num_args, result)
-    return PrimFunc(params, body, PrimType(INT32), attrs=attrs)
+        return IfThenElse(overlap(function, checks.values), careful, call)
 
 
 def _call_raw(function: PrimFunc, raw: GlobalVar, arguments: tuple[Expr, ...], result: Var) -> Stmt:

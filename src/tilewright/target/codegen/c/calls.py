@@ -12,6 +12,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import Precedence, Text, c_string
 from tilewright.target.codegen.c.names import c_name
+from tilewright.target.codegen.c.object_prelude import OBJECTS
 from tilewright.target.codegen.c.structures import StructureEmitter
 from tilewright.target.codegen.c.types import HALVES, suffix, value_type
 from tilewright.tir.numerics import KERNELS
@@ -167,8 +168,30 @@ class CallEmitter(StructureEmitter):
 
     def call_tvm_call_packed_lowered(self, call: Call) -> Text:
         self.helper("raise", prelude.RAISE)
+        self.helper("ffi_calls", prelude.FFI_CALLS)
         self.helper("packed", prelude.PACKED)
         return Text(f"tw_call_packed({self.arguments(call.args)})")
+
+    def call_lookup_param(self, call: Call) -> Text:
+        name = call.args[0].value  # type: ignore[attr-defined]
+        self.helper(name, f"extern const char {name}[];\n")
+        return Text(f"(void*){name}", Precedence.UNARY)
+
+    def call_new_array(self, call: Call) -> Text:
+        return self._object_function("tw_new_array", call)
+
+    def call_new_tuple(self, call: Call) -> Text:
+        return self._object_function("tw_new_tuple", call)
+
+    def call_release_objects(self, call: Call) -> Text:
+        return self._object_function("tw_release_objects", call)
+
+    def _object_function(self, name: str, call: Call) -> Text:
+        self.helper("abi", prelude.ABI)
+        self.helper("raise", prelude.RAISE)
+        self.helper("ffi_calls", prelude.FFI_CALLS)
+        self.helper("objects", OBJECTS)
+        return Text(f"{name}({self.arguments(call.args)})")
 
     def call_ret(self, call: Call) -> Text:
         self.leave(self.code(call.args[0]) if call.args else "")

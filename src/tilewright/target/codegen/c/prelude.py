@@ -68,11 +68,13 @@ TW_FORMAT static int32_t tw_raise(const char* kind, const char* format, ...) {
 }
 """
 
-PACKED: Final = """\
+FFI_CALLS: Final = """\
 extern TW_WEAK int TVMFFIFunctionGetGlobal(const void* name, void** out);
 extern TW_WEAK int TVMFFIFunctionCall(void* function, void* args, int32_t count, void* result);
 extern TW_WEAK int TVMFFIObjectDecRef(void* object);
+"""
 
+PACKED: Final = """\
 static int32_t tw_call_packed(const char* name, void* args, int32_t count, int64_t* result) {
   struct { const char* data; size_t size; } key = {name, strlen(name)};
   void* function = NULL;

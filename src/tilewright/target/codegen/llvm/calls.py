@@ -10,7 +10,7 @@ from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.function import GlobalVar
-from tilewright.target.codegen.llvm.dot_products import DotProducts
+from tilewright.target.codegen.llvm.object_calls import ObjectCalls
 from tilewright.target.codegen.llvm.types import HALVES, mangled, splat, value_type
 from tilewright.tir.buffer import BufferLoad
 
@@ -30,7 +30,7 @@ LIBRARY: Final = ("nextafter",)
 """Functions that the C library computes, lane by lane."""
 
 
-class Calls(DotProducts):
+class Calls(ObjectCalls):
     """Adds calls to the expressions."""
 
     result_type = "i32"

@@ -20,6 +20,7 @@ from tilewright.error import CodegenError, InternalError, TargetError
 from tilewright.ir.module import IRModule
 from tilewright.target.codegen.llvm.control import Control
 from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.objects import objects_text
 from tilewright.target.codegen.llvm.shared_errors import errors_text
 from tilewright.target.codegen.llvm.threads import pool_text
 from tilewright.target.codegen.llvm.types import value_type
@@ -138,6 +139,8 @@ def _support_text(written: ModuleText) -> tuple[str, ...]:
     found = []
     if written.needs_errors:
         found.append(errors_text())
+    if written.needs_objects:
+        found.append(objects_text())
     if written.needs_thread_pool:
         found.append(pool_text(written.target.architecture))
     if written.needs_workspaces:

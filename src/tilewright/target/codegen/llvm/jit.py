@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.target.codegen.llvm.compile import binding, machine_for, optimised, parse
+from tilewright.target.codegen.llvm.objects import objects_text
 from tilewright.target.codegen.llvm.raising import SHARED
 from tilewright.target.codegen.llvm.shared_errors import errors_text
 from tilewright.target.codegen.llvm.threads import has_pool, pool_text
@@ -62,7 +63,7 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
         CodegenError: if it is something else, or calls C functions that this process lacks.
     """
     _load_host_library()
-    texts = [errors_text(), workspace_text()]
+    texts = [errors_text(), objects_text(), workspace_text()]
     host = Target("llvm")
     if has_pool(host):
         texts.append(pool_text(host.architecture))

@@ -12,6 +12,7 @@ FFI_FUNCTIONS = {
     "TVMFFIFunctionGetGlobal": "i32 @TVMFFIFunctionGetGlobal(ptr, ptr)",
     "TVMFFIFunctionCall": "i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)",
     "TVMFFIObjectDecRef": "i32 @TVMFFIObjectDecRef(ptr)",
+    "TVMFFITensorFromDLPackVersioned": ("i32 @TVMFFITensorFromDLPackVersioned(ptr, i32, i32, ptr)"),
 }
 """Functions of a tvm-ffi host; they are weak, so the code also loads where there is no host."""
 
@@ -89,6 +90,9 @@ class ModuleText:
         self.needs_nontemporal = False
         self.needs_packed_calls = False
         self._raising: set[tuple[str, ...]] = set()
+        self.needs_objects = False
+        self.params: dict[str, None] = {}
+        """Names of the constants that the program refers to and that are not in it."""
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...]) -> str:
         """The name under which the external function `name` is called."""
@@ -101,6 +105,15 @@ class ModuleText:
         """The name of a function of the tvm-ffi host."""
         self._declarations.setdefault(name, f"declare extern_weak {FFI_FUNCTIONS[name]}")
         return f"@{name}"
+
+    def param(self, name: str) -> str:
+        """The address of a constant that is linked with the program.
+
+        It is found through a table, because in a process it may be anywhere in memory.
+        """
+        self.params[name] = None
+        self._declarations.setdefault(name, f'@"{name}" = external global i8')
+        return f'@"{name}"'
 
     def add_part(self, function: tuple[str, str]) -> str:
         """The name of a new function of this module that returns an int32 status.

@@ -1,0 +1,72 @@
+"""What a library tells about its functions: a JSON text, and a function with its address."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NamedTuple
+
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import HANDLE, INT32, INT64
+from tilewright.ir.expr import StringImm, Var
+from tilewright.ir.module import IRModule
+from tilewright.ir.types import PrimType
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import seq
+from tilewright.tir.transform import call_boundary as abi
+from tilewright.tir.transform.argument_errors import COLD
+from tilewright.tir.transform.memory_uses import written_pointers
+from tilewright.tir.transform.return_results import INTO, RETURNS, result_buffers
+
+METADATA_FUNCTION: Final = "tilewright_metadata"
+"""A packed function that returns the address of a JSON text about the other functions."""
+
+
+class ParameterInfo(NamedTuple):
+    """What a caller may want to know about a parameter."""
+
+    name: str
+    is_buffer: bool
+    is_written: bool
+
+
+def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
+    """The parameters of a function over buffers, and which of the buffers it writes."""
+    written = written_pointers(function)
+    found = []
+    for param in function.params:
+        buffer = function.buffer_map.get(param)
+        if buffer is None:
+            found.append(ParameterInfo(param.name, False, param in written))
+        else:
+            found.append(ParameterInfo(buffer.name, True, buffer.data in written))
+    return tuple(found)
+
+
+def signatures_of(module: IRModule) -> dict[str, tuple[ParameterInfo, ...]]:
+    """The parameters of the exported functions of `module`."""
+    found = {}
+    for function in module.functions.values():
+        if not isinstance(function, PrimFunc) or function.global_symbol is None:
+            continue
+        name, parameters = function.global_symbol, parameters_of(function)
+        if RETURNS in function.attrs:
+            found[name + INTO] = parameters
+            parameters = parameters[: len(parameters) - len(result_buffers(function))]
+        found[name] = parameters
+    return found
+
+
+def metadata_function(symbol: str, metadata: Any) -> PrimFunc:
+    """A packed function that returns the address of `metadata` as JSON."""
+    text = json.dumps(metadata, separators=(",", ":"))
+    result = abi.pointer_var("result")
+    view = abi.View(result)
+    body = seq(
+        view.store(abi.Field(INT32, 0), const(abi.TYPE_POINTER, "int32")),
+        view.store(abi.Field(INT32, 1), const(0, "int32")),
+        view.store(abi.Field(INT64, 1), abi.as_address(StringImm(text))),
+        abi.return_value(const(0, "int32")),
+    )
+    params = (Var("self_handle", HANDLE), abi.pointer_var("args"), Var("num_args", INT32), result)
+    attrs = {"global_symbol": symbol, "calling_conv": "packed", **COLD}
+    return PrimFunc(params, body, PrimType(INT32), attrs=attrs)
