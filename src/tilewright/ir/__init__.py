@@ -47,6 +47,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.range import Range
 from tilewright.ir.rewrite import Rewriter, rewrite, walk
+from tilewright.ir.serialization import load_json, save_json
 from tilewright.ir.span import Span
 from tilewright.ir.structural import (
     assert_structural_equal,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -12,6 +13,13 @@ from tilewright.ir.node import Node
 
 Attributes = Mapping[str, Any]
 EMPTY: Final[Attributes] = MappingProxyType({})
+
+
+def _read_only(mapping: MappingProxyType[str, Any]) -> tuple[Any, tuple[dict[str, Any]]]:
+    return MappingProxyType, (dict(mapping),)
+
+
+copyreg.pickle(MappingProxyType, _read_only)  # Python itself cannot pickle these
 
 
 def as_attribute(value: object) -> Any:

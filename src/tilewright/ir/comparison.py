@@ -90,6 +90,10 @@ class Comparison:
         self.reverse[b] = a
         return True
 
+    def pattern(self, a: Any, b: Any) -> bool:
+        """Compare values that define the variables that they mention first."""
+        return self._defining(_any, a, b)
+
     def _defining(self, compare: Comparer, a: Any, b: Any) -> bool:
         """Compare contents in which variables that are new are defined."""
         before, self.map_free_vars = self.map_free_vars, True
@@ -121,8 +125,9 @@ class Comparison:
         """Whether buffers that nothing declares are views of corresponding memory."""
         if self.map_free_vars or a is b:
             return True
-        return all(
-            self.variable(getattr(a, name), getattr(b, name)) for name in bound_fields(a.__class__)
+        memory = bound_fields(a.__class__)
+        return bool(memory) and all(
+            self.variable(getattr(a, name), getattr(b, name)) for name in memory
         )
 
     def _is_stale(self, a: Any, b: Any) -> bool:
@@ -162,6 +167,10 @@ def _sequence(a: Any, b: Any, c: Comparison) -> bool:
     return c.sequence(a, b)
 
 
+def _any(a: Any, b: Any, c: Comparison) -> bool:
+    return c.equal(a, b)
+
+
 def _string(a: str, b: str, c: Comparison) -> bool:
     return a == b or c.fail(a, b)
 
@@ -173,6 +182,8 @@ def _float(a: float, b: float, c: Comparison) -> bool:
 
 
 def _array(a: Any, b: Any, c: Comparison) -> bool:
+    if a is b:
+        return True
     same = a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     return same or c.fail(a, b)
 
@@ -279,12 +290,15 @@ def annotation_of(cls: type, field: str) -> str:
 def _compile(cls: type, definition: str) -> Comparer:
     """Compile the comparer of a node class; `definition` compares the variables it binds."""
     fields = compared_fields(cls)
+    patterns: tuple[str, ...] = getattr(cls, "__patterns__", ())
     is_leaf = all(f.role is Role.ATTR for f in fields)
     lines = ["def compare(a, b, c):"]
     for field in fields:
         x, y = f"a.{field.name}", f"b.{field.name}"
         if field.role is Role.BINDS:
             test = f"c.{'definitions' if field.many else definition}({x}, {y})"
+        elif field.name in patterns:
+            test = f"c.pattern({x}, {y})"
         elif field.role is Role.CHILD and field.many:
             test = f"c.sequence({x}, {y})"
         elif annotation_of(cls, field.name) in _SIMPLE:

@@ -14,10 +14,11 @@ list (`__node_fields__`), so a field is declared once::
         body: Stmt = child()
         span: Span | None = meta(None)
 
-Two class attributes tell structural equality more: `__compare_first__` names fields that define
-what other fields mention, and `__is_reference__` says that nodes of the class are referred to like
+Three class attributes tell structural equality more: `__compare_first__` names fields that define
+what other fields mention; `__patterns__` names fields of which the variables are defined where they
+are mentioned first; and `__is_reference__` says that nodes of the class are referred to like
 variables, so that they are compared by what corresponds, and by contents where they are defined.
-A third, `__node_name__`, is the name by which rewriters know the class, where another package has
+A fourth, `__node_name__`, is the name by which rewriters know the class, where another package has
 a class of the same name.
 
 Nodes are immutable for the type checker, and at run time too when the environment variable
@@ -205,8 +206,22 @@ def node(cls: NodeT) -> NodeT:
         method = vars(result).get(name)
         if method is not None and "_cls" in method.__globals__:
             method.__globals__["_cls"] = result
-    NODE_TYPES[vars(cls).get("__node_name__", cls.__name__)] = result
+    NODE_TYPES[node_name(result)] = result
     return result
+
+
+def node_name(cls: type) -> str:
+    """The name by which `NODE_TYPES` knows a node class."""
+    return vars(cls).get("__node_name__", cls.__name__)
+
+
+def node_type(name: str) -> type[Node] | None:
+    """The node class that `NODE_TYPES` knows by a name; None if there is none."""
+    if name not in NODE_TYPES:
+        import importlib
+
+        importlib.import_module("tilewright.relax")  # the only nodes that are loaded on demand
+    return NODE_TYPES.get(name)
 
 
 def _declared_fields(cls: type) -> Iterator[Field]:

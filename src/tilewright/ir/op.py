@@ -55,6 +55,11 @@ class Op(Node):
     def get(name: str) -> Op:
         """The registered operator of that name, such as ``"tir.exp"``."""
         op = _OPS.get(name)
+        if op is None and name.startswith("relax."):
+            import importlib
+
+            importlib.import_module("tilewright.relax.op")  # graphs are loaded on demand
+            op = _OPS.get(name)
         if op is None:
             import difflib
 

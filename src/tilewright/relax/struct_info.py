@@ -168,6 +168,7 @@ class FuncStructInfo(StructInfo):
     """
 
     __compare_first__ = ("params",)
+    __patterns__ = ("params",)
 
     params: tuple[StructInfo, ...] | None = child(default=None)
     ret: StructInfo = child(default=None)

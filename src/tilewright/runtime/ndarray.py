@@ -64,6 +64,10 @@ class NDArray(core.Tensor):
         """A copy of the elements as a numpy array (`ml_dtypes` types for bfloat16 and float8)."""
         return self._host_view("numpy()").copy()
 
+    def tobytes(self) -> bytes:
+        """The elements one after the other, the last dimension fastest."""
+        return self._host_view("tobytes()").tobytes()
+
     def asnumpy(self) -> np.ndarray:
         """The old name of `numpy`."""
         return self.numpy()
@@ -171,7 +175,7 @@ class NDArray(core.Tensor):
     def __reduce__(self) -> tuple[Any, ...]:
         place = self.device
         return _restore, (
-            self.numpy().tobytes(), self.shape, str(self.dtype),
+            self.tobytes(), self.shape, str(self.dtype),
             place.device_type, place.device_id,
         )  # fmt: skip
 

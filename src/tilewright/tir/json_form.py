@@ -20,7 +20,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import FloatImm, IntImm, StringImm
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.ir.node import MISSING, NODE_TYPES, Field, Node, Role
+from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_type
 from tilewright.ir.op import Op
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import BlockKey, ForKind
@@ -135,7 +135,7 @@ class _Writer:
                 item = getattr(value, field.name)
                 if not _is_default(field, item):
                     form[field.name] = self._field(item)
-        return {type(value).__name__: form}
+        return {node_name(type(value)): form}
 
     def _field(self, value: Any) -> Any:
         if isinstance(value, DType):
@@ -177,7 +177,7 @@ class _Reader:
         return self._node(kind, content)
 
     def _node(self, kind: str, content: dict[str, Any]) -> Any:
-        cls = NODE_TYPES.get(kind)
+        cls = node_type(kind)
         if cls is None or cls is Op:
             raise ArgumentValueError(f"there is no node class {kind!r}")
         fields = {field.name: field for field in _fields(cls)}
