@@ -15,11 +15,12 @@ Attributes = Mapping[str, Any]
 EMPTY: Final[Attributes] = MappingProxyType({})
 
 
-def _read_only(mapping: MappingProxyType[str, Any]) -> tuple[Any, tuple[dict[str, Any]]]:
-    return MappingProxyType, (dict(mapping),)
+def _read_only(values: dict[str, Any]) -> Attributes:
+    return MappingProxyType(values)
 
 
-copyreg.pickle(MappingProxyType, _read_only)  # Python itself cannot pickle these
+# Python itself cannot pickle read-only dictionaries.
+copyreg.pickle(MappingProxyType, lambda values: (_read_only, (dict(values),)))
 
 
 def as_attribute(value: object) -> Any:

@@ -62,13 +62,13 @@ class RelaxExpr(Operators, Node):
 
     def operate(self, name: str, *operands: object) -> Any:
         """The call of the graph operator behind one of Python's operators."""
-        from tilewright.relax.op.python_operators import operate  # type: ignore
+        from tilewright.relax.op.python_operators import operate
 
         return operate(name, *operands)
 
     def astype(self, dtype: str) -> Any:
         """The call that converts each element to `dtype`."""
-        from tilewright.relax.op.datatype import astype  # type: ignore
+        from tilewright.relax.op.datatype import astype
 
         return astype(self, dtype)
 
