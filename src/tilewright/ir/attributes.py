@@ -15,7 +15,7 @@ Attributes = Mapping[str, Any]
 EMPTY: Final[Attributes] = MappingProxyType({})
 
 
-def _read_only(values: dict[str, Any]) -> Attributes:
+def _read_only(values: dict[str, Any]) -> MappingProxyType[str, Any]:
     return MappingProxyType(values)
 
 
