@@ -1,5 +1,6 @@
 """Operators as tensor expressions."""
 
+from tilewright.topi import image, nn, testing
 from tilewright.topi.broadcast import (
     add,
     atan2,
@@ -86,6 +87,7 @@ from tilewright.topi.math import (
     tanh,
     trunc,
 )
+from tilewright.topi.matmul import matmul, tensordot
 from tilewright.topi.reduction import (
     all,
     any,

@@ -1,0 +1,3 @@
+"""Operators of images."""
+
+from tilewright.topi.image.resize import resize2d

@@ -1,0 +1,189 @@
+"""Images of another size.
+
+A pixel of the result lies somewhere between the pixels of the image: `source` says where, and a
+method gives the weights of the pixels around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tilewright import te, tir
+from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import FLOAT32, DType
+from tilewright.ir.expr import Expr
+from tilewright.te import Tensor
+
+COORDINATES: Final = (
+    "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn",
+)  # fmt: skip
+
+ROUNDINGS: Final = ("round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+METHODS: Final = ("nearest_neighbor", "linear", "cubic")
+
+
+def resize2d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[Any],
+    layout: str = "NCHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+    output_shape: Any = None,
+) -> Tensor:
+    """Images of height and width `size`.
+
+    Args:
+        data: the images.
+        roi: the part to be enlarged; only all of the image, zeros, is supported.
+        size: height and width of the result.
+        layout: ``"NCHW"`` or ``"NHWC"``.
+        method: ``"nearest_neighbor"``, ``"linear"`` or ``"cubic"``.
+        coordinate_transformation_mode: where a pixel of the result is in the image:
+            ``"half_pixel"``, the centres of pixels being half-way between their borders,
+            ``"align_corners"``, ``"asymmetric"``, ``"pytorch_half_pixel"`` or
+            ``"tf_half_pixel_for_nn"``.
+        rounding_method: which neighbour is the nearest: ``"round"``, ``"round_prefer_floor"``,
+            ``"round_prefer_ceil"``, ``"floor"`` or ``"ceil"``; by default the first, and the
+            third where corners are aligned.
+        bicubic_alpha: the parameter of the cubic kernel.
+        bicubic_exclude: whether pixels outside of the image have no weight.
+        extrapolation_value: not used without `roi`.
+        out_dtype: of the result; by default that of `data`.
+        output_shape: the same as `size`, if given.
+    """
+    del extrapolation_value
+    if roi is not None and any(not isinstance(x, (int, float)) or x != 0 for x in roi):
+        raise ArgumentValueError("resize2d: a region of interest, `roi`, is not supported")
+    if layout not in ("NCHW", "NHWC"):
+        raise ArgumentValueError(f'resize2d: `layout` is "NCHW" or "NHWC", got {layout!r}')
+    mode = coordinate_transformation_mode
+    _require_one_of("method", method, METHODS)
+    _require_one_of("coordinate_transformation_mode", mode, COORDINATES)
+    rounding = rounding_method or ("round_prefer_ceil" if mode == "align_corners" else "round")
+    _require_one_of("rounding_method", rounding, ROUNDINGS)
+    axes = (layout.index("H"), layout.index("W"))
+    extents = [as_expr(extent) for extent in (output_shape or size)]
+    if len(extents) != 2:
+        raise ArgumentValueError(f"resize2d: `size` is height and width, got {size!r}")
+    dtype = DType(out_dtype) if out_dtype else data.dtype
+    shape = list(data.shape)
+    for axis, extent in zip(axes, extents, strict=True):
+        shape[axis] = cast(data.shape[axis].dtype, extent)
+
+    def element(*place: Any) -> Any:
+        def pixel(y: Any, x: Any) -> Any:
+            index = list(place)
+            index[axes[0]], index[axes[1]] = y, x
+            return data(*index)
+
+        at = [source(mode, place[axis], data.shape[axis], shape[axis]) for axis in axes]
+        limits = [data.shape[axis] for axis in axes]
+        if method == "nearest_neighbor":
+            nearest = [
+                _clamped(_rounded(rounding, a, limit.dtype), limit)
+                for a, limit in zip(at, limits, strict=True)
+            ]
+            return cast(dtype, pixel(*nearest))
+        weighted = [
+            _linear(a, limit)
+            if method == "linear"
+            else _cubic(a, limit, bicubic_alpha, bool(bicubic_exclude))
+            for a, limit in zip(at, limits, strict=True)
+        ]
+        rows = [
+            (wy, _sum([wx * cast(FLOAT32, pixel(y, x)) for wx, x in weighted[1]]))
+            for wy, y in weighted[0]
+        ]
+        value = _sum([wy * row for wy, row in rows])
+        return cast(dtype, value if dtype.is_float else te.round(value))
+
+    return te.compute(shape, element, "resize", "injective")
+
+
+def source(mode: str, index: Any, extent: Any, size: Any) -> Expr:
+    """Where pixel `index` of `size` is among `extent` pixels, as a float."""
+    place, old, new = (cast(FLOAT32, as_expr(x)) for x in (index, extent, size))
+    if mode == "align_corners":
+        steps = tir.Select(new > 1.0, new - 1.0, as_expr(1.0, FLOAT32))
+        return tir.Select(new > 1.0, place * ((old - 1.0) / steps), as_expr(0.0, FLOAT32))
+    scale = old / new
+    if mode == "asymmetric":
+        return place * scale
+    if mode == "tf_half_pixel_for_nn":
+        return (place + 0.5) * scale
+    centre = (place + 0.5) * scale - 0.5
+    if mode == "pytorch_half_pixel":
+        return tir.Select(new > 1.0, centre, as_expr(0.0, FLOAT32))
+    return centre
+
+
+def _rounded(rounding: str, at: Expr, dtype: DType) -> Expr:
+    """The nearest pixel; small errors of the multiplication must not move it."""
+    if rounding in ("round", "round_prefer_floor"):
+        whole = te.ceil(at - 0.5)
+    elif rounding == "round_prefer_ceil":
+        whole = te.floor(at + 0.5)
+    else:
+        epsilon = 1e-5
+        whole = te.floor(at + epsilon) if rounding == "floor" else te.ceil(at - epsilon)
+    return cast(dtype, whole)
+
+
+def _clamped(index: Expr, extent: Expr) -> Expr:
+    return tir.max(tir.min(index, extent - 1), as_expr(0, extent.dtype))
+
+
+def _linear(at: Expr, extent: Expr) -> list[tuple[Any, Any]]:
+    """The weights of the two pixels around."""
+    below = te.floor(at)
+    part = at - below
+    first = cast(extent.dtype, below)
+    return [
+        (as_expr(1.0, FLOAT32) - part, _clamped(first, extent)),
+        (part, _clamped(first + 1, extent)),
+    ]
+
+
+def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> list[tuple[Any, Any]]:
+    """The weights of the four pixels around."""
+    below = te.floor(at)
+    t = at - below
+    first = cast(extent.dtype, below)
+    a = as_expr(alpha, FLOAT32)
+    weights = [
+        ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a,
+        ((a + 2) * t - (a + 3)) * t * t + 1,
+        ((a + 2) * (1 - t) - (a + 3)) * (1 - t) * (1 - t) + 1,
+        ((a * (2 - t) - 5 * a) * (2 - t) + 8 * a) * (2 - t) - 4 * a,
+    ]
+    places = [first + (n - 1) for n in range(4)]
+    if exclude:
+        zero = as_expr(0.0, FLOAT32)
+        weights = [
+            tir.Select(te.all(place >= 0, place < extent), weight, zero)
+            for place, weight in zip(places, weights, strict=True)
+        ]
+        total = _sum(weights)
+        weights = [weight / total for weight in weights]
+    return [(w, _clamped(p, extent)) for w, p in zip(weights, places, strict=True)]
+
+
+def _sum(terms: Sequence[Any]) -> Any:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _require_one_of(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ArgumentValueError(f"resize2d: `{name}` is one of {', '.join(known)}, got {value!r}")

@@ -1,0 +1,140 @@
+"""Maxima and averages of windows whose number is given instead of their size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tilewright import te
+from tilewright.error import ArgumentValueError
+from tilewright.ir.arithmetic import floordiv
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import FLOAT16, FLOAT32
+from tilewright.ir.expr import Expr
+from tilewright.te import Tensor
+from tilewright.tir.expr import IterVar
+from tilewright.topi.nn.convolution import require_rank
+from tilewright.topi.nn.window import constant, per_dimension, simplified, spatial_axes
+
+
+def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """The maximum or the average of each channel, with spatial dimensions of extent 1.
+
+    Args:
+        data: the images.
+        pool_type: ``"max"`` or ``"avg"``.
+        layout: of the images.
+    """
+    return _adaptive("global_pool", data, 1, pool_type, layout)
+
+
+def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """The maxima or averages of ``output_size`` windows, which cover the image evenly.
+
+    Window ``i`` of ``n`` along a dimension of extent ``e`` has the elements from
+    ``floor(i * e / n)`` up to ``ceil((i + 1) * e / n)``.
+
+    Args:
+        data: the images.
+        output_size: how many windows; one number, or one for each spatial dimension.
+        pool_type: ``"max"`` or ``"avg"``.
+        layout: of the images.
+    """
+    return _adaptive("adaptive_pool", data, output_size, pool_type, layout)
+
+
+def adaptive_pool1d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCW") -> Tensor:
+    """`adaptive_pool` of sequences."""
+    return _adaptive("adaptive_pool1d", data, output_size, pool_type, layout)
+
+
+def adaptive_pool3d(
+    data: Tensor, output_size: Any, pool_type: str, layout: str = "NCDHW"
+) -> Tensor:
+    """`adaptive_pool` of volumes."""
+    return _adaptive("adaptive_pool3d", data, output_size, pool_type, layout)
+
+
+class _Windows(NamedTuple):
+    """Windows along one dimension: where each begins, its size, and the largest size."""
+
+    start: Callable[[Any], Any]
+    size: Callable[[Any], Any]
+    largest: Expr
+    are_equal: bool
+
+
+def _windows(extent: Expr, count: int) -> _Windows:
+    whole = simplified(floordiv(extent, count))
+    if constant(simplified(extent % count)) == 0:
+        return _Windows(lambda i: i * whole, lambda _: whole, whole, True)
+    known = constant(extent)
+    if known is not None:
+        sizes = [-(-(i + 1) * known // count) - i * known // count for i in range(count)]
+        largest = as_expr(max(sizes))
+    else:
+        largest = simplified(floordiv(extent + count - 1, count) + 1)
+
+    def start(i: Any) -> Any:
+        return floordiv(i * extent, count)
+
+    def size(i: Any) -> Any:
+        return floordiv((i + 1) * extent + (count - 1), count) - start(i)
+
+    return _Windows(start, size, largest, False)
+
+
+def _adaptive(owner: str, data: Tensor, output_size: Any, pool_type: str, layout: str) -> Tensor:
+    if pool_type not in ("max", "avg"):
+        raise ArgumentValueError(f'{owner}: `pool_type` is "max" or "avg", got {pool_type!r}')
+    require_rank(owner, "data", data, layout)
+    axes = spatial_axes(layout)
+    counts = per_dimension(owner, "output_size", output_size, len(axes))
+    windows = [_windows(data.shape[axis], n) for axis, n in zip(axes, counts, strict=True)]
+    wide = FLOAT32 if data.dtype is FLOAT16 and pool_type == "avg" else data.dtype
+    shape = list(data.shape)
+    for axis, count in zip(axes, counts, strict=True):
+        shape[axis] = as_expr(count, data.shape[axis].dtype)
+    inner = [
+        te.reduce_axis((0, window.largest), f"r{layout[axis].lower()}")
+        for axis, window in zip(axes, windows, strict=True)
+    ]
+
+    def reduced(*place: Any) -> Any:
+        index = list(place)
+        for axis, window, step in zip(axes, windows, inner, strict=True):
+            index[axis] = window.start(place[axis]) + step.var
+        where = _inside(axes, windows, inner, place)
+        reducer = te.max if pool_type == "max" else te.sum
+        return reducer(cast(wide, data(*index)), axis=inner, where=where)
+
+    names = [letter.lower() for letter in layout]
+    tag = f"adaptive_pool_{'max' if pool_type == 'max' else 'sum'}"
+    result = te.compute(shape, reduced, tag, tag, varargs_names=names)
+    if pool_type == "max":
+        return result
+
+    def average(*place: Any) -> Any:
+        count: Any = as_expr(1)
+        for axis, window in zip(axes, windows, strict=True):
+            count = count * window.size(place[axis])
+        if wide.is_integral:
+            return te.truncdiv(result(*place), cast(wide, count))
+        return cast(data.dtype, result(*place) / cast(wide, count))
+
+    return te.compute(shape, average, "adaptive_pool_avg", "elemwise")
+
+
+def _inside(
+    axes: Sequence[int],
+    windows: Sequence[_Windows],
+    inner: Sequence[IterVar],
+    place: Sequence[Any],
+) -> Any:
+    """Whether a step is in the window at `place`; None where it is in all windows."""
+    conditions = [
+        step.var < window.size(place[axis])
+        for axis, window, step in zip(axes, windows, inner, strict=True)
+        if not window.are_equal
+    ]
+    return te.all(*conditions) if conditions else None

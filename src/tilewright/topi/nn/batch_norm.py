@@ -1,0 +1,113 @@
+"""Normalisation of channels by the statistics of a batch, or by those of the training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright import te
+from tilewright.ir.convert import as_expr, cast
+from tilewright.te import Tensor
+from tilewright.topi.nn.normalization import checked_axes
+from tilewright.topi.nn.window import require_equal, simplified
+
+
+def batch_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    axis: int | None = None,
+    epsilon: float | None = None,
+    center: bool | None = None,
+    scale: bool | None = None,
+    training: bool | None = None,
+    momentum: float | None = None,
+) -> list[Tensor]:
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` of each channel.
+
+    Args:
+        data: the array.
+        gamma: the factors of the channels.
+        beta: what is added.
+        moving_mean: the mean that the training has found.
+        moving_var: the variance that the training has found.
+        axis: the dimension of channels, 1 by default.
+        epsilon: keeps the divisor from 0; 1e-5 by default.
+        center: whether `beta` is added, True by default.
+        scale: whether `gamma` is multiplied by, True by default.
+        training: whether the mean and the variance are those of `data`, which `moving_mean` and
+            `moving_var` then move towards; False by default.
+        momentum: how far they move, 0.1 by default.
+
+    Returns:
+        The result, and the new `moving_mean` and `moving_var`.
+    """
+    owner = "batch_norm"
+    (channel,) = checked_axes(owner, data, 1 if axis is None else axis)
+    for parameter in (gamma, beta, moving_mean, moving_var):
+        require_equal(owner, "the channels", data.shape[channel], parameter.shape[0])
+    mean, variance = moving_mean, moving_var
+    if training:
+        mean, variance = _statistics(data, channel)
+    smallest = as_expr(1e-5 if epsilon is None else epsilon, variance.dtype)
+
+    def factor(c: Any) -> Any:
+        inverse = te.rsqrt(variance(c) + smallest)
+        return inverse if scale is False else inverse * cast(inverse.dtype, gamma(c))
+
+    # x * factor + shift has one multiply-add for each element.
+    factors = te.compute(variance.shape, factor, "T_factor")
+
+    def shift(c: Any) -> Any:
+        negative = -(mean(c) * factors(c))
+        return negative if center is False else negative + cast(negative.dtype, beta(c))
+
+    shifts = te.compute(variance.shape, shift, "T_shift")
+
+    def element(*i: Any) -> Any:
+        value = cast(factors.dtype, data(*i)) * factors(i[channel]) + shifts(i[channel])
+        return cast(data.dtype, value)
+
+    result = te.compute(data.shape, element, "T_batch_norm", "broadcast")
+    if not training:
+        return [result, _copy(moving_mean), _copy(moving_var)]
+    part = 0.1 if momentum is None else momentum
+    return [result, _moved(moving_mean, mean, part), _moved(moving_var, variance, part)]
+
+
+def _statistics(data: Tensor, channel: int) -> tuple[Tensor, Tensor]:
+    """The mean and the variance of each channel."""
+    others = [n for n in range(data.ndim) if n != channel]
+    count: Any = as_expr(1)
+    for n in others:
+        count = count * data.shape[n]
+    number = cast(data.dtype, simplified(count))
+    steps, again = ([te.reduce_axis((0, data.shape[n]), f"k{n}") for n in others] for _ in range(2))
+
+    def place(c: Any, inner: Sequence[Any]) -> list[Any]:
+        index = [step.var for step in inner]
+        return [*index[:channel], c, *index[channel:]]
+
+    shape = (data.shape[channel],)
+    total = te.compute(shape, lambda c: te.sum(data(*place(c, steps)), axis=steps), "T_sum")
+    mean = te.compute(shape, lambda c: total(c) / number, "T_mean")
+
+    def square(c: Any) -> Any:
+        centred = data(*place(c, again)) - mean(c)
+        return te.sum(centred * centred, axis=again)
+
+    squares = te.compute(shape, square, "T_squares")
+    return mean, te.compute(shape, lambda c: squares(c) / number, "T_variance")
+
+
+def _moved(old: Tensor, new: Tensor, part: float) -> Tensor:
+    kept, taken = as_expr(1.0 - part, old.dtype), as_expr(part, old.dtype)
+    return te.compute(
+        old.shape, lambda c: kept * old(c) + taken * cast(old.dtype, new(c)), "T_moved"
+    )
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return te.compute(tensor.shape, lambda c: tensor(c), "T_copy")

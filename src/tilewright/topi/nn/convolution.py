@@ -1,0 +1,192 @@
+"""Convolutions in any number of dimensions and any layout, which the named operators are made of.
+
+A layout is a word with a letter for each dimension: ``N`` images, ``C`` channels, and ``D``, ``H``
+and ``W`` for depth, height and width in arrays; ``O`` output and ``I`` input channels in kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tilewright import te
+from tilewright.error import ShapeError
+from tilewright.ir.arithmetic import floordiv, floormod
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr
+from tilewright.te import Tensor
+from tilewright.topi.nn.pad import pad
+from tilewright.topi.nn.window import (
+    Padding,
+    constant,
+    padding_of,
+    per_dimension,
+    places,
+    reach,
+    require_equal,
+    simplified,
+    spatial_axes,
+)
+
+
+def convolution(
+    owner: str,
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int = 1,
+    out_dtype: str | None = None,
+    *,
+    data_layout: str,
+    kernel_layout: str,
+) -> Tensor:
+    """The sum over windows of `data`, times `kernel`.
+
+    Args:
+        owner: the operator, for messages, and the name of the result.
+        data: the images.
+        kernel: the weights.
+        strides: how far a window moves; one number, or one for each spatial dimension.
+        padding: what is added around the images; see `tilewright.topi.nn.window.padding_of`.
+        dilation: the distances of the elements of a window.
+        groups: into how many parts, which do not mix, the channels are divided.
+        out_dtype: in which products are added; by default that of `data`.
+        data_layout: such as ``"NCHW"``.
+        kernel_layout: such as ``"OIHW"``.
+    """
+    require_rank(owner, "data", data, data_layout)
+    require_rank(owner, "kernel", kernel, kernel_layout)
+    axes, kernel_axes = spatial_axes(data_layout), spatial_axes(kernel_layout)
+    steps = per_dimension(owner, "strides", strides, len(axes))
+    apart = per_dimension(owner, "dilation", dilation, len(axes))
+    window = [kernel.shape[axis] for axis in kernel_axes]
+    amounts = padding_of(owner, padding, window, apart)
+    padded = pad_spatial(data, axes, amounts)
+    channels = data.shape[data_layout.index("C")]
+    filters = kernel.shape[kernel_layout.index("O")]
+    depth = kernel.shape[kernel_layout.index("I")]
+    require_groups(owner, channels, filters, depth, groups)
+
+    def channel(filter: Any, step: Any) -> Any:
+        if groups == 1:
+            return step
+        group = simplified(floordiv(filter, floordiv(filters, groups)))
+        return group if step is None else group * depth + step
+
+    def weight(filter: Any, step: Any, place: Sequence[Any]) -> Any:
+        index = {"O": filter, "I": as_expr(0) if step is None else step}
+        index.update(zip((kernel_layout[axis] for axis in kernel_axes), place, strict=True))
+        return kernel(*(index[letter] for letter in kernel_layout))
+
+    return windows_times(
+        owner, padded, window, steps, apart, filters, None if _is_one(depth, groups) else depth,
+        channel, weight, out_dtype, layout=data_layout,
+    )  # fmt: skip
+
+
+def windows_times(
+    owner: str,
+    padded: Tensor,
+    window: Sequence[Expr],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    filters: Expr,
+    depth: Expr | None,
+    channel: Callable[[Any, Any], Any],
+    weight: Callable[[Any, Any, Sequence[Any]], Any],
+    out_dtype: str | None,
+    *,
+    layout: str,
+) -> Tensor:
+    """The sums of products that all convolutions are.
+
+    Args:
+        owner: the operator.
+        padded: the images.
+        window: the extents of a window.
+        strides: how far it moves.
+        dilation: the distances of its elements.
+        filters: how many channels the result has.
+        depth: how many channels are added; None for one.
+        channel: the input channel of an output channel and a step of the sum over channels.
+        weight: the factor of an output channel, a step, and a place in the window.
+        out_dtype: in which products are added; by default that of the images.
+        layout: of the images and of the result.
+    """
+    axes = spatial_axes(layout)
+    letters = [layout[axis].lower() for axis in axes]
+    dtype = DType(out_dtype) if out_dtype else padded.dtype
+    shape = list(padded.shape)
+    shape[layout.index("C")] = filters
+    for axis, extent, stride, apart in zip(axes, window, strides, dilation, strict=True):
+        shape[axis] = places(owner, padded.shape[axis], reach(extent, apart), stride)
+    steps = None if depth is None else te.reduce_axis((0, depth), "rc")
+    place = [
+        te.reduce_axis((0, extent), f"r{letter}")
+        for letter, extent in zip(letters, window, strict=True)
+    ]
+    image_last = layout.index("C") < axes[0]
+    channels = [] if steps is None else [steps]
+    reduced = [*channels, *place] if image_last else [*place, *channels]
+
+    def element(*output: Any) -> Any:
+        filter = output[layout.index("C")]
+        index = list(output)
+        step = None if steps is None else steps.var
+        index[layout.index("C")] = channel(filter, step)
+        for axis, inner, stride, apart in zip(axes, place, strides, dilation, strict=True):
+            index[axis] = output[axis] * stride + inner.var * apart
+        factor = weight(filter, step, [inner.var for inner in place])
+        return te.sum(cast(dtype, padded(*index)) * cast(dtype, factor), axis=reduced)
+
+    names = ["f" if letter == "C" else letter.lower() for letter in layout]
+    return te.compute(shape, element, owner, owner, varargs_names=names)
+
+
+def pad_spatial(
+    data: Tensor, axes: Sequence[int], amounts: Padding, value: Any = 0, name: str = "pad_temp"
+) -> Tensor:
+    """`data` with `value` around it in the dimensions `axes`; `data` itself if nothing is added."""
+    if amounts.is_zero:
+        return data
+    before, after = [[as_expr(0)] * data.ndim for _ in range(2)]
+    for axis, low, high in zip(axes, amounts.before, amounts.after, strict=True):
+        before[axis], after[axis] = low, high
+    return pad(data, before, after, value, name)
+
+
+def require_rank(owner: str, name: str, tensor: Tensor, layout: str) -> None:
+    """Require that `tensor` has as many dimensions as `layout`.
+
+    Raises:
+        ShapeError: if not.
+    """
+    if tensor.ndim != len(layout):
+        raise ShapeError(
+            f"{owner}: `{name}` has the layout {layout}, so {len(layout)} dimensions, not "
+            f"{tensor.ndim}"
+        )
+
+
+def require_groups(owner: str, channels: Expr, filters: Expr, depth: Expr, groups: int) -> None:
+    """Require that `groups` divides the channels, and that the kernel has those of a group.
+
+    Raises:
+        ShapeError: if not.
+    """
+    for name, extent in (("input", channels), ("output", filters)):
+        if constant(simplified(floormod(extent, groups))) not in (None, 0):
+            raise ShapeError(
+                f"{owner}: {groups} groups do not divide the {extent!r} {name} channels"
+            )
+    require_equal(
+        owner, f"the channels of `data`, in {groups} groups, and those of the kernel",
+        simplified(floordiv(channels, groups)), depth,
+    )  # fmt: skip
+
+
+def _is_one(depth: Expr, groups: int) -> bool:
+    return groups != 1 and constant(depth) == 1

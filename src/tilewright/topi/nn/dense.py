@@ -1,0 +1,128 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright import te
+from tilewright.error import ShapeError
+from tilewright.ir.convert import cast
+from tilewright.ir.dtype import DType
+from tilewright.te import Tensor
+from tilewright.te.elementwise import broadcast_shape
+from tilewright.te.tensor import shape_text
+from tilewright.topi.nn.window import constant, require_equal
+
+
+def matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    bias: Tensor | None = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Tensor:
+    """The product of two matrices, or of all pairs of matrices in two arrays.
+
+    Args:
+        tensor_a: ``(..., m, k)``, or ``(..., k, m)`` where it is transposed. The dimensions before
+            the last two follow the broadcasting rules of numpy.
+        tensor_b: ``(..., k, n)``, or ``(..., n, k)``.
+        bias: ``(n,)``, added to each row.
+        out_dtype: in which products are added; by default that of the operands.
+        transpose_a: whether the last two dimensions of `tensor_a` are exchanged.
+        transpose_b: the same for `tensor_b`.
+    """
+    return _matmul("matmul", tensor_a, tensor_b, bias, out_dtype, transpose_a, transpose_b)
+
+
+def dense(
+    data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None
+) -> Tensor:
+    """``data @ weight.T + bias``.
+
+    Args:
+        data: ``(..., in)``.
+        weight: ``(out, in)``.
+        bias: ``(out,)``.
+        out_dtype: in which products are added; by default that of the operands.
+    """
+    return _matmul("dense", data, weight, bias, out_dtype, False, True)
+
+
+def batch_matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    oshape: Any = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = True,
+) -> Tensor:
+    """The products of the matrices of two batches.
+
+    Args:
+        tensor_a: ``(batch, m, k)``, or ``(batch, k, m)`` where it is transposed.
+        tensor_b: ``(batch, n, k)``, or ``(batch, k, n)`` where it is not transposed.
+        oshape: the shape of the result, if it is known better than it can be computed.
+        out_dtype: in which products are added; by default that of the operands.
+        transpose_a: whether the last two dimensions of `tensor_a` are exchanged.
+        transpose_b: the same for `tensor_b`.
+    """
+    for name, tensor in (("tensor_a", tensor_a), ("tensor_b", tensor_b)):
+        if tensor.ndim != 3:
+            raise ShapeError(f"batch_matmul: `{name}` has 3 dimensions, got {tensor.ndim}")
+    return _matmul(
+        "batch_matmul", tensor_a, tensor_b, None, out_dtype, transpose_a, transpose_b, oshape
+    )
+
+
+def _matmul(
+    owner: str,
+    a: Tensor,
+    b: Tensor,
+    bias: Tensor | None,
+    out_dtype: str | None,
+    transpose_a: bool,
+    transpose_b: bool,
+    shape: Any = None,
+) -> Tensor:
+    if a.ndim < 2 or b.ndim < 2:
+        raise ShapeError(
+            f"{owner}: operands have at least 2 dimensions, got {shape_text(a.shape)} and "
+            f"{shape_text(b.shape)}"
+        )
+    dtype = DType(out_dtype) if out_dtype else a.dtype
+    rows, depth = a.shape[-2:][:: -1 if transpose_a else 1]
+    other_depth, columns = b.shape[-2:][:: -1 if transpose_b else 1]
+    require_equal(owner, "the extents of the sum", depth, other_depth)
+    if bias is not None:
+        require_equal(owner, "columns and bias", columns, bias.shape[-1])
+    batch = broadcast_shape(a.shape[:-2], b.shape[:-2], owner)
+    k = te.reduce_axis((0, depth), "k")
+
+    def element(*axes: Any) -> Any:
+        *outer, i, j = axes
+        left = a(*_batch_place(a, outer), *((k, i) if transpose_a else (i, k)))
+        right = b(*_batch_place(b, outer), *((j, k) if transpose_b else (k, j)))
+        return te.sum(cast(dtype, left) * cast(dtype, right), axis=k)
+
+    names = [f"b{n}" for n in range(len(batch))] if len(batch) != 1 else ["b"]
+    extents = shape or (*batch, rows, columns)
+    product = te.compute(extents, element, f"T_{owner}", owner, varargs_names=[*names, "i", "j"])
+    if bias is None:
+        return product
+    return te.compute(
+        product.shape,
+        lambda *axes: product(*axes) + cast(dtype, bias(*axes[len(axes) - bias.ndim :])),
+        "T_add",
+        "broadcast",
+    )
+
+
+def _batch_place(tensor: Tensor, outer: list[Any]) -> list[Any]:
+    """Where the matrix of a pair is in `tensor`, of which dimensions of extent 1 repeat."""
+    extents = tensor.shape[:-2]
+    used = outer[len(outer) - len(extents) :]
+    return [
+        0 if constant(extent) == 1 else axis for axis, extent in zip(used, extents, strict=True)
+    ]

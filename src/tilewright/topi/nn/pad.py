@@ -1,0 +1,114 @@
+"""Arrays with elements added around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright import te
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.expr import Expr
+from tilewright.te import Tensor
+from tilewright.topi.nn.window import constant, simplified
+
+
+def pad(
+    data: Tensor,
+    pad_before: Sequence[Any],
+    pad_after: Sequence[Any] | None = None,
+    pad_value: Any = 0.0,
+    name: str = "PadInput",
+    attrs: dict[str, Any] | None = None,
+) -> Tensor:
+    """`data` with `pad_value` around it.
+
+    Args:
+        data: the array.
+        pad_before: how many elements are added before each dimension.
+        pad_after: how many after each; by default as many as before.
+        pad_value: the value of the new elements.
+        name: of the result.
+        attrs: attributes of the operation.
+    """
+    before, after = _amounts("pad", data, pad_before, pad_after)
+    value = as_expr(pad_value, None if isinstance(pad_value, Expr) else data.dtype)
+    value = cast(data.dtype, value)
+    padded = [
+        n
+        for n, (low, high) in enumerate(zip(before, after, strict=True))
+        if constant(low) != 0 or constant(high) != 0
+    ]
+
+    def element(*axes: Any) -> Any:
+        place = [a if constant(b) == 0 else a - b for a, b in zip(axes, before, strict=True)]
+        inside = []
+        for n in padded:
+            if constant(before[n]) != 0:
+                inside.append(axes[n] >= before[n])
+            if constant(after[n]) != 0:
+                inside.append(axes[n] < data.shape[n] + before[n])
+        return te.if_then_else(te.all(*inside), data(*place), value) if inside else data(*place)
+
+    shape = _padded_shape(data, before, after)
+    return te.compute(shape, element, name, "injective,pad", attrs)
+
+
+def mirror_pad(
+    data: Tensor,
+    pad_before: Sequence[Any],
+    pad_after: Sequence[Any] | None = None,
+    mode: str = "SYMMETRIC",
+    name: str = "MirrorPadInput",
+) -> Tensor:
+    """`data` continued by its mirror image.
+
+    Args:
+        data: the array.
+        pad_before: how many elements are added before each dimension.
+        pad_after: how many after each; by default as many as before.
+        mode: ``"SYMMETRIC"`` repeats the element at the border, ``"REFLECT"`` does not.
+        name: of the result.
+    """
+    if mode not in ("SYMMETRIC", "REFLECT"):
+        raise ArgumentValueError(f'mirror_pad: `mode` is "SYMMETRIC" or "REFLECT", got {mode!r}')
+    before, after = _amounts("mirror_pad", data, pad_before, pad_after)
+    border = 1 if mode == "SYMMETRIC" else 0
+
+    def mirrored(axis: Any, n: int) -> Any:
+        place = axis
+        if constant(before[n]) != 0:
+            place = axis - before[n]
+            place = te.if_then_else(axis < before[n], -place - border, place)
+        if constant(after[n]) != 0:
+            end = data.shape[n]
+            beyond = axis >= end + before[n]
+            place = te.if_then_else(beyond, 2 * end - 2 + border - (axis - before[n]), place)
+        return place
+
+    return te.compute(
+        _padded_shape(data, before, after),
+        lambda *axes: data(*(mirrored(axis, n) for n, axis in enumerate(axes))),
+        name,
+        "injective,pad",
+    )
+
+
+def _amounts(
+    owner: str, data: Tensor, before: Sequence[Any], after: Sequence[Any] | None
+) -> tuple[list[Expr], list[Expr]]:
+    both = [before, before if after is None else after]
+    for amounts in both:
+        if len(amounts) != data.ndim:
+            raise ArgumentError(
+                f"{owner}: {len(amounts)} numbers to pad with for {data.ndim} dimensions"
+            )
+    low, high = ([simplified(amount) for amount in amounts] for amounts in both)
+    return low, high
+
+
+def _padded_shape(data: Tensor, before: Sequence[Expr], after: Sequence[Expr]) -> list[Expr]:
+    return [
+        simplified(low + extent + high)
+        for low, extent, high in zip(before, data.shape, after, strict=True)
+    ]

@@ -1,0 +1,254 @@
+"""Maxima and averages of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tilewright import te, tir
+from tilewright.error import ArgumentValueError
+from tilewright.ir.arithmetic import floordiv, maximum, minimum
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import FLOAT16, FLOAT32, DType
+from tilewright.ir.expr import Expr
+from tilewright.te import Tensor
+from tilewright.topi.nn.convolution import pad_spatial, require_rank
+from tilewright.topi.nn.window import (
+    Padding,
+    constant,
+    padding_of,
+    per_dimension,
+    places,
+    reach,
+    simplified,
+    spatial_axes,
+)
+
+
+def pool1d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The maxima or averages of windows of sequences; see `pool2d`."""
+    return _pool(
+        "pool1d", 1, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
+        count_include_pad,
+    )  # fmt: skip
+
+
+def pool2d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The maxima or averages of windows of images.
+
+    Args:
+        data: the images.
+        kernel: the extents of a window.
+        stride: how far it moves.
+        dilation: the distances of its elements.
+        padding: what is added around the images: one number, two, or ``(top, left, bottom,
+            right)``. No maximum is an element that was added.
+        pool_type: ``"max"`` or ``"avg"``.
+        ceil_mode: whether windows may stick out at the end; each begins in the image or in what
+            was added before it.
+        layout: of the images.
+        count_include_pad: whether averages count the elements that were added.
+    """
+    return _pool(
+        "pool2d", 2, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
+        count_include_pad,
+    )  # fmt: skip
+
+
+def pool3d(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCDHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The maxima or averages of windows of volumes; see `pool2d`."""
+    return _pool(
+        "pool3d", 3, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
+        count_include_pad,
+    )  # fmt: skip
+
+
+class Windows(NamedTuple):
+    """Windows along one dimension.
+
+    Attributes:
+        size: elements of a window.
+        stride: how far it moves.
+        dilation: the distance of its elements.
+        before: how many elements are added before the dimension.
+        after: how many are added after it, as the caller says.
+        count: how many windows there are.
+        beyond: how many more elements the last window needs.
+    """
+
+    size: int
+    stride: int
+    dilation: int
+    before: Expr
+    after: Expr
+    count: Expr
+    beyond: Expr
+
+    def counted(self, place: Any, extent: Expr, include_padding: bool) -> Expr:
+        """How many elements of the window at `place` an average counts."""
+        start = place * self.stride - self.before
+        end = extent + self.after if include_padding else extent
+        last = _ceildiv(end - start, self.dilation)
+        first = as_expr(0) if include_padding else maximum(_ceildiv(-start, self.dilation), 0)
+        return simplified(minimum(last, self.size) - first)
+
+
+def _pool(
+    owner: str,
+    count: int,
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool,
+    layout: str,
+    count_include_pad: bool,
+) -> Tensor:
+    if pool_type not in ("max", "avg"):
+        raise ArgumentValueError(f'{owner}: `pool_type` is "max" or "avg", got {pool_type!r}')
+    require_rank(owner, "data", data, layout)
+    axes = spatial_axes(layout)
+    sizes, strides, apart = (
+        per_dimension(owner, name, value, count)
+        for name, value in (("kernel", kernel), ("stride", stride), ("dilation", dilation))
+    )
+    amounts = padding_of(owner, padding, [as_expr(size) for size in sizes], apart)
+    _require_less_padding(owner, amounts, sizes, apart)
+    windows = [
+        _windows(owner, data.shape[axis], *parameters, ceil_mode)
+        for axis, *parameters in zip(axes, sizes, strides, apart, *amounts, strict=True)
+    ]
+    if pool_type == "max":
+        return _reduced(data, axes, windows, layout, "pool_max")
+    wide = FLOAT32 if data.dtype is FLOAT16 else data.dtype
+    total = _reduced(data, axes, windows, layout, "pool_sum", wide)
+    is_plain = all(constant(w.beyond) == 0 for w in windows) if count_include_pad else False
+
+    def average(*place: Any) -> Any:
+        if is_plain or (amounts.is_zero and not ceil_mode):
+            elements: Any = _product([w.size for w in windows])
+        else:
+            elements = _product(
+                [
+                    w.counted(place[axis], data.shape[axis], count_include_pad)
+                    for axis, w in zip(axes, windows, strict=True)
+                ]
+            )
+        value = total(*place)
+        if wide.is_integral:
+            return tir.truncdiv(value, cast(wide, as_expr(elements)))
+        return cast(data.dtype, value / cast(wide, as_expr(elements)))
+
+    return te.compute(total.shape, average, "pool_avg", "elemwise")
+
+
+def _windows(
+    owner: str,
+    extent: Expr,
+    size: int,
+    stride: int,
+    dilation: int,
+    before: Expr,
+    after: Expr,
+    ceil_mode: bool,
+) -> Windows:
+    span = reach(size, dilation)
+    if not ceil_mode:
+        count = places(owner, extent + before + after, span, stride)
+        return Windows(size, stride, dilation, before, after, count, as_expr(0))
+    # One more window for what is left, unless it begins behind the image.
+    some = places(owner, extent + before + after + (stride - 1), span, stride)
+    count = simplified(minimum(some, _ceildiv(extent + before, stride)))
+    beyond = simplified(maximum((count - 1) * stride + span - extent - before - after, 0))
+    return Windows(size, stride, dilation, before, after, count, beyond)
+
+
+def _reduced(
+    data: Tensor,
+    axes: Sequence[int],
+    windows: Sequence[Windows],
+    layout: str,
+    tag: str,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The maximum of each window, or its sum in `dtype`."""
+    is_max = dtype is None
+    neutral = te.min_value(data.dtype) if is_max else as_expr(0, data.dtype)
+    if is_max and data.dtype.is_float:
+        neutral = -te.infinity(data.dtype)
+    amounts = Padding(
+        tuple(w.before for w in windows), tuple(simplified(w.after + w.beyond) for w in windows)
+    )
+    padded = pad_spatial(data, axes, amounts, neutral)
+    shape = list(data.shape)
+    for axis, w in zip(axes, windows, strict=True):
+        shape[axis] = w.count
+    inner = [
+        te.reduce_axis((0, w.size), f"r{layout[axis].lower()}")
+        for axis, w in zip(axes, windows, strict=True)
+    ]
+
+    def element(*place: Any) -> Any:
+        index = list(place)
+        for axis, w, step in zip(axes, windows, inner, strict=True):
+            index[axis] = place[axis] * w.stride + step.var * w.dilation
+        value = padded(*index)
+        return te.max(value, axis=inner) if is_max else te.sum(cast(dtype, value), axis=inner)
+
+    names = [letter.lower() for letter in layout]
+    return te.compute(shape, element, tag, tag, varargs_names=names)
+
+
+def _require_less_padding(
+    owner: str, amounts: Padding, sizes: Sequence[int], dilation: Sequence[int]
+) -> None:
+    """Each window has an element of the image: else a maximum would be of nothing."""
+    for low, high, size, apart in zip(*amounts, sizes, dilation, strict=True):
+        most = max(constant(low) or 0, constant(high) or 0)
+        if most > (size - 1) * apart:
+            raise ArgumentValueError(
+                f"{owner}: `padding` {most} is not less than a window of {size} elements spans"
+            )
+
+
+def _ceildiv(a: Any, b: int) -> Expr:
+    return floordiv(a + (b - 1), b)
+
+
+def _product(factors: Sequence[Any]) -> Any:
+    total: Any = 1
+    for factor in factors:
+        total = total * factor
+    return total
