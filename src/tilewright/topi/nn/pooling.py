@@ -102,7 +102,7 @@ class Windows(NamedTuple):
         dilation: the distance of its elements.
         before: how many elements are added before the dimension.
         after: how many are added after it, as the caller says.
-        count: how many windows there are.
+        number: how many windows there are.
         beyond: how many more elements the last window needs.
     """
 
@@ -111,7 +111,7 @@ class Windows(NamedTuple):
     dilation: int
     before: Expr
     after: Expr
-    count: Expr
+    number: Expr
     beyond: Expr
 
     def counted(self, place: Any, extent: Expr, include_padding: bool) -> Expr:
@@ -147,8 +147,10 @@ def _pool(
     amounts = padding_of(owner, padding, [as_expr(size) for size in sizes], apart)
     _require_less_padding(owner, amounts, sizes, apart)
     windows = [
-        _windows(owner, data.shape[axis], *parameters, ceil_mode)
-        for axis, *parameters in zip(axes, sizes, strides, apart, *amounts, strict=True)
+        _windows(owner, data.shape[axis], size, step, distance, low, high, ceil_mode)
+        for axis, size, step, distance, low, high in zip(
+            axes, sizes, strides, apart, *amounts, strict=True
+        )
     ]
     if pool_type == "max":
         return _reduced(data, axes, windows, layout, "pool_max")
@@ -214,7 +216,7 @@ def _reduced(
     padded = pad_spatial(data, axes, amounts, neutral)
     shape = list(data.shape)
     for axis, w in zip(axes, windows, strict=True):
-        shape[axis] = w.count
+        shape[axis] = w.number
     inner = [
         te.reduce_axis((0, w.size), f"r{layout[axis].lower()}")
         for axis, w in zip(axes, windows, strict=True)
@@ -225,7 +227,7 @@ def _reduced(
         for axis, w, step in zip(axes, windows, inner, strict=True):
             index[axis] = place[axis] * w.stride + step.var * w.dilation
         value = padded(*index)
-        return te.max(value, axis=inner) if is_max else te.sum(cast(dtype, value), axis=inner)
+        return te.max(value, axis=inner) if dtype is None else te.sum(cast(dtype, value), inner)
 
     names = [letter.lower() for letter in layout]
     return te.compute(shape, element, tag, tag, varargs_names=names)

@@ -154,7 +154,7 @@ def _convolution(
     window = kernel.shape[2:]
     data = np.pad(data, [(0, 0), (0, 0), *pads_of(padding, window)])
     axes = tuple(range(2, data.ndim))
-    windows = sliding_window_view(data, window, axes)  # type: ignore[call-overload]
+    windows = sliding_window_view(data, window, axes)
     windows = windows[(slice(None), slice(None), *(slice(None, None, step) for step in steps))]
     parts = []
     for some, filters in zip(

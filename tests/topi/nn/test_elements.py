@@ -1,0 +1,172 @@
+"""Activations, products of matrices, padding, rearrangements, losses and resizing."""
+
+import numpy as np
+import pytest
+
+from tilewright import te, topi
+from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
+from tilewright.topi import testing
+from tests.topi.running import real, run, whole
+
+equal = np.testing.assert_array_equal
+
+
+def test_activations():
+    x, slope = real(2, 3, 4), real(3, seed=1)
+    equal(run(topi.nn.relu, x), np.maximum(x, 0))
+    equal(run(topi.nn.relu, whole(5, dtype="int32")), np.maximum(whole(5, dtype="int32"), 0))
+    equal(run(lambda X: topi.nn.leaky_relu(X, 0.25), x), np.where(x > 0, x, x * np.float32(0.25)))
+    equal(run(topi.nn.prelu, x, slope), np.where(x > 0, x, x * slope[:, None]))
+    with pytest.raises(ShapeError, match="slope"):
+        topi.nn.prelu(te.placeholder((2, 3)), te.placeholder((2, 3)))
+
+
+def test_dense():
+    x, w, bias = whole(3, 5), whole(4, 5, seed=1), whole(4, seed=2)
+    equal(run(topi.nn.dense, x, w), testing.dense(x, w))
+    equal(run(topi.nn.dense, x, w, bias), testing.dense(x, w, bias, use_bias=True))
+    result = run(topi.nn.dense, x, w, bias, dims=[("m", "k"), (4, "k"), (4,)])
+    equal(result, testing.dense(x, w, bias, use_bias=True))
+    assert run(lambda X, W: topi.nn.dense(X, W, None, "float64"), x, w).dtype == np.float64
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_matmul(transpose_a, transpose_b):
+    a, b = whole(4, 6), whole(6, 5, seed=1)
+    left = np.ascontiguousarray(a.T) if transpose_a else a
+    right = np.ascontiguousarray(b.T) if transpose_b else b
+    flags = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    equal(run(lambda A, B: topi.nn.matmul(A, B, **flags), left, right), a @ b)
+    equal(run(lambda A, B: topi.matmul(A, B, transpose_a, transpose_b), left, right), a @ b)
+    batches = [np.stack([x, 2 * x]) for x in (left, right)]
+    equal(
+        run(lambda A, B: topi.nn.batch_matmul(A, B, **flags), *batches),
+        np.stack([a @ b, 4 * a @ b]),
+    )
+    equal(
+        testing.batch_matmul(*batches, trans_x=transpose_a, trans_y=transpose_b),
+        np.stack([a @ b, 4 * a @ b]),
+    )
+
+
+def test_matmul_broadcasts_batches():
+    a, b = whole(2, 1, 3, 4), whole(5, 4, 2, seed=1)
+    equal(run(topi.nn.matmul, a, b), a @ b)
+    with pytest.raises(ShapeError, match="extents of the sum"):
+        topi.nn.matmul(te.placeholder((3, 4)), te.placeholder((3, 4)))
+
+
+def test_tensordot():
+    a, b = whole(2, 3, 4), whole(4, 3, 5, seed=1)
+    axes = ([1, 2], [1, 0])
+    equal(run(lambda A, B: topi.tensordot(A, B, axes), a, b), np.tensordot(a, b, axes))
+    equal(run(lambda A, B: topi.tensordot(A, B, 1), a, b), np.tensordot(a, b, 1))
+    equal(run(lambda A, B: topi.tensordot(A, B, 0), a, b), np.tensordot(a, b, 0))
+    with pytest.raises(ArgumentError, match="2 and 1"):
+        topi.tensordot(te.placeholder((2, 3)), te.placeholder((2, 3)), ([0, 1], [0]))
+
+
+def test_pad():
+    x = real(3, 4)
+    equal(
+        run(lambda X: topi.nn.pad(X, (1, 0), (0, 2), 7.0), x),
+        np.pad(x, ((1, 0), (0, 2)), constant_values=7),
+    )
+    equal(run(lambda X: topi.nn.pad(X, (1, 2)), x, dims=[("n", "m")]), np.pad(x, ((1, 1), (2, 2))))
+    equal(run(lambda X: topi.nn.pad(X, (0, 0)), x), x)
+    with pytest.raises(ArgumentError, match="1 numbers to pad with for 2 dimensions"):
+        topi.nn.pad(te.placeholder((2, 3)), (1,))
+
+
+@pytest.mark.parametrize("mode", ["SYMMETRIC", "REFLECT"])
+def test_mirror_pad(mode):
+    x = real(4, 5)
+    result = run(lambda X: topi.nn.mirror_pad(X, (3, 0), (2, 4), mode), x)
+    equal(result, np.pad(x, ((3, 2), (0, 4)), mode.lower()))
+
+
+def test_dilate():
+    x = real(3, 4)
+    result = run(lambda X: topi.nn.dilate(X, (2, 3), 1.0), x)
+    equal(result, testing.dilate_python(x, (2, 3), 1.0))
+    equal(run(lambda X: topi.nn.dilate(X, (1, 1)), x), x)
+
+
+def test_flatten():
+    x = real(2, 3, 4, 5)
+    equal(run(topi.nn.flatten, x), x.reshape(2, -1))
+    equal(run(topi.nn.flatten, x, dims=[("n", "c", "h", "w")]), x.reshape(2, -1))
+    equal(run(topi.nn.flatten, x[:, 0, 0, 0]), x[:, 0, 0, :1])
+
+
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_depth_to_space(mode):
+    x = real(2, 8, 3, 2)
+    expected = testing.depth_to_space_python(x, 2, mode)
+    equal(run(lambda X: topi.nn.depth_to_space(X, 2, mode=mode), x), expected)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    result = run(lambda X: topi.nn.depth_to_space(X, 2, "NHWC", mode), last)
+    equal(result, expected.transpose(0, 2, 3, 1))
+    with pytest.raises(ShapeError, match="modulo 9"):
+        topi.nn.depth_to_space(te.placeholder((2, 8, 3, 2)), 3)
+
+
+def test_space_to_depth():
+    x = real(2, 3, 4, 6)
+    expected = testing.space_to_depth_python(x, 2)
+    equal(run(lambda X: topi.nn.space_to_depth(X, 2), x), expected)
+    equal(run(lambda X: topi.nn.depth_to_space(X, 2), expected), x)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_nll_loss(reduction):
+    predictions, weights = real(4, 3, 2), np.abs(real(3, seed=1))
+    targets = np.random.default_rng(2).integers(0, 3, (4, 2))
+    targets[1, 1] = 7
+    result = run(
+        lambda P, T, W: topi.nn.nll_loss(P, T, W, reduction, 7), predictions, targets, weights
+    )
+    expected = testing.nll_loss(predictions, targets, weights, reduction, 7)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+
+
+def test_nll_loss_of_one_sample():
+    predictions, weights = real(3), np.ones(3, "float32")
+    target = np.array(2)
+    result = run(lambda P, T, W: topi.nn.nll_loss(P, T, W, "sum", -1), predictions, target, weights)
+    np.testing.assert_allclose(result, -predictions[2])
+
+
+@pytest.mark.parametrize("scale", [(2, 3), (1.5, 0.5), (0.7, 1)])
+@pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric"])
+@pytest.mark.parametrize(
+    ("method", "name"), [("nearest_neighbor",) * 2, ("linear", "bilinear"), ("cubic", "bicubic")]
+)
+def test_resize2d(scale, mode, method, name):
+    x = real(1, 2, 6, 8)
+    expected = testing.resize2d_python(x, scale, "NCHW", name, mode)
+    size = expected.shape[2:]
+    result = run(lambda X: topi.image.resize2d(X, None, size, "NCHW", method, mode), x)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    result = run(lambda X: topi.image.resize2d(X, None, size, "NHWC", method, mode), last)
+    np.testing.assert_allclose(result, expected.transpose(0, 2, 3, 1), rtol=1e-4, atol=1e-4)
+
+
+def test_resize2d_refuses_what_it_does_not_know():
+    X = te.placeholder((1, 1, 4, 4))
+    with pytest.raises(ArgumentValueError, match="`method` is one of"):
+        topi.image.resize2d(X, None, (2, 2), method="area")
+    with pytest.raises(ArgumentValueError, match="region of interest"):
+        topi.image.resize2d(X, (0.0, 0.0, 1.0, 1.0), (2, 2))
+
+
+def test_upsampling():
+    x = real(1, 2, 3, 4)
+    equal(run(lambda X: topi.nn.upsampling(X, 2, 3), x), testing.upsampling_python(x, (2, 3)))
+    result = run(lambda X: topi.nn.upsampling(X, 2, 2, method="bilinear", align_corners=True), x)
+    expected = testing.resize2d_python(x, (2, 2))
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ArgumentValueError, match="`method` is one of"):
+        topi.nn.upsampling(te.placeholder((1, 2, 3, 4)), 2, 2, method="magic")
