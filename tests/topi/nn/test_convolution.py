@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.topi.running import run, whole
 
 from tilewright import te, topi
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
 from tilewright.topi import testing
-from tests.topi.running import run, whole
 
 IMAGES, KERNEL = (2, 3, 6, 7), (4, 3, 3, 2)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.topi.running import real, run, whole
 
 from tilewright import te, topi
 from tilewright.error import ArgumentValueError
 from tilewright.topi import testing
-from tests.topi.running import real, run, whole
 
 WINDOWS = [
     # kernel, stride, dilation, padding, ceil_mode
