@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, Let, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
-from tilewright.tir.stmt import Block, BlockKey, For, Stmt
+from tilewright.tir.stmt import Block, BlockKey, For, LetStmt, Stmt
 from tilewright.tir.substitute import Substitution
 
 
@@ -17,16 +17,19 @@ def copied(
     rename: Callable[[str], str],
     variables: Mapping[Var, Expr] | None = None,
     buffers: Mapping[Buffer, Buffer] | None = None,
-) -> Stmt:
-    """`stmt` with loops, blocks, allocated buffers and views of its own.
+    *,
+    keyed: bool = True,
+) -> Any:
+    """`stmt` with loops, blocks, allocated buffers, views and names for values of its own.
 
     Args:
         stmt: what to copy.
         rename: from the name of a block to that of its copy.
         variables: what replaces free variables.
         buffers: what replaces buffers.
+        keyed: whether the copies of blocks are to be found by a schedule.
     """
-    return _Copy(rename, variables or {}, buffers or {})(stmt)
+    return _Copy(rename, variables or {}, buffers or {}, keyed)(stmt)
 
 
 class _Copy(Substitution):
@@ -35,10 +38,12 @@ class _Copy(Substitution):
         rename: Callable[[str], str],
         variables: Mapping[Var, Expr],
         buffers: Mapping[Buffer, Buffer],
+        keyed: bool,
     ) -> None:
         self._fresh = dict(variables)
         super().__init__(self._fresh, buffers)
         self._rename = rename
+        self._keyed = keyed
 
     def _renewed(self, var: Var) -> Var:
         fresh = var.replace()
@@ -47,6 +52,12 @@ class _Copy(Substitution):
 
     def For(self, loop: For) -> Any:
         return loop.replace(loop_var=self._renewed(loop.loop_var)).map_children(self)
+
+    def LetStmt(self, stmt: LetStmt) -> Any:
+        return stmt.replace(var=self._renewed(stmt.var)).map_children(self)
+
+    def Let(self, let: Let) -> Any:
+        return let.replace(var=self._renewed(let.var)).map_children(self)
 
     def IterVar(self, iter_var: IterVar) -> Any:
         return iter_var.replace(var=self._renewed(iter_var.var)).map_children(self)
@@ -61,7 +72,7 @@ class _Copy(Substitution):
             iter_vars=(),
             alloc_buffers=buffers,
             name_hint=self._rename(block.name_hint),
-            key=BlockKey(),
+            key=BlockKey() if self._keyed else None,
         )
         return block.map_children(self).replace(iter_vars=iterators)
 

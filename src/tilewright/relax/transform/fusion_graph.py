@@ -1,0 +1,202 @@
+"""The graph that operator fusion looks at: one node per binding of a dataflow block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.rewrite import walk
+from tilewright.relax.expr import (
+    Binding,
+    Call,
+    DataflowBlock,
+    DataflowVar,
+    RelaxExpr,
+    Tuple,
+    TupleGetItem,
+    Var,
+    VarBinding,
+)
+from tilewright.relax.op.base import CALL_TIR
+from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
+from tilewright.tir.analysis.pattern_kind import FunctionPattern, PatternKind, function_pattern
+from tilewright.tir.function import PrimFunc
+
+OP_PATTERN = "op_pattern"
+"""The attribute of a tensor program that holds its `PatternKind`."""
+
+
+@dataclass(eq=False)
+class GraphNode:
+    """A binding, and who uses its value.
+
+    Attributes:
+        binding: the binding.
+        position: its place in the block.
+        kind: how its value depends on what it reads.
+        reused: the arguments of which each element is read several times.
+        consumers: the nodes that use the value, with how they do.
+        is_visible: whether the value is used outside of the block.
+        parent: the immediate post-dominator: the first node that everything that depends on this
+            one passes through; None where that is the end of the block.
+        depth: the distance to the end along the parents.
+    """
+
+    binding: Binding
+    position: int
+    kind: PatternKind
+    reused: frozenset[int] = frozenset()
+    consumers: dict[GraphNode, PatternKind] = field(default_factory=dict)
+    is_visible: bool = False
+    parent: GraphNode | None = None
+    depth: int = 1
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the node calls a tensor program."""
+        return called_kernel(self.binding) is not None
+
+    def reuses(self, producer: GraphNode) -> bool:
+        """Whether each element of what `producer` makes is read here several times."""
+        return any(
+            arg is producer.binding.var and position in self.reused
+            for position, arg in enumerate(kernel_arguments(self.binding))
+        )
+
+
+def called_kernel(binding: Binding) -> GlobalVar | None:
+    """The tensor program that a binding calls; None for another binding."""
+    value = binding.value
+    if isinstance(binding, VarBinding) and isinstance(value, Call) and value.op is CALL_TIR:
+        kernel = value.args[0]
+        return kernel if isinstance(kernel, GlobalVar) else None
+    return None
+
+
+def kernel_arguments(binding: Binding) -> tuple[RelaxExpr, ...]:
+    """The arrays that a call of a tensor program reads."""
+    if called_kernel(binding) is None:
+        return ()
+    operands = binding.value.args[1]  # type: ignore[attr-defined]
+    return operands.fields if isinstance(operands, Tuple) else ()
+
+
+class FusionGraph:
+    """The nodes of a dataflow block, with their post-dominators.
+
+    Args:
+        block: the block.
+        mod: the module that has the tensor programs.
+    """
+
+    def __init__(self, block: DataflowBlock, mod: IRModule) -> None:
+        self._mod = mod
+        self._patterns: dict[str, FunctionPattern] = {}
+        self.nodes = [
+            GraphNode(binding, position, *self._kind(binding))
+            for position, binding in enumerate(block.bindings)
+        ]
+        by_var = {node.binding.var: node for node in self.nodes}
+        for node in self.nodes:
+            node.is_visible = not isinstance(node.binding.var, DataflowVar)
+            for producer, kind in self._uses(node, by_var):
+                producer.consumers[node] = max(kind, producer.consumers.get(node, kind))
+        for node in reversed(self.nodes):
+            _set_post_dominator(node)
+
+    def _kind(self, binding: Binding) -> tuple[PatternKind, frozenset[int]]:
+        """The kind of a binding, and the arguments that it reuses."""
+        if isinstance(binding.value, TupleGetItem) and isinstance(binding, VarBinding):
+            return PatternKind.ELEMENTWISE, frozenset()
+        kernel = called_kernel(binding)
+        func = None if kernel is None or kernel not in self._mod else self._mod[kernel]
+        if not isinstance(func, PrimFunc) or not _has_known_shapes(binding):
+            return PatternKind.OPAQUE, frozenset()
+        kind = PatternKind(int(func.attrs.get(OP_PATTERN, PatternKind.OPAQUE)))
+        return kind, self._pattern(kernel).reused
+
+    def _pattern(self, kernel: GlobalVar | None) -> FunctionPattern:
+        assert kernel is not None
+        name = kernel.name_hint
+        if name not in self._patterns:
+            self._patterns[name] = function_pattern(self._mod[kernel])
+        return self._patterns[name]
+
+    def _uses(
+        self, node: GraphNode, by_var: Mapping[Var, GraphNode]
+    ) -> Iterator[tuple[GraphNode, PatternKind]]:
+        """The nodes whose values a node uses, with how."""
+        arguments = kernel_arguments(node.binding)
+        if node.kind is PatternKind.OPAQUE or not arguments:
+            kind = node.kind if isinstance(node.binding.value, TupleGetItem) else PatternKind.OPAQUE
+            for item in walk(node.binding.value):
+                if isinstance(item, Var) and item in by_var:
+                    yield by_var[item], kind
+            return
+        kinds = self._pattern(called_kernel(node.binding)).parameters
+        for arg, kind in zip(arguments, kinds, strict=False):
+            if isinstance(arg, Var) and arg in by_var:
+                # What is declared of a program of which nothing is known holds for all of it.
+                found = node.kind if kind is None or kind is PatternKind.OPAQUE else kind
+                yield by_var[arg], found
+
+
+def _has_known_shapes(binding: Binding) -> bool:
+    """Whether the arguments of a call are arrays, and the extents of all arrays are known."""
+    assert isinstance(binding.value, Call)
+    infos = [argument.struct_info for argument in kernel_arguments(binding)]
+    return (
+        isinstance(binding.value.args[1], Tuple)
+        and all(isinstance(info, TensorStructInfo) for info in infos)
+        and all(_is_known(info) for info in (*infos, binding.var.struct_info))
+    )
+
+
+def _is_known(info: StructInfo | None) -> bool:
+    if isinstance(info, TupleStructInfo):
+        return all(map(_is_known, info.fields))
+    return isinstance(info, TensorStructInfo) and info.extents is not None
+
+
+def _set_post_dominator(node: GraphNode) -> None:
+    """Set the parent of a node, all consumers of which have theirs."""
+    if node.is_visible or not node.consumers:
+        return
+    first, *others = node.consumers
+    common: GraphNode | None = first
+    for other in others:
+        common = _common_ancestor(common, other)
+    if common is not None:
+        node.parent, node.depth = common, common.depth + 1
+
+
+def _common_ancestor(a: GraphNode | None, b: GraphNode | None) -> GraphNode | None:
+    while a is not b:
+        if a is None or b is None:
+            return None
+        if a.depth < b.depth:
+            b = b.parent
+        else:
+            a = a.parent
+    return a
+
+
+def nodes_between(node: GraphNode, sink: GraphNode) -> list[GraphNode]:
+    """The nodes on the ways from `node` to its post-dominator `sink`, without both."""
+    found: dict[GraphNode, None] = {}
+    waiting = [node]
+    while waiting:
+        for consumer in waiting.pop().consumers:
+            if consumer is not sink and consumer not in found:
+                found[consumer] = None
+                waiting.append(consumer)
+    return list(found)
+
+
+def edges_of(nodes: Sequence[GraphNode]) -> Iterator[tuple[GraphNode, GraphNode, PatternKind]]:
+    """The uses of values of some nodes."""
+    for node in nodes:
+        for consumer, kind in node.consumers.items():
+            yield node, consumer, kind

@@ -1,0 +1,124 @@
+"""One tensor program for each group of operators."""
+
+from tests.relax.transform import fusion_programs as programs
+from tests.relax.transform.fusion_programs import array, bindings_of, built, is_call
+
+import tilewright as tvm
+from tilewright import relax, tir
+from tilewright.relax import transform
+from tilewright.relax.op.base import CALL_TIR
+from tilewright.tir.analysis import verify_well_formed
+
+
+def emit(builder, function, *args):
+    return builder.emit_te(function, *args, primfunc_name_hint=function.__name__)
+
+
+def fused(mod):
+    """The module after fusion, all tensor programs of which are well formed."""
+    passes = [transform.AnnotateTIROpPattern(), transform.FuseOps(), transform.FuseTIR()]
+    mod = tvm.transform.Sequential(passes)(mod)
+    for func in mod.functions.values():
+        if isinstance(func, tir.PrimFunc):
+            verify_well_formed(func)
+    return mod
+
+
+def names(mod):
+    return [var.name_hint for var in mod.functions]
+
+
+def layers(count):
+    def make(builder, x, w, b):
+        for _ in range(count):
+            product = emit(builder, programs.matmul, x, w)
+            x = emit(builder, programs.relu, emit(builder, programs.add, product, b))
+        return x
+
+    return built({"x": array(4, 8), "w": array(8, 8), "b": array(8)}, make)
+
+
+def test_a_group_becomes_one_tensor_program():
+    mod = fused(layers(1))
+    assert names(mod) == ["main", "fused_matmul_add_relu"]
+    (binding,) = [b for b in bindings_of(mod["main"]) if is_call(b)]
+    assert binding.value.op is CALL_TIR
+    assert [arg.name_hint for arg in binding.value.args[1].fields] == ["x", "w", "b"]
+    func = mod["fused_matmul_add_relu"]
+    assert len(func.params) == 4
+    assert len(func.body.block.alloc_buffers) == 2
+    assert int(func.attrs["op_pattern"]) == 4
+
+
+def test_equal_groups_share_a_tensor_program():
+    assert names(fused(layers(3))) == ["main", "fused_matmul_add_relu"]
+
+
+def test_programs_that_are_called_elsewhere_stay():
+    def make(builder, x, w):
+        hidden = emit(builder, programs.relu, emit(builder, programs.matmul, x, w))
+        return emit(builder, programs.matmul, hidden, w)
+
+    mod = fused(built({"x": array(4, 8), "w": array(8, 8)}, make))
+    assert set(names(mod)) == {"main", "matmul", "fused_matmul_relu"}
+
+
+def test_programs_that_are_called_by_name_or_exported_stay():
+    mod = layers(1)
+    by_name = relax.op.base.call_dps_packed("add", [relax.const(1.0)], array())
+    mod["main"] = mod["main"].replace(
+        body=mod["main"].body.replace(
+            blocks=(
+                *mod["main"].body.blocks,
+                relax.BindingBlock((relax.VarBinding(relax.Var("unused"), by_name),)),
+            )
+        )
+    )
+    mod["relu"] = mod["relu"].with_attr("global_symbol", "relu")
+    assert set(names(fused(mod))) == {"main", "add", "relu", "fused_matmul_add_relu"}
+
+
+def test_constants_are_arguments():
+    def make(builder, x):
+        return emit(builder, programs.relu, emit(builder, programs.add, x, relax.const([1.0] * 8)))
+
+    mod = fused(built({"x": array(4, 8)}, make))
+    (binding,) = [b for b in bindings_of(mod["main"]) if is_call(b)]
+    assert isinstance(binding.value.args[1].fields[1], relax.Constant)
+
+
+def test_symbolic_sizes_are_arguments_where_no_array_tells_them():
+    n = tir.Var("n", "int64")
+
+    def make(builder, x):
+        return emit(builder, programs.twice, emit(builder, programs.shifted, x, n))
+
+    mod = fused(built({"x": array(n * 2)}, make))
+    (binding,) = [b for b in bindings_of(mod["main"]) if is_call(b)]
+    assert binding.value.args[2].values[0] is n
+    func = mod["fused_shifted_twice"]
+    assert [param in func.buffer_map for param in func.params] == [True, True, False]
+
+
+def test_constants_in_a_function_are_passed_to_its_tensor_program():
+    mod = built({"x": array(8)}, lambda bb, x: emit(bb, programs.add, x, relax.const([1.0] * 8)))
+    main = mod["main"]
+    mod["part"] = main.without_attr("global_symbol").with_attr("Primitive", 1)
+    builder = relax.BlockBuilder(mod)
+    x = relax.Var("x", array(8))
+    with builder.function("other", [x]):
+        builder.emit_func_output(builder.emit(relax.Call(mod.get_global_var("part"), [x])))
+    mod = transform.FuseTIR()(builder.get())
+    (binding,) = [b for b in bindings_of(mod["other"]) if is_call(b)]
+    assert isinstance(binding.value.args[1].fields[1], relax.Constant)
+    assert isinstance(mod["part"], tir.PrimFunc)
+
+
+def test_functions_that_do_something_else_stay():
+    x = relax.Var("x", array(8))
+    builder = relax.BlockBuilder()
+    with builder.function("part", [x], attrs={"Primitive": 1}):
+        call = relax.op.base.call_dps_packed("env.relu", [x], array(8))
+        builder.emit_func_output(builder.emit(call))
+    mod = builder.get()
+    assert transform.FuseTIR()(mod) is mod
