@@ -1,45 +1,28 @@
 """Building graph functions, in normal form."""
 
 import pytest
+from tests.relax.builders import array, bindings_in, module_of, twice
 
 from tilewright import relax, te
 from tilewright.error import ArgumentError, StructInfoError
 from tilewright.ir import Var as Size
 from tilewright.ir import structural_equal
 from tilewright.relax import op
-from tilewright.relax.op.table import call, register
-
-TWICE = register("test.twice", ("data",), lambda inference: inference.tensor(0))
-
-
-def twice(value):
-    return call(TWICE, value)
-
-
-def array(*shape, dtype="float32"):
-    return relax.TensorStructInfo(shape, dtype)
-
-
-def bindings_of(function):
-    return [binding for block in function.body.blocks for binding in block.bindings]
 
 
 def names_of(function):
-    return [binding.var.name_hint for binding in bindings_of(function)]
+    return [binding.var.name_hint for binding in bindings_in(function)]
 
 
 def built(params, make):
-    builder = relax.BlockBuilder()
-    with builder.function("main", params):
-        builder.emit_func_output(make(builder))
-    return builder.get()["main"]
+    return module_of(params, make)["main"]
 
 
 def test_nested_operations_are_bound_one_by_one():
     x = relax.Var("x", array(2))
     function = built([x], lambda builder: twice(twice(x)))
     assert names_of(function) == ["gv", "gv1"]
-    assert all(binding.var.struct_info is not None for binding in bindings_of(function))
+    assert all(binding.var.struct_info is not None for binding in bindings_in(function))
     assert structural_equal(function.ret_struct_info, x.struct_info)
     assert function.global_symbol == "main"
 
@@ -96,7 +79,7 @@ def test_a_size_that_no_array_tells_is_a_scalar_parameter():
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit_te(plus_size, x, n))
     module = builder.get()
-    (binding,) = bindings_of(module["main"])
+    (binding,) = bindings_in(module["main"])
     _, _, sizes = binding.value.args
     assert [size is n for size in sizes.values] == [True]
     assert len(module["plus_size"].params) == 3
@@ -112,7 +95,7 @@ def test_an_array_of_unknown_extents_gets_names_for_them():
             primfunc_name_hint="double",
         ),
     )
-    cast, _ = bindings_of(function)
+    cast, _ = bindings_in(function)
     assert isinstance(cast, relax.MatchCast)
     # The names mean nothing outside of the function.
     assert function.ret_struct_info.shape is None
@@ -150,7 +133,7 @@ def test_branches_have_scopes_of_their_own():
     x = relax.Var("x", array(2))
     c = relax.Var("c", array(dtype="bool"))
     function = built([c, x], lambda builder: relax.If(c, twice(twice(x)), x))
-    (binding,) = bindings_of(function)
+    (binding,) = bindings_in(function)
     then = binding.value.true_branch
     assert [b.var.name_hint for block in then.blocks for b in block.bindings] == ["gv", "gv1"]
     assert structural_equal(binding.var.struct_info, x.struct_info)

@@ -6,15 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from tests.relax.builders import array
 
 from tilewright import ir, relax
 from tilewright.ir import Var as Size
 from tilewright.ir import structural_equal, structural_hash
 from tilewright.relax import op
-
-
-def array(*shape, dtype="float32"):
-    return relax.TensorStructInfo(shape, dtype)
 
 
 def module(*, size="n", variable="x", constant=1.0, extent=4, cast_to=None):

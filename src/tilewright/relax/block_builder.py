@@ -135,6 +135,21 @@ class BlockBuilder:
         self.update_func(name, function)
         return name
 
+    @contextmanager
+    def body_of_function(self, params: Sequence[Var]) -> Iterator[FunctionScope]:
+        """A ``with`` statement around the body of a function that the caller makes itself."""
+        scope = FunctionScope(None, params)
+        self._functions.append(scope)
+        try:
+            yield scope
+        finally:
+            del self._functions[self._functions.index(scope) :]
+
+    @property
+    def is_in_body(self) -> bool:
+        """Whether the body of a function is being built."""
+        return len(self._functions) > 1
+
     def _require_visible(self, result: RelaxExpr) -> None:
         fields = getattr(result, "fields", (result,))
         for field in fields:

@@ -182,13 +182,13 @@ def body_of(builder: BlockBuilder, expr: RelaxExpr) -> SeqExpr:
     assert info is not None
     outside = scope.outside(info)
     if isinstance(expr, SeqExpr) and expr.struct_info is not None:
-        blocks = _keep_identity(blocks, expr.blocks)
+        blocks = keep_identity(blocks, expr.blocks)
         if blocks is expr.blocks and result is expr.body:
             return expr
     return SeqExpr(blocks, result, outside, expr.span)
 
 
-def _keep_identity(
+def keep_identity(
     blocks: tuple[BindingBlock, ...], originals: tuple[BindingBlock, ...]
 ) -> tuple[BindingBlock, ...]:
     """`blocks`, with the original of each that did not change; `originals` if none did."""

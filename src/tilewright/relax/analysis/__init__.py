@@ -6,3 +6,4 @@ from tilewright.relax.analysis.struct_info import (
     struct_info_base_check,
     struct_info_lca,
 )
+from tilewright.relax.visitor import post_order_visit

@@ -1,0 +1,118 @@
+"""Visitors and mutators of graph functions."""
+
+from tests.relax.builders import array, bindings_in, negative, twice
+
+from tilewright import relax
+from tilewright.ir import assert_structural_equal
+from tilewright.relax import op
+from tilewright.relax.analysis import post_order_visit
+from tilewright.relax.expr_functor import PyExprMutator, PyExprVisitor, mutator, visitor
+
+
+def chain(length=2, dtype="float32"):
+    x = relax.Var("x", array(2, 3, dtype=dtype))
+    c = relax.Var("c", array(dtype="bool"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, c]):
+        with builder.dataflow():
+            value = x
+            for _ in range(length):
+                value = builder.emit(twice(value))
+            out = builder.emit_output(value)
+        chosen = builder.emit(relax.If(c, negative(out), twice(out)))
+        builder.emit_func_output((chosen, x))
+    return builder.get()
+
+
+def test_a_visitor_sees_everything_in_order():
+    seen = []
+
+    @visitor
+    class Names(PyExprVisitor):
+        def visit_call_(self, call):
+            super().visit_call_(call)
+            seen.append(call.op.name)
+
+        def visit_var_def_(self, var):
+            seen.append(var.name_hint)
+
+        def visit_dataflow_var_def_(self, var):
+            seen.append(f"local {var.name_hint}")
+
+    Names().visit_expr(chain()["main"])
+    twice_, negative_ = "relax.test.twice", "relax.test.negative"
+    assert seen == [
+        "x", "c", twice_, "local lv", twice_, "local lv1", "gv", negative_, "gv1", twice_, "gv2",
+        "gv3",
+    ]  # fmt: skip
+
+
+def test_post_order_visits_operands_first_and_each_once():
+    x = relax.Var("x", array(2))
+    shared = twice(x)
+    both = relax.Tuple([shared, negative(shared)])
+    seen = []
+    post_order_visit(both, seen.append)
+    graph = [expr for expr in seen if isinstance(expr, relax.Expr)]
+    assert [id(expr) for expr in graph] == [id(e) for e in (x, shared, both.fields[1], both)]
+
+
+def test_a_mutator_that_changes_nothing_gives_the_same_object():
+    module = chain()
+    assert PyExprMutator(module).visit_expr(module["main"]) is module["main"]
+
+
+@mutator
+class TwiceToSum(PyExprMutator):
+    def visit_call_(self, call):
+        call = self.visit_expr_post_order(call)
+        if call.op is not twice.op:
+            return call
+        return op.call_dps_packed("sum", (call.args[0], negative(call.args[0])), array(2, 3))
+
+
+def test_a_mutator_gives_normal_form():
+    module = chain(1)
+    changed = TwiceToSum(module).visit_expr(module["main"])
+    names = [binding.var.name_hint for binding in bindings_in(changed)]
+    assert names[0] not in ("lv", "gv")  # the operand has a name of its own
+    assert names[1] == "lv"
+    (branches,) = [b.value for b in bindings_in(changed) if isinstance(b.value, relax.If)]
+    assert len(branches.true_branch.blocks[0].bindings) == 1
+    assert branches.true_branch is not module["main"]
+    assert len(branches.false_branch.blocks[0].bindings) == 2
+
+
+def test_struct_info_follows_what_changed():
+    module = chain(3)
+
+    @mutator
+    class ToHalf(PyExprMutator):
+        def visit_var_def_(self, var):
+            info = var.struct_info
+            if isinstance(info, relax.TensorStructInfo) and info.dtype == "float32":
+                return self.with_struct_info(var, info.replace(dtype="float16"))
+            return var
+
+    changed = ToHalf(module).visit_expr(module["main"])
+    for binding in bindings_in(changed):
+        assert binding.var.struct_info.dtype == "float16"
+    assert_structural_equal(changed, chain(3, "float16")["main"])
+
+
+def test_a_value_may_become_several_blocks():
+    module = chain(1)
+    inner = module["main"].replace(attrs={})
+
+    class Inline(PyExprMutator):
+        def visit_call_(self, call):
+            if call.op is not negative.op:
+                return call
+            y = relax.Var("y", array(2, 3))
+            block = relax.BindingBlock((relax.VarBinding(y, twice(call.args[0])),))
+            return relax.SeqExpr((block,), twice(y))
+
+    changed = Inline(module).visit_expr(inner)
+    (branches,) = [b.value for b in bindings_in(changed) if isinstance(b.value, relax.If)]
+    assert sum(len(block.bindings) for block in branches.true_branch.blocks) == 3
+    assert branches.false_branch is not None
