@@ -1,5 +1,8 @@
 """Running compiled functions: devices, arrays, functions by name, modules, timing."""
 
+from tilewright.runtime import ffi_import
+
+# isort: split
 from tilewright.runtime.benchmark import BenchmarkResult
 from tilewright.runtime.build_info import enabled, system_lib
 from tilewright.runtime.device import Device, cpu, cuda, device
