@@ -1,5 +1,18 @@
 """Passes over graphs, one file each."""
 
 from tilewright.relax.transform.annotate_tir_op_pattern import AnnotateTIROpPattern
+from tilewright.relax.transform.bind_params import BindParams
+from tilewright.relax.transform.canonicalize_bindings import CanonicalizeBindings
+from tilewright.relax.transform.dataflow import ConvertToDataflow, ToNonDataflow
+from tilewright.relax.transform.dead_code_elimination import DeadCodeElimination
+from tilewright.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
+from tilewright.relax.transform.fold_constant import FoldConstant
+from tilewright.relax.transform.function_pass import (
+    DataflowBlockPass,
+    FunctionPass,
+    dataflowblock_pass,
+    function_pass,
+)
 from tilewright.relax.transform.fuse_ops import FuseOps
 from tilewright.relax.transform.fuse_tir import FuseTIR
+from tilewright.relax.transform.legalize_ops import LegalizeOps

@@ -1,0 +1,149 @@
+"""Parameters of a graph function become constants."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
+from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.expr import Var as ScalarVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.passes import ModulePass
+from tilewright.ir.rewrite import walk
+from tilewright.ir.transform import PassContext
+from tilewright.relax.call_inference import solve_sizes
+from tilewright.relax.expr import Constant, Function, RelaxExpr, Var, as_relax
+from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TensorStructInfo
+from tilewright.relax.transform.substitution import Substitution
+from tilewright.tir.substitute import substitute
+
+
+class BindParams(ModulePass):
+    """Give some parameters of a function values that are known when the program is compiled.
+
+    The parameters are gone, and symbolic sizes in their shapes are replaced by numbers everywhere::
+
+        before:  def main(x: R.Tensor((1, "m")), w: R.Tensor(("n", "m"))) -> R.Tensor((1, n))
+        after:   def main(x: R.Tensor((1, 784))) -> R.Tensor((1, 128))    # w has (128, 784)
+
+    Args:
+        func_name: the function.
+        params: from names of parameters, or from the parameters, to arrays.
+    """
+
+    def __init__(self, func_name: str, params: Mapping[str | Var, Any]) -> None:
+        self._func_name, self._params = str(func_name), dict(params)
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        function = graph_function(mod, self._func_name)
+        if not self._params:
+            return mod
+        require_no_caller(mod, self._func_name)
+        values = {_parameter(function, key): value for key, value in self._params.items()}
+        result = mod.clone()
+        result.update_func(mod.get_global_var(self._func_name), bind_params(function, values))
+        return result
+
+
+def bind_params(function: Function, values: Mapping[Var, Any]) -> Function:
+    """`function` with some parameters fixed; see `BindParams`."""
+    constants = {param: _constant(param, value) for param, value in values.items()}
+    analyzer = Analyzer()
+    sizes = _sizes_of(constants, analyzer)
+    substitution = Substitution(constants, sizes, analyzer)
+    kept = tuple(param for param in function.params if param not in constants)
+    return substitution(function.replace(params=kept))
+
+
+def graph_function(mod: IRModule, name: str) -> Function:
+    """The graph function of that name.
+
+    Raises:
+        UnknownNameError: if there is none of that name.
+        ArgumentError: if it is no graph function.
+    """
+    function = mod[name]
+    if not isinstance(function, Function):
+        raise ArgumentError(f"{name!r} is no graph function but a {type(function).__name__}")
+    return function
+
+
+def require_no_caller(mod: IRModule, name: str) -> None:
+    """Refuse to change the parameters of a function that others of the module call."""
+    callee = mod.get_global_var(name)
+    for var, function in mod.functions.items():
+        if any(node == callee for node in walk(function) if isinstance(node, type(callee))):
+            raise ArgumentError(
+                f"{name!r} cannot lose parameters, because {var.name_hint!r} calls it with them"
+            )
+
+
+def _parameter(function: Function, key: str | Var) -> Var:
+    if isinstance(key, Var):
+        found = [param for param in function.params if param is key]
+    else:
+        found = [param for param in function.params if param.name_hint == key]
+    names = [param.name_hint for param in function.params]
+    if not found:
+        name = key.name_hint if isinstance(key, Var) else str(key)
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {names}"
+        raise UnknownNameError(f"the function has no parameter {name!r}{hint}")
+    if len(found) > 1:
+        raise ArgumentError(f"several parameters have the name {key!r}: give the variable itself")
+    return found[0]
+
+
+def _constant(param: Var, value: Any) -> RelaxExpr:
+    constant = as_relax(value)
+    if not isinstance(constant, Constant):
+        raise ArgumentError(f"parameter {param.name_hint!r}: the value must be an array: {value!r}")
+    info = param.struct_info
+    if not isinstance(info, (TensorStructInfo, ObjectStructInfo)):
+        raise ArgumentError(f"parameter {param.name_hint!r} is no array, it is {info!r}")
+    dtype = constant.data.dtype
+    wanted = getattr(info, "dtype", None)
+    if wanted is not None and str(wanted) != str(dtype):
+        raise DTypeError(
+            f"parameter {param.name_hint!r} has elements of type {wanted!s}, the array that is "
+            f"given has {dtype!s}"
+        )
+    ndim = getattr(info, "ndim", -1)
+    if ndim not in (-1, len(constant.data.shape)):
+        raise _shape_error(param, constant)
+    return constant
+
+
+def _shape_error(param: Var, constant: Any, reason: str = "") -> ShapeError:
+    info = param.struct_info
+    extents = getattr(info, "extents", None)
+    wanted = f"{info!r}" if extents is None else f"({', '.join(map(_text, extents))})"
+    given = tuple(constant.data.shape)
+    return ShapeError(
+        f"parameter {param.name_hint!r} has the shape {wanted}, the array that is given has "
+        f"{given}{reason}"
+    )
+
+
+def _text(extent: Expr) -> str:
+    return str(extent.value) if isinstance(extent, IntImm) else str(extent)
+
+
+def _sizes_of(constants: Mapping[Var, Any], analyzer: Analyzer) -> dict[ScalarVar, Expr]:
+    """The symbolic sizes that the shapes of the constants say."""
+    params: list[StructInfo] = [param.struct_info or ObjectStructInfo() for param in constants]
+    infos = [constant.struct_info for constant in constants.values()]
+    sizes = solve_sizes(tuple(params), infos, analyzer)
+    for param, constant in constants.items():
+        extents = getattr(param.struct_info, "extents", None) or ()
+        for pattern, actual in zip(extents, constant.data.shape, strict=True):
+            value = analyzer.simplify(substitute(pattern, sizes))
+            if isinstance(value, IntImm) and value.value != int(actual):
+                reason = "" if value is pattern else f", but {pattern} is {value.value}"
+                raise _shape_error(param, constant, reason)
+            if not isinstance(value, IntImm):
+                raise _shape_error(param, constant, f", from which {pattern} does not follow")
+    return sizes

@@ -1,0 +1,176 @@
+"""Ordinary blocks become dataflow blocks, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.ir.module import IRModule
+from tilewright.ir.transform import PassContext
+from tilewright.relax.expr import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    DataflowVar,
+    Function,
+    If,
+    RelaxExpr,
+    SeqExpr,
+    Var,
+)
+from tilewright.relax.transform.effects import is_pure
+from tilewright.relax.transform.function_pass import FunctionPass
+from tilewright.relax.transform.scopes import map_scopes, variables_in
+from tilewright.relax.transform.substitution import Substitution
+
+
+class ToNonDataflow(FunctionPass):
+    """Make all blocks ordinary ones, in which every variable lives to the end of its scope."""
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        return _Opening()(func)
+
+
+class _Opening(Substitution):
+    def define(self, var: Var) -> Var:
+        var = super().define(var)
+        if not isinstance(var, DataflowVar):
+            return var
+        new = self._variables[var] = Var(var.name_hint, var.struct_info, var.span)
+        return new
+
+    def DataflowBlock(self, block: DataflowBlock) -> BindingBlock:
+        opened = block.map_children(self)
+        return BindingBlock(opened.bindings, block.span)
+
+    def SeqExpr(self, seq: SeqExpr) -> SeqExpr:
+        blocks = tuple(_merged([self(block) for block in seq.blocks]))
+        body = self(seq.body)
+        return seq.replace(blocks=blocks, body=body)
+
+
+def _merged(blocks: Sequence[BindingBlock]) -> list[BindingBlock]:
+    """`blocks`, all ordinary, as one."""
+    bindings = tuple(binding for block in blocks for binding in block.bindings)
+    if len(blocks) == 1 and len(blocks[0].bindings) == len(bindings):
+        return list(blocks)
+    return [BindingBlock(bindings)] if bindings else []
+
+
+class ConvertToDataflow(FunctionPass):
+    """Put neighbouring bindings without effects into dataflow blocks.
+
+    Branches and definitions of functions stay in ordinary blocks. Variables that only the block
+    uses become its own::
+
+        before:  a = R.add(x, x)                after:  with R.dataflow():
+                 b = R.exp(a)                               a = R.add(x, x)
+                 _ = R.print(b)                             b = R.exp(a)
+                 return b                                   R.output(b)
+                                                        _ = R.print(b)
+                                                        return b
+
+    Args:
+        min_size: how many bindings a new block has at least.
+    """
+
+    def __init__(self, min_size: int = 2) -> None:
+        self._min_size = min_size
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        changed = map_scopes(func, lambda seq: self._scope(seq, mod))
+        return func if changed is func else _LocalVariables(changed)(changed)
+
+    def _scope(self, seq: SeqExpr, mod: IRModule) -> SeqExpr:
+        blocks: list[BindingBlock] = []
+        for block in seq.blocks:
+            if isinstance(block, DataflowBlock):
+                blocks.append(block)
+            else:
+                blocks += self._split(block, mod)
+        joined = _join_neighbours(blocks)
+        same = len(joined) == len(seq.blocks) and all(map(_is, joined, seq.blocks))
+        return seq if same else seq.replace(blocks=tuple(joined))
+
+    def _split(self, block: BindingBlock, mod: IRModule) -> list[BindingBlock]:
+        """The blocks that an ordinary one is taken apart into."""
+        runs: list[tuple[bool, list[Binding]]] = []
+        for binding in block.bindings:
+            pure = _fits_dataflow(binding.value, mod)
+            if not runs or runs[-1][0] != pure:
+                runs.append((pure, []))
+            runs[-1][1].append(binding)
+        pieces: list[BindingBlock] = []
+        for pure, bindings in runs:
+            if pure and len(bindings) >= self._min_size:
+                pieces.append(DataflowBlock(tuple(bindings), block.span))
+            elif pieces and not isinstance(pieces[-1], DataflowBlock):
+                pieces[-1] = BindingBlock((*pieces[-1].bindings, *bindings), block.span)
+            else:
+                pieces.append(BindingBlock(tuple(bindings), block.span))
+        return [block] if len(pieces) == 1 and type(pieces[0]) is BindingBlock else pieces
+
+
+def _fits_dataflow(value: RelaxExpr, mod: IRModule) -> bool:
+    return not isinstance(value, (If, Function)) and is_pure(value, mod)
+
+
+def _join_neighbours(blocks: list[BindingBlock]) -> list[BindingBlock]:
+    joined: list[BindingBlock] = []
+    for block in blocks:
+        both_dataflow = isinstance(block, DataflowBlock)
+        if joined and both_dataflow and isinstance(joined[-1], DataflowBlock):
+            joined[-1] = DataflowBlock((*joined[-1].bindings, *block.bindings))
+        else:
+            joined.append(block)
+    return joined
+
+
+class _LocalVariables(Substitution):
+    """Makes variables that are used in their own dataflow block only `DataflowVar`s."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self._outputs: set[Var] = set()
+        _used_outside(function, self._outputs)
+        self._in_dataflow = False
+
+    def DataflowBlock(self, block: DataflowBlock) -> DataflowBlock:
+        self._in_dataflow = True
+        changed = block.map_children(self)
+        self._in_dataflow = False
+        return changed
+
+    def define(self, var: Var) -> Var:
+        new = super().define(var)
+        if not self._in_dataflow or isinstance(var, DataflowVar) or var in self._outputs:
+            return new
+        new = self._variables[var] = DataflowVar(new.name_hint, new.struct_info, new.span)
+        return new
+
+
+def _used_outside(root: RelaxExpr, outputs: set[Var]) -> None:
+    """Add the variables that are used outside of the dataflow block that binds them."""
+    if isinstance(root, Function):
+        if root.ret_struct_info is not None:
+            outputs.update(v for v in variables_in(root.ret_struct_info) if isinstance(v, Var))
+        _used_outside(root.body, outputs)
+    elif isinstance(root, If):
+        outputs.update(v for v in variables_in(root.cond) if isinstance(v, Var))
+        _used_outside(root.true_branch, outputs)
+        _used_outside(root.false_branch, outputs)
+    elif isinstance(root, SeqExpr):
+        for block in root.blocks:
+            own = {binding.var for binding in block.bindings}
+            for binding in block.bindings:
+                if isinstance(block, DataflowBlock):
+                    used = {v for v in variables_in(binding) if isinstance(v, Var)}
+                    outputs.update(used - own)
+                else:
+                    _used_outside(binding.value, outputs)
+        outputs.update(v for v in variables_in(root.body) if isinstance(v, Var))
+    else:
+        outputs.update(v for v in variables_in(root) if isinstance(v, Var))
+
+
+def _is(a: object, b: object) -> bool:
+    return a is b

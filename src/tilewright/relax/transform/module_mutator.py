@@ -1,0 +1,30 @@
+"""A mutator of all graph functions of a module."""
+
+from __future__ import annotations
+
+from tilewright.ir.module import IRModule
+from tilewright.relax.expr import Function
+from tilewright.relax.mutator import PyExprMutator
+
+
+class ModuleMutator(PyExprMutator):
+    """Rewrites the graph functions of a module, one after the other.
+
+    Args:
+        mod: the module.
+    """
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self.mod = mod
+
+    def module(self) -> IRModule:
+        """The module with its functions rewritten; the same one if nothing changed."""
+        is_same = True
+        for name, function in self.mod.functions.items():
+            if isinstance(function, Function):
+                changed = self.visit_expr(function)
+                if changed is not function:
+                    is_same = False
+                    self.builder_.update_func(name, changed)
+        return self.mod if is_same else self.builder_.get()
