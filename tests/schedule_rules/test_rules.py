@@ -22,7 +22,10 @@ from tests.schedule_rules.programs import (
 
 import tilewright as tvm
 from tilewright import te
+from tilewright.ir import walk
+from tilewright.ir.expr import is_const_int
 from tilewright.script import from_source
+from tilewright.tir.stmt import BufferStore, For
 from tilewright.tir.transform.pipeline import GenericMachine, legalize_for, lower
 
 # --- contractions -----------------------------------------------------------------------------
@@ -104,6 +107,18 @@ def test_consumers_of_a_product_are_computed_for_each_tile():
     shared = [a == b for a, b in zip(loops_of(sch, "C"), loops_of(sch, "E"), strict=False)]
     assert shared[0]
     assert loops_of(sch, "E")[-1] == ("vectorized", 4)
+
+
+@pytest.mark.parametrize("columns", [16, 10])
+def test_sums_that_have_consumers_stay_in_registers(columns):
+    sch = scheduled(matmul_relu(8, columns, 64), LARGE)
+    func = legalize_for(lower(sch.mod["main"]), GenericMachine(128, 32))
+    sums = [
+        node for node in walk(func.body) if isinstance(node, For) and is_const_int(node.extent, 64)
+    ]
+    assert sums
+    for node in (node for loop in sums for node in walk(loop)):
+        assert not isinstance(node, BufferStore) or node.buffer.scope() == "local"
 
 
 @pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])

@@ -226,6 +226,8 @@ class Plan:
             place = [*first, *blocks] if len(merged) == 1 else [lp for lp in outer if lp in needed]
             self._pack(sch, block, place[-1] if place else None)
         complete = first if blocks else around
+        if epilogue:
+            self._separate_rows(sch, block)
         for consumer in epilogue:
             self._append(sch, consumer, complete[-1] if complete else None)
         steps = self._unroll_steps(sch, depth)
@@ -317,6 +319,15 @@ class Plan:
             sch.compute_inline(copy)
             return epilogue
         return [copy, *epilogue]
+
+    def _separate_rows(self, sch: Schedule, block: BlockRV) -> None:
+        """Let rows of a result that stays in the function begin at whole vectors.
+
+        Otherwise a vector that sticks out at the end of a row would overlap the next one.
+        """
+        buffer = self.found.accesses.stores[0].buffer
+        if buffer.ndim > 1 and self.width_of_all % self.lanes:
+            sch.storage_align(block, 0, -2, self.lanes, 0)
 
     def _append(self, sch: Schedule, consumer: BlockRV, place: LoopRV | None) -> None:
         """Compute a consumer of the result for each tile of it, or else where it is.
