@@ -124,7 +124,7 @@ def solve_sizes(
         for pattern, value in waiting:
             unknown = [var for var in symbolic_vars_of(pattern) if var not in sizes]
             if len(unknown) == 1:
-                solution = _solve_linear(pattern, value, unknown[0], sizes, analyzer)
+                solution = solve_linear(pattern, value, unknown[0], sizes, analyzer)
                 if solution is not None:
                     sizes[unknown[0]] = solution
             elif unknown:
@@ -153,7 +153,7 @@ def _equations_of(
     equations.extend(pairs)
 
 
-def _solve_linear(
+def solve_linear(
     pattern: Expr, value: Expr, unknown: Var, sizes: dict[Var, Expr], analyzer: Analyzer
 ) -> Expr | None:
     """The `unknown` for which `pattern`, in which all else is known, is `value`."""

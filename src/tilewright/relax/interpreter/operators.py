@@ -1,0 +1,194 @@
+"""Operators that are no tensor programs: calls of functions, closures, effects and shapes."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tilewright.error import (
+    ArgumentError,
+    InterpreterError,
+    ProgramAssertionError,
+    UnknownNameError,
+)
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.op import Op
+from tilewright.relax.expr import Call, ExternFunc, Function
+from tilewright.relax.interpreter.values import Shape, as_value
+from tilewright.relax.op import base
+from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
+from tilewright.runtime.ndarray import alias
+from tilewright.runtime.registry import get_global_func
+
+if TYPE_CHECKING:
+    from tilewright.relax.interpreter.evaluator import Evaluator, Frame
+
+Evaluation = Callable[["Evaluator", Call, "Frame"], Any]
+
+EVALUATIONS: Final[dict[Op, Evaluation]] = {}
+"""How each operator is run that has no tensor program."""
+
+
+def evaluation(*ops: Op) -> Callable[[Evaluation], Evaluation]:
+    """Decorator of the function that runs an operator."""
+
+    def add(function: Evaluation) -> Evaluation:
+        EVALUATIONS.update(dict.fromkeys(ops, function))
+        return function
+
+    return add
+
+
+def registered(name: str) -> Callable[..., Any]:
+    """A registered function on values.
+
+    Raises:
+        InterpreterError: if there is none.
+    """
+    try:
+        function = get_global_func(name)
+    except UnknownNameError as error:
+        raise InterpreterError(
+            f"{name!r} is neither a function of the module nor registered: {error}"
+        ) from None
+    return lambda *args: as_value(function(*map(_as_foreign, args)))
+
+
+def _as_foreign(value: Any) -> Any:
+    """A value as a registered function takes it: arrays on the same memory."""
+    if isinstance(value, np.ndarray):
+        return alias(np.ascontiguousarray(value) if not value.flags.c_contiguous else value)
+    if isinstance(value, tuple) and not isinstance(value, Shape):
+        return [_as_foreign(field) for field in value]
+    return value
+
+
+# --- kernels ---------------------------------------------------------------------------------
+
+
+def _new_arrays(evaluator: Evaluator, info: StructInfo, frame: Frame) -> list[np.ndarray]:
+    """Arrays for what a kernel writes; until then all bits of them are ones."""
+    fields = info.fields if isinstance(info, TupleStructInfo) else (info,)
+    arrays = []
+    for field in fields:
+        assert isinstance(field, TensorStructInfo)
+        assert field.dtype is not None
+        shape = evaluator.evaluate(field.shape, frame)
+        array = np.empty(shape, field.dtype.numpy)
+        array.reshape(-1).view(np.uint8)[:] = 0xFF
+        arrays.append(array)
+    return arrays
+
+
+def _as_result(info: StructInfo, arrays: list[Any]) -> Any:
+    return tuple(arrays) if isinstance(info, TupleStructInfo) else arrays[0]
+
+
+@evaluation(base.CALL_TIR)
+def _call_tir(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    name, *operands = call.args
+    assert isinstance(name, GlobalVar)
+    inputs, *scalars = [evaluator.evaluate(operand, frame) for operand in operands]
+    outputs = _new_arrays(evaluator, call.sinfo_args[0], frame)
+    sizes = scalars[0] if scalars else ()
+    evaluator.kernels.run(name.name_hint, [*inputs, *outputs, *sizes])
+    return _as_result(call.sinfo_args[0], outputs)
+
+
+@evaluation(base.CALL_TIR_INPLACE)
+def _call_tir_inplace(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    name, *operands = call.args
+    assert isinstance(name, GlobalVar)
+    inputs, *scalars = [evaluator.evaluate(operand, frame) for operand in operands]
+    new = _new_arrays(evaluator, call.sinfo_args[0], frame)
+    indices = [int(index) for index in call.attrs["inplace_indices"]]
+    outputs = [inputs[i] if i >= 0 else array for i, array in zip(indices, new, strict=True)]
+    added = [array for i, array in zip(indices, new, strict=True) if i < 0]
+    sizes = scalars[0] if scalars else ()
+    evaluator.kernels.run(name.name_hint, [*inputs, *added, *sizes])
+    return _as_result(call.sinfo_args[0], outputs)
+
+
+@evaluation(base.CALL_DPS_PACKED)
+def _call_dps_packed(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    callee, operands = call.args
+    inputs = evaluator.evaluate(operands, frame)
+    outputs = _new_arrays(evaluator, call.sinfo_args[0], frame)
+    name = callee.global_symbol if isinstance(callee, ExternFunc) else callee.name_hint  # type: ignore[attr-defined]
+    if isinstance(evaluator.find(name), Function):
+        raise ArgumentError(
+            f"R.call_dps_packed: {name!r} is a graph function, which returns its result; call it"
+        )
+    evaluator.function_by_name(name)(*inputs, *outputs)
+    return _as_result(call.sinfo_args[0], outputs)
+
+
+# --- functions that return values ------------------------------------------------------------
+
+
+@evaluation(base.CALL_PURE_PACKED, base.CALL_INPLACE_PACKED)
+def _call_packed(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    function, *args = [evaluator.evaluate(argument, frame) for argument in call.args]
+    return function(*args)
+
+
+@evaluation(base.MAKE_CLOSURE)
+def _make_closure(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    function, captured = [evaluator.evaluate(argument, frame) for argument in call.args]
+    return lambda *args: function(*args, *captured)
+
+
+@evaluation(base.INVOKE_CLOSURE, base.INVOKE_PURE_CLOSURE)
+def _invoke_closure(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    closure, args = [evaluator.evaluate(argument, frame) for argument in call.args]
+    return closure(*args)
+
+
+# --- effects ---------------------------------------------------------------------------------
+
+
+def _text(call: Call, values: list[Any]) -> str:
+    form = str(call.attrs["format"])
+    return form.format(*values) if form else " ".join(map(str, values))
+
+
+@evaluation(base.PRINT)
+def _print(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    values = [evaluator.evaluate(argument, frame) for argument in call.args]
+    builtins.print(_text(call, values))
+    return ()
+
+
+@evaluation(base.ASSERT_OP)
+def _assert(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    condition, *values = [evaluator.evaluate(argument, frame) for argument in call.args]
+    if not np.asarray(condition).item():
+        message = _text(call, values)
+        raise ProgramAssertionError(message or "an assertion of the program failed")
+    return ()
+
+
+# --- shapes ----------------------------------------------------------------------------------
+
+
+@evaluation(base.SHAPE_OF)
+def _shape_of(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    return Shape(evaluator.evaluate(call.args[0], frame).shape)
+
+
+@evaluation(base.TENSOR_TO_SHAPE)
+def _tensor_to_shape(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    return Shape(evaluator.evaluate(call.args[0], frame))
+
+
+@evaluation(base.SHAPE_TO_TENSOR)
+def _shape_to_tensor(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    return np.array(evaluator.evaluate(call.args[0], frame), dtype=np.int64)
+
+
+@evaluation(base.NULL_VALUE)
+def _null_value(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    del evaluator, call, frame
