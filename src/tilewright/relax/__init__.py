@@ -1,5 +1,10 @@
 """Whole models: graphs of operators, and their passes, compiler and virtual machine."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,
@@ -34,4 +39,32 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 
+if TYPE_CHECKING:
+    from tilewright.relax import op, transform
+    from tilewright.relax.pipeline import get_pipeline, register_pipeline
+
 Expr = RelaxExpr
+
+_MODULES: Final = ("op", "transform")
+"""Parts that are imported when they are first used, because that takes a while."""
+
+_HOME: Final = {
+    "get_pipeline": "tilewright.relax.pipeline",
+    "register_pipeline": "tilewright.relax.pipeline",
+}
+"""The module that defines each name that is imported when it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"tilewright.relax.{name}")
+    else:
+        raise AttributeError(f"module 'tilewright.relax' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_HOME})

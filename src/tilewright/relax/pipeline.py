@@ -1,0 +1,72 @@
+"""What happens to a module of graphs before it is compiled: the passes, in order."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any, Final
+
+from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.ir.passes import Pass, Sequential
+from tilewright.relax import transform
+
+
+def zero() -> Pass:
+    """Make few and large kernels, whatever the machine is."""
+    return Sequential(
+        [
+            # Simplify the graph while it still says what is meant.
+            transform.CanonicalizeBindings(),  # a second name hides what something is from the rest
+            transform.ConvertToDataflow(),  # what follows moves things in dataflow blocks only
+            transform.EliminateCommonSubexpr(),  # while calls are short: attributes, no kernels
+            transform.FoldConstant(),  # last of these: weights that were rearranged are weights
+            # From operators to kernels.
+            transform.LegalizeOps(),  # one tensor program for each operator
+            transform.AnnotateTIROpPattern(),  # how each reads its arguments, which fusion asks
+            transform.FuseOps(),  # which of them are computed together
+            transform.FuseTIR(),  # in one tensor program, whose intermediate values stay close
+            transform.DeadCodeElimination(),  # last: what was replaced has no users any more
+        ],
+        name="zero",
+    )
+
+
+def default_build() -> Pass:
+    """What `relax.build` does by default: `zero`, and what running needs."""
+    return Sequential([zero()], name="default_build")
+
+
+_PIPELINES: Final[dict[str, Callable[..., Pass]]] = {
+    "zero": zero,
+    "default_build": default_build,
+}
+
+
+def get_pipeline(name: str = "zero", **options: Any) -> Pass:
+    """The pipeline of that name, a pass.
+
+    Args:
+        name: ``"zero"``, ``"default_build"``, or one that was registered.
+        **options: arguments of a registered pipeline.
+
+    Raises:
+        UnknownNameError: if there is no such pipeline.
+    """
+    make = _PIPELINES.get(name)
+    if make is None:
+        close = difflib.get_close_matches(str(name), _PIPELINES, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; there are {list(_PIPELINES)}"
+        raise UnknownNameError(f"there is no pipeline {name!r}{hint}")
+    return make(**options)
+
+
+def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[..., Pass]]:
+    """Decorator: a function that makes a pass gives the pipeline `name`."""
+    if name in _PIPELINES:
+        raise ArgumentError(f"there is a pipeline {name!r} already")
+
+    def register(make: Callable[..., Pass]) -> Callable[..., Pass]:
+        _PIPELINES[name] = make
+        return make
+
+    return register

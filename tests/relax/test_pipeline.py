@@ -1,0 +1,59 @@
+"""The pipelines: what becomes of whole modules."""
+
+import numpy as np
+import pytest
+from tests.relax.builders import array, bindings_in, module_of
+from tests.relax.transform.parts import names_of
+
+from tilewright import relax
+from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.ir import GlobalVar, const
+from tilewright.ir import Var as Size
+from tilewright.tir import Evaluate, PrimFunc
+from tilewright.transform import Pass, Sequential
+
+
+def test_a_chain_of_operators_becomes_one_kernel():
+    n = Size("n", "int64")
+    x = relax.Var("x", array(n, 4))
+
+    def body(builder):
+        a = builder.emit(relax.op.exp(x))
+        b = builder.emit(relax.op.add(a, relax.op.exp(x)))
+        return builder.emit(relax.op.multiply(b, relax.op.exp(relax.const([1.0, 2.0, 3.0, 4.0]))))
+
+    after = relax.get_pipeline()(module_of([x], body))
+    assert names_of(after["main"]) == ["call_tir"]
+    assert len([f for f in after.functions.values() if isinstance(f, PrimFunc)]) == 1
+    (call,) = bindings_in(after["main"])
+    constants = [a for a in call.value.args[1].fields if isinstance(a, relax.Constant)]
+    np.testing.assert_allclose(constants[0].data.numpy(), np.exp([1, 2, 3, 4]), rtol=1e-6)
+    again = relax.get_pipeline()(after)
+    assert len(bindings_in(again["main"])) == 1
+
+
+@pytest.mark.parametrize("symbol", [None, "linear"])
+def test_functions_that_are_called_by_their_names_stay(symbol):
+    attrs = {} if symbol is None else {"global_symbol": symbol}
+    x = relax.Var("x", array(3))
+    before = module_of([x], lambda b: b.emit(relax.op.call_dps_packed("linear", x, array(3))))
+    before.update_func(GlobalVar("linear"), PrimFunc((), Evaluate(const(0)), attrs=attrs))
+    after = relax.get_pipeline("default_build")(before)
+    assert "linear" in after
+    assert names_of(after["main"]) == ["call_dps_packed"]
+
+
+def test_names():
+    with pytest.raises(UnknownNameError, match="did you mean 'default_build'"):
+        relax.get_pipeline("default_buidl")
+    assert isinstance(relax.get_pipeline("zero"), Pass)
+
+
+def test_a_pipeline_of_ones_own():
+    @relax.register_pipeline("nothing at all")
+    def nothing(title="nothing"):
+        return Sequential([], name=title)
+
+    assert relax.get_pipeline("nothing at all", title="other").name == "other"
+    with pytest.raises(ArgumentError, match="already"):
+        relax.register_pipeline("nothing at all")
