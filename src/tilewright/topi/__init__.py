@@ -32,11 +32,34 @@ from tilewright.topi.broadcast import (
 )
 from tilewright.topi.creation import (
     arange,
-    arange_length,
     full,
     full_like,
     meshgrid,
     trilu,
+)
+from tilewright.topi.einsum import (
+    einsum,
+)
+from tilewright.topi.indexing import (
+    adv_index,
+    gather,
+    gather_nd,
+    matrix_set_diag,
+    one_hot,
+    sequence_mask,
+    take,
+    where,
+)
+from tilewright.topi.joining import (
+    concatenate,
+    repeat,
+    split,
+    stack,
+    tile,
+)
+from tilewright.topi.layout import (
+    layout_transform,
+    transform_by_map,
 )
 from tilewright.topi.math import (
     abs,
@@ -53,6 +76,7 @@ from tilewright.topi.math import (
     clip,
     cos,
     cosh,
+    elemwise_sum,
     erf,
     exp,
     exp2,
@@ -98,4 +122,35 @@ from tilewright.topi.reduction import (
     min,
     prod,
     sum,
+)
+from tilewright.topi.reshape import (
+    reshape,
+    unravel_index,
+)
+from tilewright.topi.scan import (
+    cumprod,
+    cumsum,
+    scanop,
+)
+from tilewright.topi.scatter import (
+    invert_permutation,
+    scatter_elements,
+    scatter_nd,
+    sparse_to_dense,
+)
+from tilewright.topi.shape import (
+    expand_dims,
+    expand_like,
+    flip,
+    ndarray_size,
+    reverse_sequence,
+    shape,
+    squeeze,
+    transpose,
+)
+from tilewright.topi.slicing import (
+    dynamic_strided_slice,
+    sliding_window,
+    strided_set,
+    strided_slice,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from tilewright.error import ArgumentError
 from tilewright.ir import arithmetic
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.convert import cast as cast_element
@@ -146,3 +147,17 @@ def ceil_log2(x: Any) -> Any:
         return cast_element(element.dtype, arithmetic.select(element <= 1, 0, bits))
 
     return map_elements(exponent, "ceil_log2", x)
+
+
+def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors of the same shape."""
+    if not xs:
+        raise ArgumentError("topi.elemwise_sum: there are no tensors")
+
+    def element(*i: Any) -> Expr:
+        total = xs[0](*i)
+        for x in xs[1:]:
+            total = total + x(*i)
+        return total
+
+    return compute(xs[0].shape, element, "T_elemwise_sum", tag.ELEMWISE)

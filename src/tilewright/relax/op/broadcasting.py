@@ -15,11 +15,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright import topi
+from tilewright.arith import Analyzer
+from tilewright.error import ShapeError, StructInfoError
 from tilewright.ir.arithmetic import select
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, FloatImm, IntImm, is_const_int
+from tilewright.ir.dtype import INT64, DType
+from tilewright.ir.expr import Expr, FloatImm, IntImm, Var, is_const_int
 from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, ShapeExpr
+from tilewright.relax.expr import const as array_constant
 from tilewright.relax.struct_info import UNKNOWN_NDIM, PrimStructInfo, TensorStructInfo
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
@@ -47,8 +50,6 @@ def with_numbers(*operands: Any) -> list[Any]:
 def _number(value: Any, dtype: DType) -> Any:
     if not isinstance(value, (bool, int, float)) or not _fits(value, dtype):
         return value  # inference says what is wrong with it
-    from tilewright.relax.expr import const as array_constant
-
     return array_constant(value, dtype)
 
 
@@ -120,25 +121,29 @@ def broadcast_info(
     if len(known) == len(shapes):
         extents = known[0]
         for shape in known[1:]:
-            extents = broadcast_extents(inference, extents, shape)
+            try:
+                extents = broadcast_extents(extents, shape, inference.analyzer)
+            except ShapeError as error:
+                inference.error(str(error))
         return TensorStructInfo(ShapeExpr(extents), dtype, vdevice)
     ranks = [info.ndim for info in infos]
     rank = UNKNOWN_NDIM if UNKNOWN_NDIM in ranks else max(ranks)
     return TensorStructInfo(None, dtype, vdevice, rank)
 
 
-def broadcast_extents(inference: Inference, a: Extents, b: Extents) -> Extents:
+def broadcast_extents(a: Extents, b: Extents, analyzer: Analyzer) -> Extents:
     """The shape that arrays of two shapes repeat to.
 
-    Refuses a call for which there is none.
+    Raises:
+        ShapeError: if there is none.
     """
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     offset = len(longer) - len(shorter)
     result = list(longer[:offset])
     for position, (one, other) in enumerate(zip(longer[offset:], shorter, strict=True), offset):
-        extent = _broadcast_extent(inference, one, other)
+        extent = _broadcast_extent(one, other, analyzer)
         if extent is None:
-            inference.error(
+            raise ShapeError(
                 f"the shapes {shape_text(a)} and {shape_text(b)} do not broadcast: extents "
                 f"{shape_text((one,))[1:-2]} and {shape_text((other,))[1:-2]} of dimension "
                 f"{position} differ, and neither is 1"
@@ -147,14 +152,18 @@ def broadcast_extents(inference: Inference, a: Extents, b: Extents) -> Extents:
     return tuple(result)
 
 
-def _broadcast_extent(inference: Inference, one: Expr, other: Expr) -> Expr | None:
-    if is_const_int(other, 1) or same_extent(one, other) or inference.equal(one, other):
+def _broadcast_extent(one: Expr, other: Expr, analyzer: Analyzer) -> Expr | None:
+    if is_const_int(other, 1) or same_extent(one, other):
         return one
     if is_const_int(one, 1):
         return other
+    if is_const_int(one) and is_const_int(other):
+        return None
+    if analyzer.can_prove_equal(one, other):
+        return one
     if is_const_int(one) or is_const_int(other):
         known, symbolic = (one, other) if is_const_int(one) else (other, one)
-        never = inference.differ(symbolic, known) and inference.differ(symbolic, const(1, "int64"))
+        never = analyzer.can_prove(symbolic != known) and analyzer.can_prove(symbolic != 1)
         return None if never else known
     return select(one == 1, other, one)
 
@@ -188,32 +197,73 @@ def call_broadcasting(
     operands = [call.args[position] for position in positions]
     infos = [operand.struct_info for operand in operands]
     dtype = next((i.dtype for i in infos if isinstance(i, TensorStructInfo)), None)
-    prepared = [
-        scalar_of(operand, dtype) or _fitting(builder, operand, result) for operand in operands
-    ]
+    scalars = {operand: scalar_of(operand, dtype) for operand in operands}
+    arrays = {
+        operand: with_extents(builder, operand)
+        for operand, scalar in scalars.items()
+        if scalar is None
+    }
+    target = result.extents or _target(builder, list(arrays.values()))
+    for operand, array in arrays.items():
+        arrays[operand] = _fitting(builder, array, target)
 
     def kernel(*values: Any) -> Tensor:
         computed = function(*values)
         return computed if isinstance(computed, Tensor) else compute((), lambda: computed, name)
 
+    prepared = [scalars[operand] or arrays[operand] for operand in operands]
     return builder.call_te(kernel, *prepared, primfunc_name_hint=name)
 
 
-def _fitting(builder: Any, operand: RelaxExpr, result: TensorStructInfo) -> RelaxExpr:
-    """`operand`, checked and repeated where it is not known at compile time that it fits."""
-    info, target = operand.struct_info, result.extents
+def with_extents(builder: Any, operand: RelaxExpr) -> RelaxExpr:
+    """`operand`, an array, of which the extents have names."""
+    info = operand.struct_info
     assert isinstance(info, TensorStructInfo)
-    if info.extents is None or target is None:
+    if info.extents is not None:
         return operand
-    aligned = target[len(target) - len(info.extents) :]
+    if info.ndim == UNKNOWN_NDIM:
+        raise StructInfoError(
+            f"the rank of {operand!r} is not known, so no tensor program can be made for it; use "
+            "match_cast",
+            operand.span,
+        )
+    sizes = ShapeExpr([Var(f"d{n}", INT64) for n in range(info.ndim)])
+    return builder.match_cast(operand, info.replace(shape=sizes))
+
+
+def shape_of(builder: Any, operand: RelaxExpr) -> RelaxExpr:
+    """The shape of an array, in terms of sizes that have names."""
+    info = with_extents(builder, operand).struct_info
+    assert isinstance(info, TensorStructInfo)
+    assert info.shape is not None
+    return info.shape
+
+
+def _target(builder: Any, operands: Sequence[RelaxExpr]) -> Extents:
+    """The shape that the operands repeat to, of which more is known than at the call."""
+    extents: Extents = ()
+    for operand in operands:
+        info = operand.struct_info
+        assert isinstance(info, TensorStructInfo)
+        assert info.extents is not None
+        extents = broadcast_extents(extents, info.extents, builder.analyzer)
+    return extents
+
+
+def _fitting(builder: Any, operand: RelaxExpr, target: Extents) -> RelaxExpr:
+    """`operand`, checked and repeated where it is not known at compile time that it fits."""
+    info = operand.struct_info
+    assert isinstance(info, TensorStructInfo)
+    assert info.extents is not None
     checked = [
-        extent if is_const_int(extent, 1) or same_extent(extent, wanted)
+        extent
+        if is_const_int(extent, 1) or same_extent(extent, wanted)
         else select(extent == 1, const(1, "int64"), wanted)
-        for extent, wanted in zip(info.extents, aligned, strict=True)
-    ]  # fmt: skip
+        for extent, wanted in zip(info.extents, target[len(target) - info.ndim :], strict=True)
+    ]
     if all(a is b for a, b in zip(checked, info.extents, strict=True)):
         return operand
-    fits = builder.match_cast(operand, TensorStructInfo(checked, info.dtype, info.vdevice))
+    fits = builder.match_cast(operand, info.replace(shape=ShapeExpr(checked)))
     plain = builder.match_cast(fits, info)
     return builder.emit(
         builder.call_te(topi.broadcast_to, plain, ShapeExpr(target), primfunc_name_hint="repeat")

@@ -9,7 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, PrimValue, as_relax, as_shape
-from tilewright.relax.op.broadcasting import scalar_of
+from tilewright.relax.op.broadcasting import scalar_of, shape_of
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import (
@@ -18,6 +18,7 @@ from tilewright.relax.struct_info import (
     StructInfo,
     TensorStructInfo,
 )
+from tilewright.topi.creation import arange_length
 
 
 def _dtype_attr(dtype: Any) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _like(builder: Any, expr: Call, value: Any, name: str) -> Any:
     assert dtype is not None, "arrays of unknown dtype are not compiled"
     return builder.call_te(
         lambda shape, fill: topi.full(shape, dtype, fill),
-        info.shape,
+        shape_of(builder, expr.args[0]),
         value,
         primfunc_name_hint=name,
     )
@@ -180,7 +181,7 @@ def _infer_arange(inference: Inference) -> StructInfo:
     if any(bound is None for bound in bounds):
         return TensorStructInfo(None, dtype, ndim=1)
     try:
-        return TensorStructInfo((topi.arange_length(*bounds),), dtype)
+        return TensorStructInfo((arange_length(*bounds),), dtype)
     except ArgumentError as error:
         inference.error(str(error).removeprefix("arange: "))
 

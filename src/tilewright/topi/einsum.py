@@ -1,0 +1,119 @@
+"""Sums of products with named dimensions."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.expr import Expr, is_const_int
+from tilewright.te.compute import compute
+from tilewright.te.elementwise import same_extent
+from tilewright.te.reducer import reduce_axis
+from tilewright.te.reductions import sum as sum_over
+from tilewright.te.tensor import Tensor, shape_text, zero_like
+from tilewright.topi import tag
+
+
+def einsum(subscripts: str, *operand: Any) -> Tensor:
+    """The sum of products that `subscripts` says, as in numpy: ``"bij,bjk->bik"``.
+
+    Each letter names a dimension; letters that the result lacks are summed over. ``...`` stands
+    for leading dimensions, which broadcast. Without an arrow the result has the letters that occur
+    once, in alphabetical order.
+    """
+    operands = (
+        operand[0] if len(operand) == 1 and isinstance(operand[0], (tuple, list)) else operand
+    )
+    names, result = parse_subscripts(subscripts, [tensor.ndim for tensor in operands])
+    return _contract(list(operands), names, result)
+
+
+def parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
+    """The letters of the dimensions of each operand and of the result.
+
+    Dimensions of ``...`` get capital letters that are free.
+
+    Raises:
+        ArgumentError: if they do not fit the operands.
+    """
+    text = subscripts.replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(ranks):
+        raise ArgumentError(
+            f"topi.einsum: {subscripts!r} names {len(terms)} operands, there are {len(ranks)}"
+        )
+    free = [c for c in string.ascii_uppercase + string.ascii_lowercase if c not in text]
+    rests = [rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks, strict=True)]
+    longest = max([r for term, r in zip(terms, rests, strict=True) if "..." in term], default=0)
+    shared = "".join(free[: max(longest, 0)])
+    names = []
+    for term, rest, rank in zip(terms, rests, ranks, strict=True):
+        if rest < 0 or (rest and "..." not in term):
+            raise ArgumentError(
+                f"topi.einsum: {term!r} of {subscripts!r} is for an operand of {rank - rest} "
+                f"dimensions, it has {rank}"
+            )
+        names.append(term.replace("...", shared[len(shared) - rest :] if rest else ""))
+    if not arrow:
+        letters = "".join(names)
+        once = sorted(c for c in set(letters) if letters.count(c) == 1 and c not in shared)
+        return _checked(subscripts, names, shared + "".join(once))
+    return _checked(subscripts, names, output.replace("...", shared))
+
+
+def _checked(subscripts: str, names: list[str], result: str) -> tuple[list[str], str]:
+    known = set("".join(names))
+    wrong = [c for c in (*known, *result) if not c.isalpha()]
+    if wrong or len(set(result)) != len(result) or not set(result) <= known:
+        raise ArgumentError(
+            f"topi.einsum: {subscripts!r}: dimensions are letters, and each of the result is "
+            "one of the operands, once"
+        )
+    return names, result
+
+
+def _contract(operands: list[Tensor], names: list[str], result: str) -> Tensor:
+    # Two at a time: a product of three would read every element for every other pair.
+    while len(operands) > 2:
+        needed = set(result).union(*names[2:])
+        kept = "".join(dict.fromkeys(c for c in names[0] + names[1] if c in needed))
+        operands[:2] = [_sum_of_products(operands[:2], names[:2], kept)]
+        names[:2] = [kept]
+    return _sum_of_products(operands, names, result)
+
+
+def _sum_of_products(operands: Sequence[Tensor], names: Sequence[str], result: str) -> Tensor:
+    extents: dict[str, Expr] = {}
+    for tensor, letters in zip(operands, names, strict=True):
+        for letter, extent in zip(letters, tensor.shape, strict=True):
+            known = extents.get(letter)
+            if known is None or is_const_int(known, 1):
+                extents[letter] = extent
+            elif not is_const_int(extent, 1) and not same_extent(known, extent):
+                raise ShapeError(
+                    f"topi.einsum: dimension {letter!r} has extents {shape_text((known, extent))}"
+                )
+    summed = [letter for letter in extents if letter not in result]
+    axes = {
+        letter: reduce_axis((zero_like(extents[letter]), extents[letter]), f"k{letter}")
+        for letter in summed
+    }
+
+    def element(*i: Expr) -> Any:
+        at: dict[str, Expr] = dict(zip(result, i, strict=True))
+        at |= {letter: axis.var for letter, axis in axes.items()}
+        value: Any = None
+        for tensor, letters in zip(operands, names, strict=True):
+            places = [
+                zero_like(extent) if is_const_int(extent, 1) else at[letter]
+                for letter, extent in zip(letters, tensor.shape, strict=True)
+            ]
+            item = tensor(*places)
+            value = item if value is None else value * item
+        return sum_over(value, axis=list(axes.values())) if axes else value
+
+    shape = [extents[letter] for letter in result]
+    return compute(shape, element, "T_einsum", tag.COMM_REDUCE if axes else tag.BROADCAST)
