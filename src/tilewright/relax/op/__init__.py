@@ -1,5 +1,6 @@
 """Graph operators, one file a family."""
 
+from tilewright.relax.op import nn
 from tilewright.relax.op.base import (
     assert_op,
     call_dps_packed,

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+import functools
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 from tilewright.arith import Analyzer
-from tilewright.error import StructInfoError
+from tilewright.error import (
+    ArgumentError,
+    ArgumentValueError,
+    DTypeError,
+    ShapeError,
+    StructInfoError,
+)
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.relax.expr import Call
@@ -16,6 +24,8 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+
+Info = TypeVar("Info", bound=StructInfo)
 
 
 class Inference:
@@ -81,6 +91,11 @@ class Inference:
         """Whether two extents are known to be different."""
         return self.analyzer.can_prove(a != b)
 
+    @property
+    def owner(self) -> str:
+        """The operator as users write it."""
+        return f"R.{self.call.op.name.removeprefix('relax.')}"  # type: ignore[union-attr]
+
     def name_of(self, position: int) -> str:
         """The name of argument `position`, for messages."""
         names = OPERATORS[self.call.op].arguments  # type: ignore[index]
@@ -89,8 +104,22 @@ class Inference:
 
     def error(self, message: str) -> NoReturn:
         """Refuse the call."""
-        name = self.call.op.name.removeprefix("relax.")  # type: ignore[union-attr]
-        raise StructInfoError(f"R.{name}: {message}", self.call.span)
+        raise StructInfoError(f"{self.owner}: {message}", self.call.span)
+
+
+def refusing(infer: Callable[[Inference], Info]) -> Callable[[Inference], Info]:
+    """`infer`, in which mistakes that the functions on tensors find are those of the call."""
+
+    @functools.wraps(infer)
+    def infer_or_refuse(inference: Inference) -> Info:
+        try:
+            return infer(inference)
+        except StructInfoError:
+            raise
+        except (ArgumentError, ArgumentValueError, DTypeError, ShapeError) as error:
+            raise StructInfoError(str(error), inference.call.span) from None
+
+    return infer_or_refuse
 
 
 def given_result(sinfo_args: tuple[StructInfo, ...]) -> StructInfo:

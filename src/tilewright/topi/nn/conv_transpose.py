@@ -151,6 +151,22 @@ def transposed_convolution(
     )  # fmt: skip
 
 
+def spread_extent(
+    extent: Any, window: Any, stride: int, dilation: int, cut: Any, extra: Any
+) -> Expr:
+    """The extent of a transposed convolution.
+
+    Args:
+        extent: that of the input.
+        window: that of the kernel.
+        stride: how far apart the windows are.
+        dilation: the distance of the elements of a window.
+        cut: what is cut off at both ends together.
+        extra: what is added to the end.
+    """
+    return simplified((extent - 1) * stride + reach(window, dilation) - cut + extra)
+
+
 def _spread(
     owner: str,
     data: Tensor,
@@ -176,10 +192,12 @@ def _spread(
     shape = list(data.shape)
     first: list[Expr] = []
     for n, axis in enumerate(axes):
-        span = reach(window[n], dilation[n])
-        first.append(simplified(span - 1 - cut.before[n]))
-        inner = (data.shape[axis] - 1) * steps[n] + 1
-        shape[axis] = simplified(inner + first[n] + span - 1 - cut.after[n] + extra[n])
+        first.append(simplified(reach(window[n], dilation[n]) - 1 - cut.before[n]))
+        whole = spread_extent(
+            data.shape[axis], window[n], steps[n], dilation[n], cut.before[n] + cut.after[n],
+            extra[n],
+        )  # fmt: skip
+        shape[axis] = simplified(whole + reach(window[n], dilation[n]) - 1)
 
     def element(*output: Any) -> Any:
         index, inside = list(output), []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright import te
+from tilewright import te, tir
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.arithmetic import floormod
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
@@ -89,6 +90,51 @@ def mirror_pad(
     return te.compute(
         _padded_shape(data, before, after),
         lambda *axes: data(*(mirrored(axis, n) for n, axis in enumerate(axes))),
+        name,
+        "injective,pad",
+    )
+
+
+def replicate_pad(
+    data: Tensor,
+    pad_before: Sequence[Any],
+    pad_after: Sequence[Any] | None = None,
+    name: str = "ReplicatePadInput",
+) -> Tensor:
+    """`data` continued by the elements at its borders."""
+    before, after = _amounts("replicate_pad", data, pad_before, pad_after)
+
+    def clamped(axis: Any, n: int) -> Any:
+        if constant(before[n]) == 0 and constant(after[n]) == 0:
+            return axis
+        last = data.shape[n] - 1
+        return tir.max(tir.min(axis - before[n], last), 0)
+
+    return te.compute(
+        _padded_shape(data, before, after),
+        lambda *axes: data(*(clamped(axis, n) for n, axis in enumerate(axes))),
+        name,
+        "injective,pad",
+    )
+
+
+def circular_pad(
+    data: Tensor,
+    pad_before: Sequence[Any],
+    pad_after: Sequence[Any] | None = None,
+    name: str = "CircularPadInput",
+) -> Tensor:
+    """`data` continued by its other end."""
+    before, after = _amounts("circular_pad", data, pad_before, pad_after)
+
+    def around(axis: Any, n: int) -> Any:
+        if constant(before[n]) == 0 and constant(after[n]) == 0:
+            return axis
+        return floormod(axis - before[n], data.shape[n])
+
+    return te.compute(
+        _padded_shape(data, before, after),
+        lambda *axes: data(*(around(axis, n) for n, axis in enumerate(axes))),
         name,
         "injective,pad",
     )

@@ -38,7 +38,7 @@ def pool1d(
 ) -> Tensor:
     """The maxima or averages of windows of sequences; see `pool2d`."""
     return _pool(
-        "pool1d", 1, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
+        "pool1d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
         count_include_pad,
     )  # fmt: skip
 
@@ -70,7 +70,7 @@ def pool2d(
         count_include_pad: whether averages count the elements that were added.
     """
     return _pool(
-        "pool2d", 2, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
+        "pool2d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
         count_include_pad,
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def pool3d(
 ) -> Tensor:
     """The maxima or averages of windows of volumes; see `pool2d`."""
     return _pool(
-        "pool3d", 3, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
+        "pool3d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
         count_include_pad,
     )  # fmt: skip
 
@@ -114,6 +114,11 @@ class Windows(NamedTuple):
     number: Expr
     beyond: Expr
 
+    def is_whole(self, include_padding: bool) -> bool:
+        """Whether each average counts all elements of its window."""
+        outside = [self.beyond] if include_padding else [self.before, self.after, self.beyond]
+        return all(constant(amount) == 0 for amount in outside)
+
     def counted(self, place: Any, extent: Expr, include_padding: bool) -> Expr:
         """How many elements of the window at `place` an average counts."""
         start = place * self.stride - self.before
@@ -125,7 +130,6 @@ class Windows(NamedTuple):
 
 def _pool(
     owner: str,
-    count: int,
     data: Tensor,
     kernel: Any,
     stride: Any,
@@ -140,26 +144,17 @@ def _pool(
         raise ArgumentValueError(f'{owner}: `pool_type` is "max" or "avg", got {pool_type!r}')
     require_rank(owner, "data", data, layout)
     axes = spatial_axes(layout)
-    sizes, strides, apart = (
-        per_dimension(owner, name, value, count)
-        for name, value in (("kernel", kernel), ("stride", stride), ("dilation", dilation))
+    windows = _all_windows(
+        owner, [data.shape[axis] for axis in axes], kernel, stride, dilation, padding, ceil_mode
     )
-    amounts = padding_of(owner, padding, [as_expr(size) for size in sizes], apart)
-    _require_less_padding(owner, amounts, sizes, apart)
-    windows = [
-        _windows(owner, data.shape[axis], size, step, distance, low, high, ceil_mode)
-        for axis, size, step, distance, low, high in zip(
-            axes, sizes, strides, apart, *amounts, strict=True
-        )
-    ]
     if pool_type == "max":
         return _reduced(data, axes, windows, layout, "pool_max")
     wide = FLOAT32 if data.dtype is FLOAT16 else data.dtype
     total = _reduced(data, axes, windows, layout, "pool_sum", wide)
-    is_plain = all(constant(w.beyond) == 0 for w in windows) if count_include_pad else False
+    is_plain = all(w.is_whole(count_include_pad) for w in windows)
 
     def average(*place: Any) -> Any:
-        if is_plain or (amounts.is_zero and not ceil_mode):
+        if is_plain:
             elements: Any = _product([w.size for w in windows])
         else:
             elements = _product(
@@ -174,6 +169,47 @@ def _pool(
         return cast(data.dtype, value / cast(wide, as_expr(elements)))
 
     return te.compute(total.shape, average, "pool_avg", "elemwise")
+
+
+def pooled_extents(
+    owner: str,
+    extents: Sequence[Expr],
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    ceil_mode: bool,
+) -> list[Expr]:
+    """How many windows there are along each spatial dimension; see `pool2d` for the arguments.
+
+    Raises:
+        ShapeError: if a window does not fit.
+    """
+    windows = _all_windows(owner, extents, kernel, stride, dilation, padding, ceil_mode)
+    return [w.number for w in windows]
+
+
+def _all_windows(
+    owner: str,
+    extents: Sequence[Expr],
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    ceil_mode: bool,
+) -> list[Windows]:
+    sizes, strides, apart = (
+        per_dimension(owner, name, value, len(extents))
+        for name, value in (("kernel", kernel), ("stride", stride), ("dilation", dilation))
+    )
+    amounts = padding_of(owner, padding, [as_expr(size) for size in sizes], apart)
+    _require_less_padding(owner, amounts, sizes, apart)
+    return [
+        _windows(owner, extent, size, step, distance, low, high, ceil_mode)
+        for extent, size, step, distance, low, high in zip(
+            extents, sizes, strides, apart, *amounts, strict=True
+        )
+    ]
 
 
 def _windows(

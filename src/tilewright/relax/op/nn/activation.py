@@ -1,0 +1,162 @@
+"""Activation functions, and softmax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tilewright import te, topi
+from tilewright.ir.convert import cast
+from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import accumulator, agreeing, known_extents, require_agreement
+from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.table import call, register
+from tilewright.relax.op.unary import infer_same, is_number
+from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.te import Tensor
+
+
+def _infer_float(inference: Inference) -> TensorStructInfo:
+    return infer_same(inference, lambda dtype: dtype.is_float, "a float dtype", None)
+
+
+def _formula(name: str, formula: Callable[[Any], Any], doc: str) -> Callable[[Any], Call]:
+    """The operator that applies a formula to each element, in single precision at least."""
+
+    def kernel(x: Tensor) -> Tensor:
+        wide = accumulator(x.dtype)
+        return te.compute(
+            x.shape, lambda *i: cast(x.dtype, formula(cast(wide, x(*i)))), f"T_{name}", "elemwise"
+        )
+
+    def legalize(builder: Any, expr: Call) -> Any:
+        return builder.call_te(kernel, expr.args[0], primfunc_name_hint=name)
+
+    op = register(f"nn.{name}", ("data",), _infer_float, legalize)
+
+    def function(data: Any) -> Call:
+        return call(op, data)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _gelu(x: Any) -> Any:
+    return x * 0.5 * (1.0 + te.erf(x * math.sqrt(0.5)))
+
+
+def _gelu_tanh(x: Any) -> Any:
+    inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x)
+    return x * 0.5 * (1.0 + te.tanh(inner))
+
+
+def _silu(x: Any) -> Any:
+    return x * te.sigmoid(x)
+
+
+gelu = _formula("gelu", _gelu, "x / 2 * (1 + erf(x / sqrt(2))).")
+gelu_tanh = _formula(
+    "gelu_tanh", _gelu_tanh, "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))."
+)
+silu = _formula("silu", _silu, "x / (1 + exp(-x)).")
+
+
+def _infer_number(inference: Inference) -> TensorStructInfo:
+    return infer_same(inference, is_number, "numbers", None)
+
+
+def _legalize_relu(builder: Any, expr: Call) -> Any:
+    return builder.call_te(topi.nn.relu, expr.args[0], primfunc_name_hint="relu")
+
+
+_RELU = register("nn.relu", ("data",), _infer_number, _legalize_relu)
+
+
+def relu(data: Any) -> Call:
+    """The larger one of each element and 0."""
+    return call(_RELU, data)
+
+
+def _legalize_leakyrelu(builder: Any, expr: Call) -> Any:
+    alpha = expr.attrs["alpha"]
+    return builder.call_te(topi.nn.leaky_relu, expr.args[0], alpha, primfunc_name_hint="leaky_relu")
+
+
+_LEAKYRELU = register("nn.leakyrelu", ("data",), _infer_float, _legalize_leakyrelu)
+
+
+def leakyrelu(data: Any, alpha: float = 0.01) -> Call:
+    """Each element, times `alpha` where it is negative."""
+    return call(_LEAKYRELU, data, attrs={"alpha": float(alpha)})
+
+
+def _infer_prelu(inference: Inference) -> TensorStructInfo:
+    info, slope = inference.tensor(0), inference.tensor(1)
+    inference.same_dtype(0, 1)
+    if slope.ndim not in (-1, 1):
+        inference.error(f"argument `alpha` has one dimension, it has {slope.ndim}")
+    if info.ndim != -1:
+        channel = inference.axis(inference.call.attrs["axis"], info.ndim)
+        if info.extents is not None and slope.extents is not None:
+            require_agreement(inference, "the channels", info.extents[channel], slope.extents[0])
+    return infer_same(inference, lambda dtype: dtype.is_float, "a float dtype", None)
+
+
+def _legalize_prelu(builder: Any, expr: Call) -> Any:
+    data, slope = expr.args
+    extents = known_extents(data)
+    axis = expr.attrs["axis"]
+    if extents is not None:
+        slope = agreeing(builder, slope, {0: extents[axis]})
+    return builder.call_te(topi.nn.prelu, data, slope, axis, primfunc_name_hint="prelu")
+
+
+_PRELU = register("nn.prelu", ("data", "alpha"), _infer_prelu, _legalize_prelu)
+
+
+def prelu(data: Any, alpha: Any, axis: int = 1) -> Call:
+    """Each element, times the slope of its channel where it is negative.
+
+    Args:
+        data: the array.
+        alpha: one number for each index along `axis`.
+        axis: the dimension of channels.
+    """
+    return call(_PRELU, data, alpha, attrs={"axis": axis})
+
+
+def _infer_along_axis(inference: Inference) -> TensorStructInfo:
+    info = _infer_float(inference)
+    if info.ndim != -1:
+        inference.axis(inference.call.attrs["axis"], info.ndim)
+    return info
+
+
+def _softmax(name: str, kernel: Callable[..., Tensor]) -> Callable[[Any, int], Call]:
+    def legalize(builder: Any, expr: Call) -> Any:
+        def in_single_precision(x: Tensor) -> Tensor:
+            wide = accumulator(x.dtype)
+            if wide is x.dtype:
+                return kernel(x, expr.attrs["axis"])
+            return topi.cast(kernel(topi.cast(x, str(wide)), expr.attrs["axis"]), str(x.dtype))
+
+        return builder.call_te(in_single_precision, expr.args[0], primfunc_name_hint=name)
+
+    op = register(f"nn.{name}", ("data",), _infer_along_axis, legalize)
+    return lambda data, axis: call(op, data, attrs={"axis": int(axis)})
+
+
+_SOFTMAX = _softmax("softmax", topi.nn.softmax)
+_LOG_SOFTMAX = _softmax("log_softmax", topi.nn.log_softmax)
+
+
+def softmax(data: Any, axis: int = -1) -> Call:
+    """exp(x - max(x)) / sum(exp(x - max(x))) along `axis`."""
+    return _SOFTMAX(data, axis)
+
+
+def log_softmax(data: Any, axis: int = -1) -> Call:
+    """The logarithm of the softmax along `axis`."""
+    return _LOG_SOFTMAX(data, axis)

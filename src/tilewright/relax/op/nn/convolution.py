@@ -1,0 +1,307 @@
+"""Convolutions and transposed convolutions, in any layout.
+
+::
+
+    y = R.nn.conv2d(x, w, strides=2, padding=(1, 1))
+    y = R.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tilewright import topi
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.dtype import DType
+from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import (
+    accumulator,
+    agreeing,
+    known_extents,
+    require_agreement,
+)
+from tilewright.relax.op.inference import Inference, refusing
+from tilewright.relax.op.table import call, register
+from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.topi.nn.conv_transpose import spread_extent, transposed_convolution
+from tilewright.topi.nn.convolution import convolution, require_groups
+from tilewright.topi.nn.window import (
+    padding_of,
+    per_dimension,
+    places,
+    reach,
+    simplified,
+    spatial_axes,
+)
+
+
+class _Layouts(NamedTuple):
+    data: str
+    kernel: str
+
+
+def _operator(name: str, rank: int, *, transposed: bool) -> Callable[..., Call]:
+    """The function that makes calls of a convolution with `rank` spatial dimensions."""
+    infer = _infer_transposed if transposed else _infer
+    legalize = _legalize_transposed if transposed else _legalize
+    op = register(f"nn.{name}", ("data", "weight"), infer, legalize)
+
+    def make(data: Any, weight: Any, attrs: dict[str, Any]) -> Call:
+        owner = f"R.nn.{name}"
+        layouts = _layouts(owner, attrs, rank)
+        for option in ("strides", "dilation"):
+            attrs[option] = per_dimension(owner, option, attrs[option], rank)
+        if not isinstance(attrs["padding"], str):
+            attrs["padding"] = numbers(owner, "padding", attrs["padding"], 2 * rank)
+        if transposed:
+            attrs["output_padding"] = numbers(
+                owner, "output_padding", attrs["output_padding"], rank
+            )
+        if attrs["groups"] < 1:
+            raise ArgumentValueError(f"{owner}: `groups` is at least 1, got {attrs['groups']}")
+        attrs.update(data_layout=layouts.data, kernel_layout=layouts.kernel)
+        if attrs["out_dtype"]:
+            attrs["out_dtype"] = DType(attrs["out_dtype"])
+        return call(op, data, weight, attrs={k: v for k, v in attrs.items() if v not in (None, "")})
+
+    return make
+
+
+def _layouts(owner: str, attrs: dict[str, Any], rank: int) -> _Layouts:
+    layouts = _Layouts(attrs["data_layout"], attrs["kernel_layout"])
+    space = "DHW"[3 - rank :]
+    for name, layout, letters in (
+        ("data_layout", layouts.data, "NC" + space),
+        ("kernel_layout", layouts.kernel, "OI" + space),
+    ):
+        if sorted(layout) != sorted(letters):
+            raise ArgumentValueError(
+                f"{owner}: `{name}` has each of the letters {letters} once, got {layout!r}"
+            )
+    if attrs.pop("out_layout") not in (None, "", layouts.data):
+        raise ArgumentValueError(
+            f"{owner}: `out_layout` is the same as `data_layout`, {layouts.data}; use "
+            "permute_dims for another one"
+        )
+    return layouts
+
+
+def numbers(owner: str, name: str, value: Any, count: int) -> tuple[int, ...]:
+    """One number for all, one for a dimension, or one for each end, as `count` numbers.
+
+    Raises:
+        ArgumentError: for another number of them.
+        ArgumentValueError: for a negative one.
+    """
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    given = len(items)
+    if given == 1 or (2 * given == count and name == "padding"):
+        items *= count // given
+    if len(items) != count:
+        forms = f"1, {count // 2} or {count}" if name == "padding" else f"1 or {count}"
+        raise ArgumentError(f"{owner}: `{name}` has {forms} numbers, got {value!r}")
+    amounts = tuple(int(getattr(item, "value", item)) for item in items)
+    if min(amounts) < 0:
+        raise ArgumentValueError(f"{owner}: `{name}` is at least 0, got {value!r}")
+    return amounts
+
+
+# --- inference ------------------------------------------------------------------------------
+
+
+def _operands(
+    inference: Inference,
+) -> tuple[TensorStructInfo, TensorStructInfo, _Layouts, TensorStructInfo]:
+    """Both operands, their layouts, and the result without its extents."""
+    layouts = _Layouts(str(inference.attr("data_layout")), str(inference.attr("kernel_layout")))
+    data, weight = inference.tensor(0), inference.tensor(1)
+    for position, (info, layout) in enumerate(zip((data, weight), layouts, strict=True)):
+        if info.ndim not in (-1, len(layout)):
+            inference.error(
+                f"{inference.name_of(position)} has the layout {layout}, so {len(layout)} "
+                f"dimensions, not {info.ndim}"
+            )
+    dtype = inference.attr("out_dtype") or inference.same_dtype(0, 1)
+    return data, weight, layouts, TensorStructInfo(None, dtype, data.vdevice, len(layouts.data))
+
+
+@refusing
+def _infer(inference: Inference) -> TensorStructInfo:
+    data, weight, layouts, result = _operands(inference)
+    images, kernel = data.extents, weight.extents
+    if images is None or kernel is None:
+        return result
+    attrs, owner = inference.call.attrs, inference.owner
+    groups, dilation = attrs["groups"], attrs["dilation"]
+    channels = images[layouts.data.index("C")]
+    filters, depth = (kernel[layouts.kernel.index(letter)] for letter in "OI")
+    require_groups(owner, channels, filters, depth, groups)
+    shape = list(images)
+    shape[layouts.data.index("C")] = filters
+    window = [kernel[axis] for axis in spatial_axes(layouts.kernel)]
+    amounts = padding_of(owner, attrs["padding"], window, dilation)
+    for axis, extent, stride, apart, before, after in zip(
+        spatial_axes(layouts.data), window, attrs["strides"], dilation, *amounts, strict=True
+    ):
+        shape[axis] = places(owner, images[axis] + before + after, reach(extent, apart), stride)
+    return result.replace(shape=shape)
+
+
+@refusing
+def _infer_transposed(inference: Inference) -> TensorStructInfo:
+    data, weight, layouts, result = _operands(inference)
+    images, kernel = data.extents, weight.extents
+    if images is None or kernel is None:
+        return result
+    attrs = inference.call.attrs
+    inputs, outputs = (kernel[layouts.kernel.index(letter)] for letter in "IO")
+    channels = images[layouts.data.index("C")]
+    require_agreement(inference, "the channels of `data` and `weight`", channels, inputs)
+    shape = list(images)
+    shape[layouts.data.index("C")] = simplified(outputs * attrs["groups"])
+    window = [kernel[axis] for axis in spatial_axes(layouts.kernel)]
+    cut = padding_of(inference.owner, attrs["padding"], window, attrs["dilation"])
+    for axis, extent, stride, apart, before, after, extra in zip(
+        spatial_axes(layouts.data), window, attrs["strides"], attrs["dilation"], *cut,
+        attrs["output_padding"], strict=True,
+    ):  # fmt: skip
+        shape[axis] = spread_extent(images[axis], extent, stride, apart, before + after, extra)
+    return result.replace(shape=shape)
+
+
+# --- legalisation ---------------------------------------------------------------------------
+
+
+def _legalize(builder: Any, expr: Call) -> Any:
+    return _call_kernel(builder, expr, convolution, {})
+
+
+def _legalize_transposed(builder: Any, expr: Call) -> Any:
+    extra = {"output_padding": expr.attrs["output_padding"]}
+    return _call_kernel(builder, expr, transposed_convolution, extra)
+
+
+def _call_kernel(
+    builder: Any, expr: Call, function: Callable[..., Any], extra: dict[str, Any]
+) -> Any:
+    attrs, result = expr.attrs, expr.struct_info
+    assert isinstance(result, TensorStructInfo)
+    assert result.dtype is not None
+    layouts = _Layouts(attrs["data_layout"], attrs["kernel_layout"])
+    wide = accumulator(result.dtype)
+    data, weight = expr.args
+    images = known_extents(data)
+    if images is not None and attrs["groups"] == 1:
+        channels = {layouts.kernel.index("I"): images[layouts.data.index("C")]}
+        weight = agreeing(builder, weight, channels)
+    name = expr.op.name.rpartition(".")[2]  # type: ignore[union-attr]
+
+    def kernel(images: Any, weights: Any) -> Any:
+        summed = function(
+            name, images, weights, attrs["strides"], attrs["padding"], attrs["dilation"],
+            *extra.values(), groups=attrs["groups"], out_dtype=str(wide),
+            data_layout=layouts.data, kernel_layout=layouts.kernel,
+        )  # fmt: skip
+        return summed if wide is result.dtype else topi.cast(summed, str(result.dtype))
+
+    return builder.call_te(kernel, data, weight, primfunc_name_hint=name)
+
+
+# --- the operators --------------------------------------------------------------------------
+
+_CONV1D = _operator("conv1d", 1, transposed=False)
+_CONV2D = _operator("conv2d", 2, transposed=False)
+_CONV3D = _operator("conv3d", 3, transposed=False)
+_CONV1D_TRANSPOSE = _operator("conv1d_transpose", 1, transposed=True)
+_CONV2D_TRANSPOSE = _operator("conv2d_transpose", 2, transposed=True)
+_CONV3D_TRANSPOSE = _operator("conv3d_transpose", 3, transposed=True)
+
+
+def conv1d(
+    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+    data_layout: str = "NCW", kernel_layout: str = "OIW", out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:  # fmt: skip
+    """A convolution of sequences; see `conv2d`."""
+    return _CONV1D(data, weight, _attrs(locals()))
+
+
+def conv2d(
+    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+    data_layout: str = "NCHW", kernel_layout: str = "OIHW", out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:  # fmt: skip
+    """A convolution of images.
+
+    Args:
+        data: the images.
+        weight: the kernel.
+        strides: how far a window moves; one number, or one for each spatial dimension.
+        padding: zeros around the images: one number, one for each spatial dimension, or all that
+            come before and then all that come after.
+        dilation: the distances of the elements of a window.
+        groups: into how many parts, which do not mix, the channels are divided.
+        data_layout: the order of the dimensions of `data`: batch ``N``, channels ``C``, height
+            ``H`` and width ``W``.
+        kernel_layout: that of `weight`: output channels ``O``, input channels of a group ``I``.
+        out_layout: that of the result; only `data_layout` is possible.
+        out_dtype: of the result, by default that of `data`. Products of half precision are added
+            in single precision in any case.
+    """
+    return _CONV2D(data, weight, _attrs(locals()))
+
+
+def conv3d(
+    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+    data_layout: str = "NCDHW", kernel_layout: str = "OIDHW", out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:  # fmt: skip
+    """A convolution of volumes; see `conv2d`."""
+    return _CONV3D(data, weight, _attrs(locals()))
+
+
+def conv1d_transpose(
+    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    dilation: Any = 1, groups: int = 1, data_layout: str = "NCW", kernel_layout: str = "IOW",
+    out_layout: str | None = None, out_dtype: str | None = None,
+) -> Call:  # fmt: skip
+    """A transposed convolution of sequences; see `conv2d_transpose`."""
+    return _CONV1D_TRANSPOSE(data, weight, _attrs(locals()))
+
+
+def conv2d_transpose(
+    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    dilation: Any = 1, groups: int = 1, data_layout: str = "NCHW", kernel_layout: str = "IOHW",
+    out_layout: str | None = None, out_dtype: str | None = None,
+) -> Call:  # fmt: skip
+    """A transposed convolution: each element of `data`, times the kernel, spread over a window.
+
+    Args:
+        data: the images.
+        weight: the kernel, of which ``O`` are the output channels of one group.
+        strides: how far apart the windows are.
+        padding: what is cut off of the result.
+        output_padding: what is added to the end of the result.
+        dilation: the distances of the elements of a window.
+        groups: into how many parts, which do not mix, the channels are divided.
+        data_layout: the order of the dimensions of `data`.
+        kernel_layout: that of `weight`.
+        out_layout: that of the result; only `data_layout` is possible.
+        out_dtype: of the result, by default that of `data`.
+    """
+    return _CONV2D_TRANSPOSE(data, weight, _attrs(locals()))
+
+
+def conv3d_transpose(
+    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    dilation: Any = 1, groups: int = 1, data_layout: str = "NCDHW", kernel_layout: str = "IODHW",
+    out_layout: str | None = None, out_dtype: str | None = None,
+) -> Call:  # fmt: skip
+    """A transposed convolution of volumes; see `conv2d_transpose`."""
+    return _CONV3D_TRANSPOSE(data, weight, _attrs(locals()))
+
+
+def _attrs(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The options of a call; the operands are no attributes."""
+    return {name: v for name, v in arguments.items() if name not in ("data", "weight")}
