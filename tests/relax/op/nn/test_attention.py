@@ -1,0 +1,70 @@
+"""Attention."""
+
+import numpy as np
+import pytest
+from tests.relax.op.graphs import compute, infer, real, tensor
+
+from tilewright.error import ArgumentValueError, StructInfoError
+from tilewright.relax import op
+from tilewright.topi import testing
+
+
+def reference(q, k, v, bias=0.0, scale=None, causal_mask=None, window_size=None):
+    """Attention in numpy."""
+    scores = np.einsum("binh,bjnh->bnij", q, k, dtype="float64")
+    scores = scores * (q.shape[3] ** -0.5 if scale is None else scale) + bias
+    i, j = np.arange(q.shape[1])[:, None], np.arange(k.shape[1])
+    if causal_mask is not None:
+        latest = i if causal_mask == "TopLeft" else i + k.shape[1] - q.shape[1]
+        allowed = (j <= latest) & (j > latest - (window_size or 10**6))
+        scores = np.where(allowed, scores, -np.inf)
+    return np.einsum("bnij,bjnx->binx", testing.softmax_python(scores), v)
+
+
+@pytest.mark.parametrize("known", ["shape", "symbolic", "rank"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scale": 0.3},
+        {"causal_mask": "TopLeft"},
+        {"causal_mask": "BottomRight"},
+        {"causal_mask": "BottomRight", "window_size": 2},
+    ],
+)
+def test_attention(options, known):
+    q, k, v = real(2, 3, 2, 4), real(2, 5, 2, 4, seed=1), real(2, 5, 2, 6, seed=2)
+    result = compute(lambda *args: op.nn.attention(*args, **options), q, k, v, known=known)
+    np.testing.assert_allclose(result, reference(q, k, v, **options), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 3, 5), (1, 1, 3, 5), (2, 1, 1, 5)])
+def test_bias(shape):
+    q, k, v = real(2, 3, 2, 4), real(2, 5, 2, 4, seed=1), real(2, 5, 2, 6, seed=2)
+    bias = real(*shape, seed=3)
+    result = compute(op.nn.attention, q, k, v, bias)
+    np.testing.assert_allclose(result, reference(q, k, v, bias), rtol=1e-5, atol=1e-5)
+
+
+def test_half_precision():
+    q, k, v = (real(1, 64, 1, 64, seed=seed, dtype="float16") for seed in range(3))
+    result = compute(op.nn.attention, q, k, v)
+    assert result.dtype == np.float16
+    expected = reference(*(x.astype("float32") for x in (q, k, v)))
+    np.testing.assert_allclose(result, expected, rtol=2e-3, atol=2e-3)
+
+
+def test_mistakes_are_named():
+    q, k = tensor(2, 3, 2, 4), tensor(2, 5, 2, 4)
+    with pytest.raises(StructInfoError, match="the sizes of `query` and `key`"):
+        infer(op.nn.attention(q, tensor(2, 5, 2, 8), k))
+    with pytest.raises(StructInfoError, match="the lengths of `key` and `value`"):
+        infer(op.nn.attention(q, k, tensor(2, 6, 2, 4)))
+    with pytest.raises(StructInfoError, match="dimension 3 of `bias`"):
+        infer(op.nn.attention(q, k, k, tensor(1, 1, 3, 4)))
+    with pytest.raises(StructInfoError, match="`key` has 4 dimensions, not 3"):
+        infer(op.nn.attention(q, tensor(2, 5, 4), k))
+    with pytest.raises(ArgumentValueError, match="`causal_mask` is None, TopLeft or BottomRight"):
+        op.nn.attention(q, k, k, causal_mask="Diagonal")
+    with pytest.raises(ArgumentValueError, match="`window_size`"):
+        op.nn.attention(q, k, k, window_size=2)
