@@ -11,11 +11,6 @@ from tilewright.error import StructInfoError
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
-from tilewright.relax.analysis.struct_info import (
-    BaseCheckResult,
-    erase_to_well_defined,
-    struct_info_base_check,
-)
 from tilewright.relax.expr import Call, ExternFunc
 from tilewright.relax.op.inference import Inference, given_result
 from tilewright.relax.op.table import OPERATORS
@@ -28,6 +23,11 @@ from tilewright.relax.struct_info import (
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
+)
+from tilewright.relax.struct_info_relation import (
+    BaseCheckResult,
+    erase_to_well_defined,
+    struct_info_base_check,
 )
 from tilewright.tir.substitute import substitute
 

@@ -15,7 +15,6 @@ from tilewright.ir.node import map_tuple
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_equal
-from tilewright.relax.analysis.struct_info import is_base_of
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,
@@ -41,6 +40,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.normalize import emit_blocks, keep_identity, operand, value_struct_info
 from tilewright.relax.struct_info import StructInfo
+from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.visitor import bindings_of, method_of
 
 

@@ -19,11 +19,6 @@ from typing import TYPE_CHECKING, Any
 from tilewright.error import StructInfoError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.node import map_tuple
-from tilewright.relax.analysis.struct_info import (
-    BaseCheckResult,
-    struct_info_base_check,
-    struct_info_lca,
-)
 from tilewright.relax.call_inference import infer_call
 from tilewright.relax.expr import (
     Binding,
@@ -49,6 +44,11 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
+from tilewright.relax.struct_info_relation import (
+    BaseCheckResult,
+    struct_info_base_check,
+    struct_info_lca,
+)
 
 if TYPE_CHECKING:
     from tilewright.relax.block_builder import BlockBuilder

@@ -7,7 +7,6 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Var as Size
-from tilewright.relax.analysis.struct_info import erase_to_well_defined
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,
@@ -17,6 +16,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import StructInfo
+from tilewright.relax.struct_info_relation import erase_to_well_defined
 
 
 class Names:

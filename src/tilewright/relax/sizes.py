@@ -11,7 +11,14 @@ from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.relax.expr import PrimValue, ShapeExpr
 from tilewright.relax.expr import Var as GraphVar
-from tilewright.relax.struct_info import PrimStructInfo, ShapeStructInfo, extents_of
+from tilewright.relax.struct_info import (
+    PrimStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+    extents_of,
+)
 from tilewright.tir.substitute import substitute
 
 LARGEST_SIZE = (1 << 63) - 1
@@ -23,6 +30,24 @@ def symbolic_vars_of(root: Node) -> list[Var]:
     for node in walk(root):
         if isinstance(node, Var):
             found[node] = None
+    return list(found)
+
+
+def defined_sizes_of(info: StructInfo) -> list[Var]:
+    """The symbolic sizes that a value of some struct info defines: those that stand alone."""
+    found: dict[Var, None] = {}
+
+    def visit(info: Any) -> None:
+        if isinstance(info, (TensorStructInfo, ShapeStructInfo)):
+            values = info.values if isinstance(info, ShapeStructInfo) else info.extents
+            found.update((value, None) for value in values or () if isinstance(value, Var))
+        elif isinstance(info, PrimStructInfo) and isinstance(info.value, Var):
+            found[info.value] = None
+        elif isinstance(info, TupleStructInfo):
+            for field in info.fields:
+                visit(field)
+
+    visit(info)
     return list(found)
 
 

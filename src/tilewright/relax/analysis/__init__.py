@@ -1,6 +1,19 @@
 """Questions about graph functions."""
 
-from tilewright.relax.analysis.struct_info import (
+from tilewright.relax.analysis.purity import contains_impure_call
+from tilewright.relax.analysis.variables import (
+    all_global_vars,
+    all_vars,
+    bound_vars,
+    defined_symbolic_vars,
+    free_symbolic_vars,
+    free_vars,
+    get_var2val,
+    name_to_binding,
+    udchain,
+)
+from tilewright.relax.analysis.well_formed import check_well_formed, well_formed
+from tilewright.relax.struct_info_relation import (
     BaseCheckResult,
     erase_to_well_defined,
     struct_info_base_check,

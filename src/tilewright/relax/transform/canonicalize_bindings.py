@@ -5,7 +5,6 @@ from __future__ import annotations
 from tilewright.arith import Analyzer
 from tilewright.ir.module import IRModule
 from tilewright.ir.transform import PassContext
-from tilewright.relax.analysis.struct_info import is_base_of
 from tilewright.relax.call_inference import solve_sizes
 from tilewright.relax.expr import (
     Binding,
@@ -24,6 +23,7 @@ from tilewright.relax.expr import (
 from tilewright.relax.normalize import is_leaf
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import TupleStructInfo
+from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.function_pass import FunctionPass
 from tilewright.relax.transform.scopes import sizes_by_definition, with_bindings, with_blocks
 from tilewright.relax.transform.substitution import Substitution

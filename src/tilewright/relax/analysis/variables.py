@@ -1,0 +1,159 @@
+"""The variables of a graph, and the symbolic sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.ir.expr import Var as Size
+from tilewright.ir.function import GlobalVar
+from tilewright.relax.expr import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    DataflowVar,
+    Function,
+    MatchCast,
+    PrimValue,
+    RelaxExpr,
+    ShapeExpr,
+    Var,
+)
+from tilewright.relax.expr import Call as GraphCall
+from tilewright.relax.sizes import defined_sizes_of, symbolic_vars_of
+from tilewright.relax.visitor import PyExprVisitor, bindings_of
+
+
+class _Variables(PyExprVisitor):
+    """Collects variables, each once, in the order of appearance."""
+
+    def __init__(self) -> None:
+        self.used: dict[Var, None] = {}
+        self.bound: dict[Var, None] = {}
+        self.all: dict[Var, None] = {}
+        self.names: dict[GlobalVar, None] = {}
+
+    def visit_var_(self, var: Var) -> None:
+        self.used[var] = self.all[var] = None
+
+    def visit_var_def(self, var: Var) -> None:
+        self.bound[var] = self.all[var] = None
+
+    def visit_global_var_(self, name: GlobalVar) -> None:
+        self.names[name] = None
+
+
+def _variables_of(expr: Any) -> _Variables:
+    collector = _Variables()
+    collector.visit_expr(expr)
+    return collector
+
+
+def free_vars(expr: Any) -> list[Var]:
+    """The variables that are used in an expression and bound outside of it."""
+    found = _variables_of(expr)
+    return [var for var in found.used if var not in found.bound]
+
+
+def bound_vars(expr: Any) -> list[Var]:
+    """The variables that are bound in an expression: parameters, and those of bindings."""
+    return list(_variables_of(expr).bound)
+
+
+def all_vars(expr: Any) -> list[Var]:
+    """The variables that occur in an expression."""
+    return list(_variables_of(expr).all)
+
+
+def all_global_vars(expr: Any) -> list[GlobalVar]:
+    """The functions of the module that an expression names."""
+    return list(_variables_of(expr).names)
+
+
+# --- symbolic sizes --------------------------------------------------------------------------
+
+
+class _Sizes(PyExprVisitor):
+    """Collects symbolic sizes, each once, in the order of appearance."""
+
+    def __init__(self) -> None:
+        self.used: dict[Size, None] = {}
+        self.defined: dict[Size, None] = {}
+
+    def _use(self, node: Any) -> None:
+        self.used.update(dict.fromkeys(symbolic_vars_of(node)))
+
+    def visit_shape_expr_(self, shape: ShapeExpr) -> None:
+        self._use(shape)
+
+    def visit_prim_value_(self, value: PrimValue) -> None:
+        self._use(value)
+
+    def visit_call_(self, call: GraphCall) -> None:
+        super().visit_call_(call)
+        for info in call.sinfo_args:
+            self._use(info)
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        super().visit_match_cast_(binding)
+        self._use(binding.struct_info)
+        self.defined.update(dict.fromkeys(defined_sizes_of(binding.struct_info)))
+
+    def visit_var_def(self, var: Var) -> None:
+        if var.struct_info is not None:
+            self._use(var.struct_info)
+
+    def visit_function_(self, function: Function) -> None:
+        super().visit_function_(function)
+        for param in function.params:
+            if param.struct_info is not None:
+                self.defined.update(dict.fromkeys(defined_sizes_of(param.struct_info)))
+        if function.ret_struct_info is not None:
+            self._use(function.ret_struct_info)
+
+
+def _sizes_of(expr: Any) -> _Sizes:
+    collector = _Sizes()
+    collector.visit_expr(expr)
+    return collector
+
+
+def defined_symbolic_vars(func: Function) -> list[Size]:
+    """The symbolic sizes that a function defines: by its parameters, and by `match_cast`."""
+    return list(_sizes_of(func).defined)
+
+
+def free_symbolic_vars(func: Any) -> list[Size]:
+    """The symbolic sizes that are used in a function and not defined there."""
+    found = _sizes_of(func)
+    return [size for size in found.used if size not in found.defined]
+
+
+# --- bindings --------------------------------------------------------------------------------
+
+
+def name_to_binding(func: Function) -> dict[str, list[Binding]]:
+    """The bindings of a function by the name of their variable."""
+    found: dict[str, list[Binding]] = {}
+    for binding in bindings_of(func):
+        found.setdefault(binding.var.name_hint, []).append(binding)
+    return found
+
+
+def get_var2val(func: Function) -> dict[Var, RelaxExpr]:
+    """The value of each variable of a function that is bound to one."""
+    return {binding.var: binding.value for binding in bindings_of(func)}
+
+
+def udchain(block: BindingBlock) -> dict[Var, list[Var]]:
+    """For each variable that a block uses, the variables whose values use it."""
+    chain: dict[Var, list[Var]] = {}
+    for binding in block.bindings:
+        chain.setdefault(binding.var, [])
+        for used in free_vars(binding.value):
+            chain.setdefault(used, []).append(binding.var)
+    return chain
+
+
+def outputs_of(block: DataflowBlock) -> list[Var]:
+    """The variables of a dataflow block that can be used after it."""
+    return [b.var for b in block.bindings if not isinstance(b.var, DataflowVar)]
