@@ -33,7 +33,14 @@ def zero() -> Pass:
 
 def default_build() -> Pass:
     """What `relax.build` does by default: `zero`, and what running needs."""
-    return Sequential([zero()], name="default_build")
+    return Sequential(
+        [
+            zero(),
+            # For one machine.
+            transform.PackConstants(),  # weights as the schedules of their kernels read them
+        ],
+        name="default_build",
+    )
 
 
 _PIPELINES: Final[dict[str, Callable[..., Pass]]] = {

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tilewright import relax, te, tir
 from tilewright.ir import GlobalVar
 from tilewright.relax import transform
+from tilewright.relax.interpreter import evaluate
+from tilewright.tir.analysis import verify_well_formed
 
 
 def array(*shape, dtype="float32"):
@@ -42,6 +46,27 @@ def _kernels(mod, call):
 
 def is_call(binding):
     return isinstance(binding.value, relax.Call)
+
+
+def fused(mod, level=-1):
+    """The module with one tensor program for each group; all of them are well formed."""
+    mod = transform.FuseTIR()(grouped(mod, level))
+    for func in mod.functions.values():
+        if isinstance(func, tir.PrimFunc):
+            verify_well_formed(func)
+    return mod
+
+
+def assert_same_results(before, after, *shapes):
+    """Both modules compute the same from small integers, which are exact in any order of sums."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(-4, 5, shape).astype("float32") for shape in shapes]
+    expected = evaluate(before, *arrays)
+    found = evaluate(after, *arrays)
+    if not isinstance(expected, tuple):
+        expected, found = (expected,), (found,)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def bindings_of(function):

@@ -1,27 +1,23 @@
 """One tensor program for each group of operators."""
 
+import pytest
 from tests.relax.transform import fusion_programs as programs
-from tests.relax.transform.fusion_programs import array, bindings_of, built, is_call
+from tests.relax.transform.fusion_programs import (
+    array,
+    assert_same_results,
+    bindings_of,
+    built,
+    fused,
+    is_call,
+)
 
-import tilewright as tvm
 from tilewright import relax, tir
 from tilewright.relax import transform
 from tilewright.relax.op.base import CALL_TIR
-from tilewright.tir.analysis import verify_well_formed
 
 
 def emit(builder, function, *args):
     return builder.emit_te(function, *args, primfunc_name_hint=function.__name__)
-
-
-def fused(mod):
-    """The module after fusion, all tensor programs of which are well formed."""
-    passes = [transform.AnnotateTIROpPattern(), transform.FuseOps(), transform.FuseTIR()]
-    mod = tvm.transform.Sequential(passes)(mod)
-    for func in mod.functions.values():
-        if isinstance(func, tir.PrimFunc):
-            verify_well_formed(func)
-    return mod
 
 
 def names(mod):
@@ -48,10 +44,13 @@ def test_a_group_becomes_one_tensor_program():
     assert len(func.params) == 4
     assert len(func.body.block.alloc_buffers) == 2
     assert int(func.attrs["op_pattern"]) == 4
+    assert_same_results(layers(1), mod, (4, 8), (8, 8), (8,))
 
 
 def test_equal_groups_share_a_tensor_program():
-    assert names(fused(layers(3))) == ["main", "fused_matmul_add_relu"]
+    mod = fused(layers(3))
+    assert names(mod) == ["main", "fused_matmul_add_relu"]
+    assert_same_results(layers(3), mod, (4, 8), (8, 8), (8,))
 
 
 def test_programs_that_are_called_elsewhere_stay():
@@ -61,6 +60,34 @@ def test_programs_that_are_called_elsewhere_stay():
 
     mod = fused(built({"x": array(4, 8), "w": array(8, 8)}, make))
     assert set(names(mod)) == {"main", "matmul", "fused_matmul_relu"}
+
+
+PROGRAMS = {
+    "prologue": lambda bb, x, w: emit(bb, programs.total, emit(bb, programs.relu, x)),
+    "rows": lambda bb, x, w: emit(
+        bb, programs.relu, emit(bb, programs.normalize, emit(bb, programs.twice, x))
+    ),
+    "moved": lambda bb, x, w: emit(
+        bb, programs.twice, emit(bb, programs.transpose, emit(bb, programs.relu, x))
+    ),
+    "tuple": lambda bb, x, w: emit(
+        bb, programs.add, *(lambda both: (both[0], both[1]))(emit(bb, programs.halves, x))
+    ),
+    "one_field": lambda bb, x, w: emit(bb, programs.relu, emit(bb, programs.halves, x)[1]),
+    "residual": lambda bb, x, w: emit(
+        bb, programs.add, emit(bb, programs.matmul, x, w), emit(bb, programs.twice, x)
+    ),
+}
+
+
+@pytest.mark.parametrize("rows", [4, "n"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_results_stay_the_same(name, rows):
+    rows = tir.Var(rows, "int64") if isinstance(rows, str) else rows
+    mod = built({"x": array(rows, 8), "w": array(8, 8)}, PROGRAMS[name])
+    after = fused(mod)
+    assert after is not mod
+    assert_same_results(mod, after, (4, 8), (8, 8))
 
 
 def test_programs_that_are_called_by_name_or_exported_stay():
@@ -96,6 +123,7 @@ def test_symbolic_sizes_are_arguments_where_no_array_tells_them():
     mod = fused(built({"x": array(n * 2)}, make))
     (binding,) = [b for b in bindings_of(mod["main"]) if is_call(b)]
     assert binding.value.args[2].values[0] is n
+    assert_same_results(built({"x": array(n * 2)}, make), mod, (6,))
     func = mod["fused_shifted_twice"]
     assert [param in func.buffer_map for param in func.params] == [True, True, False]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.script import from_source
+from tilewright.script import tir as T
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind, classify_block
 
 
@@ -105,6 +106,30 @@ def test_reduction_blocks(body):
 )
 def test_other_blocks(kinds, body, reason):
     assert classify_block(block_of(kinds, body)) == (BlockKind.OTHER, reason)
+
+
+@T.prim_func
+def in_panels(A: T.Buffer((10, 4), "float32"), P: T.Buffer((3, 4, 4), "float32")):
+    for i, j in T.grid(10, 4):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi // 4, vj, vi % 4] = A[vi, vj]
+
+
+@T.prim_func
+def in_other_panels(A: T.Buffer((10, 4), "float32"), P: T.Buffer((3, 4, 4), "float32")):
+    for i, j in T.grid(10, 4):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi // 4, vj, vi % 3] = A[vi, vj]
+
+
+def test_the_last_panel_may_be_cut_off():
+    def kind(func):
+        return block_kind(func.body.block.body.body.body.block)
+
+    assert kind(in_panels) is BlockKind.COMPLETE
+    assert kind(in_other_panels) is BlockKind.OTHER
 
 
 def test_the_index_is_data():

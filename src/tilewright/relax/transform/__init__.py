@@ -16,3 +16,4 @@ from tilewright.relax.transform.function_pass import (
 from tilewright.relax.transform.fuse_ops import FuseOps
 from tilewright.relax.transform.fuse_tir import FuseTIR
 from tilewright.relax.transform.legalize_ops import LegalizeOps
+from tilewright.relax.transform.pack_constants import PackConstants

@@ -11,7 +11,7 @@ from tilewright.arith import IterSplit, IterSum, detect_iter_map
 from tilewright.arith.iter_form import is_one
 from tilewright.arith.linear import mentions
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Let, Var
+from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Let, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.identical import identical
 from tilewright.tir.buffer import BufferLoad, Range
@@ -158,7 +158,7 @@ class _Examination:
         for bounds in inner.values():
             if mentions(bounds.extent, domains) or mentions(bounds.min, domains):
                 raise _OtherError(f"how much it writes of {name} differs between instances")
-        found = detect_iter_map(store.indices, {**domains, **inner})
+        found = detect_iter_map(_with_digits_joined(store.indices), {**domains, **inner})
         if not found.is_affine:
             why = found.errors[0]
             raise _OtherError(f"instances may write the same element of {name}: {why}")
@@ -171,6 +171,23 @@ class _Examination:
 
     def _is_update(self, load: BufferLoad, store: BufferStore) -> bool:
         return self.block.init is not None and _same_place(load, store)
+
+
+def _with_digits_joined(indices: Sequence[Expr]) -> list[Expr]:
+    """Indices that tell the same: ``x`` for ``x // c`` and ``x % c``, whatever values `x` has."""
+    left = list(indices)
+    for high in indices:
+        for low in indices:
+            if (
+                isinstance(high, FloorDiv)
+                and isinstance(low, FloorMod)
+                and isinstance(high.b, IntImm)
+                and is_const_int(low.b, high.b.value)
+                and high.b.value > 0
+                and identical(high.a, low.a)
+            ):
+                left = [high.a if item is high else item for item in left if item is not low]
+    return left
 
 
 def _is_told(var: Var, domain: Range, digits: Sequence[IterSplit]) -> bool:

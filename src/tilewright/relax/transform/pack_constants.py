@@ -1,0 +1,171 @@
+"""Packing constant operands of kernels when the program is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tilewright.driver.build import build
+from tilewright.driver.default import with_default_schedule
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.passes import ModulePass
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.structural import structural_equal
+from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.transform import PassContext
+from tilewright.relax.expr import Call, Constant, Function, Tuple
+from tilewright.relax.op.base import CALL_TIR
+from tilewright.relax.transform.fusion_graph import OP_PATTERN
+from tilewright.runtime.ndarray import NDArray, array
+from tilewright.schedule_rules.eligible import may_schedule
+from tilewright.target import Target
+from tilewright.tir.analysis.pattern_kind import PatternKind
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.lift_copies import lift_copy
+
+
+class PackConstants(ModulePass):
+    """Let kernels take constant operands as their schedules want them.
+
+    Where the default schedule of a product of matrices copies the operand with columns into
+    panels, and the operand is a constant in all calls, it is copied now::
+
+        before:  lv = R.call_tir(cls.matmul, (x, w), ...)           # packs w
+        after:   lv = R.call_tir(cls.matmul, (x, w_packed), ...)    # w_packed is a constant
+
+    The kernel has a schedule then. Kernels that pack nothing stay as they are.
+
+    Args:
+        target: what the program is compiled for; by default the target of the enclosing ``with
+            Target(...)``, and without one this machine.
+    """
+
+    def __init__(self, target: str | Target | None = None) -> None:
+        self.target = target
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        chosen = self.target or Target.current() or "llvm"
+        target = chosen if isinstance(chosen, Target) else Target(chosen)
+        result = mod.clone()
+        copies: dict[GlobalVar, dict[int, PrimFunc]] = {}
+        for var, positions in _constant_operands(mod).items():
+            packed = _packed(var, mod[var], positions, target)
+            if packed is not None:
+                func, copies[var] = packed
+                result.update_func(var, func)
+        if not copies:
+            return mod
+        rewriter = _Arguments(copies)
+        for var, func in mod.functions.items():
+            if isinstance(func, Function):
+                result.update_func(var, rewriter(func))
+        return result
+
+
+def _constant_operands(mod: IRModule) -> dict[GlobalVar, list[int]]:
+    """The operands of kernels that are constants in all calls, by their positions."""
+    calls: dict[GlobalVar, list[Call]] = {}
+    mentioned: dict[GlobalVar, int] = {}
+    for func in mod.functions.values():
+        for node in walk(func):
+            if isinstance(node, GlobalVar):
+                mentioned[node] = mentioned.get(node, 0) + 1
+            elif isinstance(node, Call) and node.op is CALL_TIR:
+                kernel: Any = node.args[0]
+                calls.setdefault(kernel, []).append(node)
+    found = {}
+    for var, callers in calls.items():
+        # What is called in another way, or exported, must take what it takes now.
+        func = mod[var]
+        if len(callers) == mentioned[var] and func.global_symbol is None and _may_pack(func):
+            found[var] = list(_positions(callers))
+    return {var: positions for var, positions in found.items() if positions}
+
+
+def _may_pack(func: object) -> bool:
+    """Whether a kernel is one that the default schedule may pack an operand of."""
+    return (
+        may_schedule(func)
+        and int(func.attrs.get(OP_PATTERN, PatternKind.OPAQUE)) == PatternKind.OUT_EWISE_FUSABLE
+        and bool(int(func.attrs.get("tir.noalias", 0)))
+    )
+
+
+def _positions(calls: Iterable[Call]) -> Iterable[int]:
+    """The operands that are constants in all of `calls`."""
+    operands = [call.args[1] for call in calls]
+    fields = [item.fields for item in operands if isinstance(item, Tuple)]
+    if len(fields) < len(operands):
+        return
+    for position, column in enumerate(zip(*fields, strict=True)):
+        if all(isinstance(value, Constant) for value in column):
+            yield position
+
+
+def _packed(
+    var: GlobalVar, func: PrimFunc, positions: Iterable[int], target: Target
+) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
+    """The kernel with its schedule, and the functions that pack its operands; None without any."""
+    module = with_default_schedule(IRModule({var: func}), None, target, var.name_hint, None)
+    if module is None:
+        return None
+    scheduled: PrimFunc = module[var]
+    copies = {}
+    for position in positions:
+        lifted = lift_copy(scheduled, scheduled.params[position])
+        if lifted is not None:
+            scheduled, copies[position] = lifted.func, lifted.copy
+    return (scheduled, copies) if copies else None
+
+
+class _Arguments(Rewriter):
+    """Calls of kernels with operands packed."""
+
+    def __init__(self, copies: dict[GlobalVar, dict[int, PrimFunc]]) -> None:
+        self._copies = copies
+        self._packers = _Packers()
+        self._done: dict[tuple[int, int], Constant] = {}
+
+    def RelaxCall(self, call: Call) -> Call:
+        if call.op is not CALL_TIR or call.args[0] not in self._copies:
+            return call.map_children(self)
+        kernel, operands, *sizes = call.args
+        assert isinstance(kernel, GlobalVar)
+        assert isinstance(operands, Tuple)
+        fields = list(operands.fields)
+        for position, copy in self._copies[kernel].items():
+            fields[position] = self._constant(fields[position], copy)
+        return call.replace(args=(kernel, Tuple(fields), *sizes))
+
+    def _constant(self, value: Any, copy: PrimFunc) -> Constant:
+        key = (id(value), id(copy))
+        if key not in self._done:
+            self._done[key] = Constant(self._packers.packed(copy, value.data))
+        return self._done[key]
+
+
+class _Packers:
+    """Compiled functions that copy constants, equal ones compiled once."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[int, list[tuple[PrimFunc, Any]]] = {}
+
+    def packed(self, copy: PrimFunc, value: NDArray) -> NDArray:
+        buffer = copy.buffer_map[copy.params[1]]
+        shape = [int(extent.value) for extent in buffer.shape]  # type: ignore[attr-defined]
+        # Elements that are never read are zeros, so that equal programs have equal constants.
+        result = array(np.zeros(shape, buffer.dtype.numpy))
+        self._function(copy)(value, result)
+        return result
+
+    def _function(self, copy: PrimFunc) -> Any:
+        alike = self._compiled.setdefault(structural_hash(copy), [])
+        for known, function in alike:
+            if structural_equal(known, copy):
+                return function
+        function = build(copy.with_attr("global_symbol", "main"), target="llvm")["main"]
+        alike.append((copy, function))
+        return function
