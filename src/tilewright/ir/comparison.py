@@ -299,7 +299,7 @@ def _compile(cls: type, definition: str) -> Comparer:
             test = f"c.{'definitions' if field.many else definition}({x}, {y})"
         elif field.name in patterns:
             test = f"c.pattern({x}, {y})"
-        elif field.role is Role.CHILD and field.many:
+        elif field.role is Role.CHILD and field.many and not field.optional:
             test = f"c.sequence({x}, {y})"
         elif annotation_of(cls, field.name) in _SIMPLE:
             test = f"{x} == {y} or c.fail({x}, {y})"

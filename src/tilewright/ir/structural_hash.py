@@ -205,7 +205,7 @@ def _compile(cls: type, definition: str) -> Writer:
         source = f"value.{field.name}"
         if field.role is Role.BINDS:
             call = f"{'definitions' if field.many else definition}({source})"
-        elif field.role is Role.CHILD and field.many:
+        elif field.role is Role.CHILD and field.many and not field.optional:
             call = f"sequence({source})"
         else:
             call = f"add({source})"

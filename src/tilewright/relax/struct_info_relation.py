@@ -228,3 +228,14 @@ def _shape_is_known(
     if isinstance(shape, ShapeExpr):
         return all(map(known, shape.values))
     return isinstance(shape, GraphVar) and is_bound(shape)
+
+
+def get_static_type(info: StructInfo) -> StructInfo:
+    """What struct info says of kinds, dtypes and ranks: without extents and values."""
+    if isinstance(info, TensorStructInfo):
+        return TensorStructInfo(None, info.dtype, None, info.ndim)
+    if isinstance(info, ShapeStructInfo):
+        return ShapeStructInfo(ndim=info.ndim)
+    if isinstance(info, PrimStructInfo):
+        return PrimStructInfo(info.dtype)
+    return info.map_children(get_static_type)

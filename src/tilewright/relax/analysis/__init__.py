@@ -1,5 +1,10 @@
 """Questions about graph functions."""
 
+from tilewright.relax.analysis.calls import (
+    computable_at_compile_time,
+    detect_recursion,
+    remove_all_unused,
+)
 from tilewright.relax.analysis.purity import contains_impure_call
 from tilewright.relax.analysis.variables import (
     all_global_vars,
@@ -16,6 +21,7 @@ from tilewright.relax.analysis.well_formed import check_well_formed, well_formed
 from tilewright.relax.struct_info_relation import (
     BaseCheckResult,
     erase_to_well_defined,
+    get_static_type,
     struct_info_base_check,
     struct_info_lca,
 )
