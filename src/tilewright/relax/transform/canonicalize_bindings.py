@@ -9,7 +9,6 @@ from tilewright.relax.call_inference import solve_sizes
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,
-    DataflowBlock,
     DataflowVar,
     Function,
     MatchCast,
@@ -45,7 +44,7 @@ class CanonicalizeBindings(FunctionPass):
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        return _Canonicalization(func)(func)
+        return _BoundAtOnce()(_Canonicalization(func)(func))
 
 
 class _Canonicalization(Substitution):
@@ -71,36 +70,11 @@ class _Canonicalization(Substitution):
         return changed if body is seq.body else changed.replace(body=body)
 
     def _block(self, block: BindingBlock) -> BindingBlock:
-        if isinstance(block, DataflowBlock):
-            outputs = self._renamed_outputs(block)
-            kept = [new for old in block.bindings for new in self._binding(old, outputs)]
-            self._local.clear()
-        else:
-            kept = [new for old in block.bindings for new in self._binding(old, {})]
+        kept = [new for old in block.bindings for new in self._binding(old)]
+        self._local.clear()
         return with_bindings(block, kept)
 
-    def _renamed_outputs(self, block: DataflowBlock) -> dict[Var, Var]:
-        """The output that a variable of the block is bound to as a second name, if it is so."""
-        outputs: dict[Var, Var] = {}
-        for binding in block.bindings:
-            value = binding.value
-            if (
-                isinstance(binding, VarBinding)
-                and isinstance(value, DataflowVar)
-                and not isinstance(binding.var, DataflowVar)
-                and value not in outputs
-                and _say_the_same(value, binding.var)
-            ):
-                outputs[value] = binding.var
-        return outputs
-
-    def _binding(self, binding: Binding, outputs: dict[Var, Var]) -> list[Binding]:
-        output = outputs.get(binding.var)
-        if output is not None:  # bind the output at once, which then is bound to itself
-            self._variables[binding.var] = output
-            binding = binding.replace(var=output)
-        elif isinstance(binding.value, DataflowVar) and outputs.get(binding.value) is binding.var:
-            return []
+    def _binding(self, binding: Binding) -> list[Binding]:
         if isinstance(binding, MatchCast):
             return self._match_cast(binding)
         return self._plain(self.VarBinding(binding))  # type: ignore[arg-type]
@@ -179,10 +153,52 @@ class _Canonicalization(Substitution):
             self._tuples[var] = value
         elif isinstance(value, TupleGetItem) and isinstance(value.tuple_value, Var):
             self._whole[var] = (value.tuple_value, value.index)
+        elif isinstance(value, Var) and value in self._tuples:
+            self._tuples[var] = self._tuples[value]
+        elif isinstance(value, Var) and value in self._whole:
+            self._whole[var] = self._whole[value]
 
     def _note_local(self, var: Var) -> None:
         if isinstance(var, DataflowVar):
             self._local.add(var)
+
+
+class _BoundAtOnce(Substitution):
+    """Binds an output at once where it is a second name of a variable of the block."""
+
+    def DataflowBlock(self, block: BindingBlock) -> BindingBlock:
+        outputs = _outputs_that_are_names(block)
+        for local, output in outputs.items():
+            self._variables[local] = output
+        kept: list[Binding] = []
+        for binding in block.bindings:
+            output = outputs.get(binding.value) if isinstance(binding.value, Var) else None
+            if output is not None and _say_the_same(output, binding.var):
+                if binding.var is not output:  # a third name
+                    self._variables[binding.var] = output
+            elif binding.var in outputs:
+                kept.append(self(binding.replace(var=outputs[binding.var])))
+            else:
+                kept.append(self(binding))
+        return with_bindings(block, kept)
+
+
+def _outputs_that_are_names(block: BindingBlock) -> dict[Var, Var]:
+    """For variables of a dataflow block, the first output that is bound to each, if there is one.
+
+    As much is known of both.
+    """
+    outputs: dict[Var, Var] = {}
+    for binding in block.bindings:
+        value = binding.value
+        if (
+            isinstance(value, DataflowVar)
+            and isinstance(binding, VarBinding)
+            and not isinstance(binding.var, DataflowVar)
+            and _say_the_same(value, binding.var)
+        ):
+            outputs.setdefault(value, binding.var)
+    return outputs
 
 
 def _say_the_same(a: Var, b: Var) -> bool:

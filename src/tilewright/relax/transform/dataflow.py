@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.ir.module import IRModule
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import (
@@ -19,7 +17,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.transform.effects import is_pure
 from tilewright.relax.transform.function_pass import FunctionPass
-from tilewright.relax.transform.scopes import map_scopes, variables_in
+from tilewright.relax.transform.scopes import map_scopes, variables_in, with_blocks
 from tilewright.relax.transform.substitution import Substitution
 
 
@@ -43,17 +41,12 @@ class _Opening(Substitution):
         return BindingBlock(opened.bindings, block.span)
 
     def SeqExpr(self, seq: SeqExpr) -> SeqExpr:
-        blocks = tuple(_merged([self(block) for block in seq.blocks]))
+        blocks = [self(block) for block in seq.blocks]
+        if len(blocks) > 1:
+            blocks = [BindingBlock(tuple(b for block in blocks for b in block.bindings))]
         body = self(seq.body)
-        return seq.replace(blocks=blocks, body=body)
-
-
-def _merged(blocks: Sequence[BindingBlock]) -> list[BindingBlock]:
-    """`blocks`, all ordinary, as one."""
-    bindings = tuple(binding for block in blocks for binding in block.bindings)
-    if len(blocks) == 1 and len(blocks[0].bindings) == len(bindings):
-        return list(blocks)
-    return [BindingBlock(bindings)] if bindings else []
+        seq = with_blocks(seq, blocks)
+        return seq if body is seq.body else seq.replace(body=body)
 
 
 class ConvertToDataflow(FunctionPass):
@@ -87,9 +80,7 @@ class ConvertToDataflow(FunctionPass):
                 blocks.append(block)
             else:
                 blocks += self._split(block, mod)
-        joined = _join_neighbours(blocks)
-        same = len(joined) == len(seq.blocks) and all(map(_is, joined, seq.blocks))
-        return seq if same else seq.replace(blocks=tuple(joined))
+        return with_blocks(seq, _join_neighbours(blocks))
 
     def _split(self, block: BindingBlock, mod: IRModule) -> list[BindingBlock]:
         """The blocks that an ordinary one is taken apart into."""
@@ -170,7 +161,3 @@ def _used_outside(root: RelaxExpr, outputs: set[Var]) -> None:
         outputs.update(v for v in variables_in(root.body) if isinstance(v, Var))
     else:
         outputs.update(v for v in variables_in(root) if isinstance(v, Var))
-
-
-def _is(a: object, b: object) -> bool:
-    return a is b

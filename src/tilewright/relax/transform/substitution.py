@@ -50,7 +50,10 @@ class Substitution(SizeSubstitution):
 
     def variable(self, var: Var) -> RelaxExpr:
         """What stands for a variable where it is used."""
-        return self._variables.get(var, var)
+        value = self._variables.get(var)
+        if value is None:
+            return var
+        return self.variable(value) if isinstance(value, Var) else value
 
     RelaxVar = DataflowVar = variable  # type: ignore[assignment]
 

@@ -1,0 +1,64 @@
+"""Random graphs mean the same before and after each pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from tests.counts import count_program
+from tests.property.graphs import Graph, graphs
+
+from tilewright import relax
+from tilewright.relax import transform
+from tilewright.relax.interpreter import evaluate
+
+pytestmark = pytest.mark.budget(2)
+
+PASSES = [
+    transform.CanonicalizeBindings(),
+    transform.ConvertToDataflow(),
+    transform.DeadCodeElimination(),
+    transform.EliminateCommonSubexpr(),
+    transform.FoldConstant(),
+    transform.LegalizeOps(),
+    transform.ToNonDataflow(),
+]
+
+
+def assert_same_results(got: Any, wanted: Any) -> None:
+    """Two results of a graph are nearly the same."""
+    if isinstance(wanted, tuple):
+        assert isinstance(got, tuple)
+        assert len(got) == len(wanted)
+        for one, other in zip(got, wanted, strict=True):
+            assert_same_results(one, other)
+    else:
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def check(graph: Graph, change: Any) -> None:
+    expected = evaluate(graph.module, *graph.inputs)
+    after = change(graph.module)
+    assert_same_results(evaluate(after, *graph.inputs), expected)
+    count_program(f"graphs changed by {change.name}")
+
+
+@pytest.mark.parametrize("change", PASSES, ids=lambda change: change.name)
+@given(graph=graphs())
+def test_a_pass_keeps_the_numbers(change, graph):
+    check(graph, change)
+
+
+@pytest.mark.parametrize("change", PASSES, ids=lambda change: change.name)
+@given(graph=graphs())
+def test_a_second_time_changes_nothing(change, graph):
+    once = change(graph.module)
+    assert change(once) is once
+
+
+@given(graph=graphs(20))
+def test_the_pipeline_keeps_the_numbers(graph):
+    check(graph, relax.get_pipeline("default_build"))
