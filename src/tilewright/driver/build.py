@@ -12,6 +12,7 @@ from tilewright.ir.module import IRModule
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.runtime.packed_func import Parameter
 from tilewright.target import Target
+from tilewright.target.codegen.params import Param
 from tilewright.te.schedule import Schedule
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
@@ -84,20 +85,28 @@ def build_lowered(module: IRModule, target: Target) -> Module:
         )
     # Properties that are computed once do not count as properties for the type checker.
     legal = legalize_for(module, cast("Machine", target))
-    code = _compile(make_packed_api(legal), target)
+    code = compile_code(make_packed_api(legal), target)
     return compiled_module(code, signatures)
 
 
-def _compile(module: IRModule, target: Target) -> CompiledCode:
-    """The backend of `target` at work."""
+def compile_code(
+    module: IRModule, target: Target, params: Mapping[str, Param] | None = None
+) -> CompiledCode:
+    """What the backend of `target` makes of functions in the form that backends take.
+
+    Args:
+        module: the functions.
+        target: what to compile for.
+        params: the constants that they find by `lookup_param`.
+    """
     if target.kind.name == "llvm":
         from tilewright.target.codegen.llvm import compile_module
 
-        return compile_module(module, target)
+        return compile_module(module, target, params)
     if target.kind.name == "c":
         from tilewright.target.codegen.c import compile_module
 
-        return compile_module(module, target)
+        return compile_module(module, target, params)
     raise TargetError(f"tvm.build: target kind {target.kind.name!r} has no backend in this build")
 
 

@@ -40,15 +40,19 @@ from tilewright.relax.struct_info import (
 )
 
 if TYPE_CHECKING:
-    from tilewright.relax import op, transform
+    from tilewright.relax import op, transform, vm
     from tilewright.relax.pipeline import get_pipeline, register_pipeline
+    from tilewright.relax.vm import Executable, VirtualMachine, build
 
 Expr = RelaxExpr
 
-_MODULES: Final = ("op", "transform")
+_MODULES: Final = ("op", "transform", "vm")
 """Parts that are imported when they are first used, because that takes a while."""
 
 _HOME: Final = {
+    "Executable": "tilewright.relax.vm",
+    "VirtualMachine": "tilewright.relax.vm",
+    "build": "tilewright.relax.vm",
     "get_pipeline": "tilewright.relax.pipeline",
     "register_pipeline": "tilewright.relax.pipeline",
 }

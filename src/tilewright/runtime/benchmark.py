@@ -31,18 +31,29 @@ _CLOCK_MONOTONIC: Final = 6 if sys.platform == "darwin" else 1
 _LOOP: Final = f"""
 declare i32 @clock_gettime(i32, ptr)
 
-define i64 @run(ptr %function, ptr %handle, ptr %args, i32 %num_args, i64 %number, ptr %result) {{
+define i64 @run(ptr %function, ptr %handle, ptr %args, i32 %num_args, i64 %number, ptr %result, \
+ptr %release) {{
 entry:
   %start = alloca [2 x i64]
   %stop = alloca [2 x i64]
   %ignored = call i32 @clock_gettime(i32 {_CLOCK_MONOTONIC}, ptr %start)
   br label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %again ]
+  %i = phi i64 [ 0, %entry ], [ %next, %next_run ]
   %status = call i32 %function(ptr %handle, ptr %args, i32 %num_args, ptr %result)
   %failed = icmp ne i32 %status, 0
-  br i1 %failed, label %error, label %again
-again:
+  br i1 %failed, label %error, label %returned
+returned:
+  %kind = load i32, ptr %result
+  %is_object = icmp sge i32 %kind, 64
+  br i1 %is_object, label %drop, label %next_run
+drop:
+  %object_place = getelementptr i8, ptr %result, i64 8
+  %object = load ptr, ptr %object_place
+  %ignored3 = call i32 %release(ptr %object)
+  store i64 0, ptr %result
+  br label %next_run
+next_run:
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, %number
   br i1 %more, label %loop, label %done
@@ -184,9 +195,10 @@ def native_loop(function: PackedFunc, args: tuple[Any, ...]) -> Callable[[int], 
     result = _Any()
     handle = function.__chandle__()
     call = ctypes.cast(tvm_ffi.LIB.TVMFFIFunctionCall, ctypes.c_void_p)
+    release = ctypes.cast(tvm_ffi.LIB.TVMFFIObjectDecRef, ctypes.c_void_p)
 
     def run(number: int) -> float:
-        elapsed = _loop()(call, handle, packed, len(owners), number, ctypes.byref(result))
+        elapsed = _loop()(call, handle, packed, len(owners), number, ctypes.byref(result), release)
         if elapsed < 0:
             function(*args)  # raises the error again, as an exception
             raise TVMError(f"{function.name} failed while it was timed")
@@ -228,7 +240,7 @@ def _loop() -> Callable[..., int]:
     engine.finalize_object()
     prototype = ctypes.CFUNCTYPE(
         ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32,
-        ctypes.c_int64, ctypes.c_void_p,
+        ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p,
     )  # fmt: skip
     function = prototype(engine.get_function_address("run"))
     function.engine = engine  # type: ignore[attr-defined]

@@ -34,6 +34,10 @@ class CompiledCode(Protocol):
         """A relocatable object file for the target."""
         ...
 
+    def write_objects(self, directory: str) -> list[str]:
+        """Write object files from which a library can be linked; their paths."""
+        ...
+
     def source(self, fmt: str) -> str:
         """Readable text in the format `fmt`, the usual one for ``""``."""
         ...
@@ -249,10 +253,7 @@ class Module:
             return output
         with tempfile.TemporaryDirectory() as temporary:
             workspace = workspace_dir or temporary
-            first = os.path.join(workspace, "lib0.o")
-            with open(first, "wb") as stream:
-                stream.write(code.object_code())
-            objects = [first, *map(os.fspath, addons or ())]
+            objects = [*code.write_objects(workspace), *map(os.fspath, addons or ())]
             if fcompile is not None:
                 fcompile(output, objects, **kwargs)
             elif extension == ".tar":
@@ -344,6 +345,15 @@ def _read_metadata(loaded: tvm_ffi.Module) -> dict[str, tuple[Parameter, ...]]:
     if not loaded.implements_function(METADATA_FUNCTION):
         return {}
     return signatures_from(loaded.get_function(METADATA_FUNCTION))
+
+
+def text_of(module: Module, name: str) -> str | None:
+    """The text that function `name` of a module returns the address of; None without it."""
+    import ctypes
+
+    if not module.implements_function(name):
+        return None
+    return ctypes.string_at(module[name]().value).decode()
 
 
 def signatures_from(metadata: Callable[[], Any]) -> dict[str, tuple[Parameter, ...]]:

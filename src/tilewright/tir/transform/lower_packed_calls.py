@@ -34,6 +34,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform import call_boundary as abi
+from tilewright.tir.transform.return_results import RETURNS, result_buffers
 
 Step = Callable[[Stmt], Stmt]
 
@@ -66,7 +67,10 @@ class PackedCalls(Rewriter):
         self._prelude: list[Step] = []
         self._params: dict[Var, tuple[int, Buffer]] = {}
         if forwards and function.global_symbol is not None:
-            for position, param in enumerate(function.params):
+            given = function.params
+            if RETURNS in function.attrs:  # not all callers pass arrays for the results
+                given = given[: len(given) - len(result_buffers(function))]
+            for position, param in enumerate(given):
                 buffer = function.buffer_map.get(param)
                 if buffer is not None:
                     self._params[buffer.data] = (position, buffer)

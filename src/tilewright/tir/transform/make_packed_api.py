@@ -9,6 +9,7 @@ so a backend needs to know nothing about the convention.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -29,7 +30,7 @@ from tilewright.tir.transform.argument_errors import shared_functions
 from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
-from tilewright.tir.transform.metadata import METADATA_FUNCTION, metadata_function, signatures_of
+from tilewright.tir.transform.metadata import METADATA_FUNCTION, TEXTS, signatures_of, text_function
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, overlap
 from tilewright.tir.transform.return_results import INTO, RETURNS, result_buffers, return_results
 
@@ -71,9 +72,10 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
                 packed_functions[symbol] = packed
     helpers: dict[GlobalVar, PrimFunc] = {}
     if packed_functions:
-        helpers[GlobalVar(SYMBOL_PREFIX + METADATA_FUNCTION)] = metadata_function(
-            SYMBOL_PREFIX + METADATA_FUNCTION, signatures_of(module)
-        )
+        symbol = SYMBOL_PREFIX + METADATA_FUNCTION
+        helpers[GlobalVar(symbol)] = text_function(symbol, json.dumps(signatures_of(module)))
+        for name, text in module.attrs.get(TEXTS, {}).items():
+            helpers[GlobalVar(SYMBOL_PREFIX + name)] = text_function(SYMBOL_PREFIX + name, text)
         helpers |= shared_functions()
     functions = {**raw_functions, **packed_functions, **helpers}
     return IRModule(functions, module.attrs, module.global_infos)
@@ -180,7 +182,7 @@ class _PackedFunction:
         num_args = Var("num_args", INT32)
         params = function.params
         if returns:
-            params = params[: -len(result_buffers(function))]
+            params = params[: len(params) - len(result_buffers(function))]
         checks = self._checks(name, params, args, num_args)
         if returns:
             body = return_results(function, checks.values, result, self._arguments, self._raw_name)

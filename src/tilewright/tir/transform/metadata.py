@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT32, INT64
@@ -19,6 +18,9 @@ from tilewright.tir.transform.return_results import INTO, RETURNS, result_buffer
 
 METADATA_FUNCTION: Final = "tilewright_metadata"
 """A packed function that returns the address of a JSON text about the other functions."""
+
+TEXTS: Final = "tir.texts"
+"""An attribute of modules: texts by the name of a packed function that returns the address."""
 
 
 class ParameterInfo(NamedTuple):
@@ -56,9 +58,8 @@ def signatures_of(module: IRModule) -> dict[str, tuple[ParameterInfo, ...]]:
     return found
 
 
-def metadata_function(symbol: str, metadata: Any) -> PrimFunc:
-    """A packed function that returns the address of `metadata` as JSON."""
-    text = json.dumps(metadata, separators=(",", ":"))
+def text_function(symbol: str, text: str) -> PrimFunc:
+    """A packed function that returns the address of `text`."""
     result = abi.pointer_var("result")
     view = abi.View(result)
     body = seq(

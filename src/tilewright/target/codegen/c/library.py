@@ -8,10 +8,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 
 from tilewright.error import ArgumentValueError, CodegenError
 from tilewright.ir.module import IRModule
 from tilewright.target.codegen.c.source import generate_c
+from tilewright.target.codegen.params import Param, refuse_params, write_params
 from tilewright.target.target import Target
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -22,8 +24,11 @@ OPTIONS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
 class CompiledSource:
     """The C source of a module; compiled when its functions or its object code are asked for."""
 
-    def __init__(self, module: IRModule, target: Target) -> None:
+    def __init__(
+        self, module: IRModule, target: Target, params: Mapping[str, Param] | None = None
+    ) -> None:
         self._text = generate_c(module)
+        self._params = dict(params or {})
         self._target = target
 
     def source(self, fmt: str) -> str:
@@ -41,8 +46,24 @@ class CompiledSource:
         return ctypes.cast(function, ctypes.c_void_p).value or 0
 
     def object_code(self) -> bytes:
-        """An object file."""
+        """An object file.
+
+        Raises:
+            ExportError: if the program has constants outside of the code.
+        """
+        refuse_params(self._params)
         return self._compile(("-c",))
+
+    def write_objects(self, directory: str) -> list[str]:
+        """Write object files from which a library can be linked; their paths."""
+        code, paths = self._compile(("-c",)), [os.path.join(directory, "lib0.o")]
+        with open(paths[0], "wb") as stream:
+            stream.write(code)
+        if self._params:
+            paths.append(os.path.join(directory, "params.o"))
+            with open(paths[1], "wb") as stream:
+                write_params(stream, self._params, code)
+        return paths
 
     @functools.cached_property
     def _library(self) -> ctypes.CDLL:
@@ -51,8 +72,12 @@ class CompiledSource:
         del tvm_ffi
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "module.so")
-            with open(path, "wb") as stream:
-                stream.write(self._compile(("-shared",)))
+            if self._params:
+                command = [*_compiler(), "-shared", "-o", path, *self.write_objects(directory)]
+                _run([*command, "-lm"])
+            else:
+                with open(path, "wb") as stream:
+                    stream.write(self._compile(("-shared",)))
             return ctypes.CDLL(path)
 
     def _compile(self, mode: tuple[str, ...]) -> bytes:
@@ -64,16 +89,28 @@ class CompiledSource:
             with open(path, "w", encoding="utf-8") as stream:
                 stream.write(self._text)
             command = [*_compiler(), *OPTIONS, *options, *mode, path, "-o", output, "-lm"]
-            result = subprocess.run(command, capture_output=True, text=True, check=False)
-            if result.returncode:
-                raise CodegenError(f"`{' '.join(command)}` failed:\n{result.stderr.strip()}")
+            _run(command)
             with open(output, "rb") as stream:
                 return stream.read()
 
 
-def compile_module(module: IRModule, target: Target | None = None) -> CompiledSource:
-    """The code of `module`, whose functions are in the form that backends take."""
-    return CompiledSource(module, target or Target("c"))
+def compile_module(
+    module: IRModule, target: Target | None = None, params: Mapping[str, Param] | None = None
+) -> CompiledSource:
+    """The code of `module`, whose functions are in the form that backends take.
+
+    Args:
+        module: the functions.
+        target: what to compile for.
+        params: the constants that they look up.
+    """
+    return CompiledSource(module, target or Target("c"), params)
+
+
+def _run(command: list[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise CodegenError(f"`{' '.join(command)}` failed:\n{result.stderr.strip()}")
 
 
 def _compiler() -> list[str]:

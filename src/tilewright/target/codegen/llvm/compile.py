@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tilewright.error import CodegenError, InternalError, TargetError
@@ -25,6 +25,7 @@ from tilewright.target.codegen.llvm.shared_errors import errors_text
 from tilewright.target.codegen.llvm.threads import pool_text
 from tilewright.target.codegen.llvm.types import value_type
 from tilewright.target.codegen.llvm.workspace import workspace_text
+from tilewright.target.codegen.params import Param, refuse_params, write_params
 from tilewright.target.target import Target
 from tilewright.tir.function import PrimFunc
 
@@ -59,7 +60,9 @@ class CompiledModule:
             ``calling_conv`` or ``tir.is_exported``.
     """
 
-    def __init__(self, module: IRModule, target: Target) -> None:
+    def __init__(
+        self, module: IRModule, target: Target, params: Mapping[str, Param] | None = None
+    ) -> None:
         self.target = target
         machine_for(target)  # a target that LLVM does not know is refused here
         written = generate_llvm(module, target)
@@ -67,6 +70,7 @@ class CompiledModule:
         self.function_names = tuple(written.exported)
         self._support = _support_text(written)
         self._externals = tuple(written.externals)
+        self._params = {name: (params or {})[name] for name in written.params}
         self._loaded: Any = None
 
     def function_address(self, symbol: str) -> int:
@@ -87,7 +91,9 @@ class CompiledModule:
         with LOCK:
             if self._loaded is None:
                 names = self.function_names
-                self._loaded = load(self.shared_object, names, self._support, self._externals)
+                self._loaded = load(
+                    self.shared_object, names, self._support, self._externals, self._params
+                )
             return self._loaded[symbol]
 
     @functools.cached_property
@@ -100,8 +106,27 @@ class CompiledModule:
             machine = machine_for(self.target)
             return machine.emit_object(optimised(parse(self.llvm_ir, machine), machine))
 
+    def write_objects(self, directory: str) -> list[str]:
+        """Write object files from which a library can be linked; their paths."""
+        code, paths = self._object_code(), [os.path.join(directory, "lib0.o")]
+        with open(paths[0], "wb") as stream:
+            stream.write(code)
+        if self._params:
+            paths.append(os.path.join(directory, "params.o"))
+            with open(paths[1], "wb") as stream:
+                write_params(stream, self._params, code)
+        return paths
+
     def object_code(self) -> bytes:
-        """A relocatable object file with position-independent code."""
+        """A relocatable object file with position-independent code.
+
+        Raises:
+            ExportError: if the program has constants outside of the code.
+        """
+        refuse_params(self._params)
+        return self._object_code()
+
+    def _object_code(self) -> bytes:
         if not self._support:
             return self.shared_object
         with LOCK:
@@ -148,9 +173,17 @@ def _support_text(written: ModuleText) -> tuple[str, ...]:
     return tuple(found)
 
 
-def compile_module(module: IRModule, target: Target | None = None) -> CompiledModule:
-    """Compile functions in codegen form for `target`, by default this machine."""
-    return CompiledModule(module, target or Target("llvm"))
+def compile_module(
+    module: IRModule, target: Target | None = None, params: Mapping[str, Param] | None = None
+) -> CompiledModule:
+    """Compile functions in codegen form for `target`, by default this machine.
+
+    Args:
+        module: the functions.
+        target: what to compile for.
+        params: the constants that they look up.
+    """
+    return CompiledModule(module, target or Target("llvm"), params)
 
 
 @functools.cache

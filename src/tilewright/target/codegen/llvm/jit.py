@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import CodegenError
@@ -19,13 +19,18 @@ from tilewright.target.codegen.llvm.raising import SHARED
 from tilewright.target.codegen.llvm.shared_errors import errors_text
 from tilewright.target.codegen.llvm.threads import has_pool, pool_text
 from tilewright.target.codegen.llvm.workspace import workspace_text
+from tilewright.target.codegen.params import Param
 from tilewright.target.target import Target
 
 _numbers: Final = itertools.count()
 
 
 def load(
-    code: bytes, names: Sequence[str], support: Sequence[str], externals: Sequence[str]
+    code: bytes,
+    names: Sequence[str],
+    support: Sequence[str],
+    externals: Sequence[str],
+    params: Mapping[str, Param],
 ) -> dict[str, int]:
     """Load an object file; gives the addresses of its functions.
 
@@ -34,6 +39,7 @@ def load(
         names: symbols of the functions; those that are not exported are left out.
         support: texts of the modules that define what it needs at run time.
         externals: C functions that it calls.
+        params: constants that it refers to.
 
     Raises:
         CodegenError: if this process lacks one of them.
@@ -46,7 +52,12 @@ def load(
                 f"call_extern: there is no C function {name!r} in this process; load its library "
                 "with ctypes.CDLL(path, ctypes.RTLD_GLOBAL) first"
             )
-    return _link(_library_builder(code, support), names)
+    builder = _library_builder(code, support)
+    for name, param in params.items():
+        builder.import_symbol(name, param.address)
+    library = _link(builder, names)
+    library.params = dict(params)
+    return library
 
 
 def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Library]]:
@@ -101,6 +112,8 @@ class Library(dict[str, int]):
     """Addresses of functions, which are valid as long as this lives."""
 
     tracker: Any
+    params: dict[str, Param]
+    """What the code refers to, which lives as long."""
 
 
 def _link(builder: Any, names: Sequence[str]) -> Library:

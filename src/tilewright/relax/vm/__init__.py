@@ -1,0 +1,5 @@
+"""Graphs at run time: how they are compiled, and the virtual machine that runs them."""
+
+from tilewright.relax.vm.driver import build
+from tilewright.relax.vm.executable import Executable
+from tilewright.relax.vm.virtual_machine import VirtualMachine

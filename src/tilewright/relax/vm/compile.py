@@ -1,0 +1,128 @@
+"""From a module of graph functions and tensor programs to native code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import cast
+
+from tilewright.driver.build import compile_code
+from tilewright.driver.default import with_default_schedule
+from tilewright.driver.lower import lower
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.relax.expr import Function
+from tilewright.relax.vm.constants import ConstantTable
+from tilewright.relax.vm.emit import emit
+from tilewright.relax.vm.function import GRAPHS_FUNCTION, Descriptions
+from tilewright.relax.vm.kernel_calls import KernelCalls
+from tilewright.relax.vm.plan import MemoryPlan, plan_memory
+from tilewright.relax.vm.signature import Signature, signature_of
+from tilewright.relax.vm.steps import NotCompilableError
+from tilewright.relax.vm.translate import Program, translate
+from tilewright.runtime.module import CompiledCode
+from tilewright.target import Target
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.make_packed_api import make_packed_api
+from tilewright.tir.transform.metadata import TEXTS
+from tilewright.tir.transform.pipeline import Machine, legalize_for
+
+
+@dataclass(eq=False)
+class GraphPrograms:
+    """The graph functions of a module that become native code, and what they need.
+
+    Attributes:
+        programs: what each does.
+        plans: where its temporary arrays are.
+        kernels: the tensor programs that they call.
+        reasons: why the other graph functions are evaluated instead.
+    """
+
+    programs: dict[GlobalVar, Program] = field(default_factory=dict)
+    plans: dict[GlobalVar, MemoryPlan] = field(default_factory=dict)
+    kernels: dict[GlobalVar, PrimFunc] = field(default_factory=dict)
+    reasons: dict[GlobalVar, str] = field(default_factory=dict)
+
+
+def graph_programs(module: IRModule) -> GraphPrograms:
+    """The programs of those graph functions of `module` that can be compiled.
+
+    A function that calls one that cannot be compiled cannot be compiled either.
+    """
+    found = GraphPrograms()
+    functions = {v: f for v, f in module.functions.items() if isinstance(f, Function)}
+    signatures: dict[GlobalVar, Signature] = {}
+    for name, function in functions.items():
+        try:
+            signatures[name] = signature_of(function)
+        except NotCompilableError as reason:
+            found.reasons[name] = str(reason)
+    changed = True
+    while changed:
+        changed = False
+        found.programs, kernels = {}, KernelCalls(module, signatures)
+        for name in list(signatures):
+            try:
+                found.programs[name] = translate(functions[name], signatures[name], kernels)
+            except NotCompilableError as reason:
+                found.reasons[name] = str(reason)
+                del signatures[name]
+                changed = True
+        found.kernels = kernels.kernels
+    for name, program in found.programs.items():
+        found.plans[name] = plan_memory(program.steps, program.analyzer)
+    return found
+
+
+@dataclass(eq=False)
+class CompiledGraphs:
+    """Native code of graph functions.
+
+    Attributes:
+        code: the code.
+        module: what was compiled, with its raw and packed functions.
+        constants: what the code refers to.
+        graphs: the programs that it was made from.
+        descriptions: how the functions are called.
+    """
+
+    code: CompiledCode
+    module: IRModule
+    constants: ConstantTable
+    graphs: GraphPrograms
+    descriptions: Descriptions
+
+
+def compile_graphs(module: IRModule, graphs: GraphPrograms, target: Target) -> CompiledGraphs:
+    """Compile graph functions and their kernels.
+
+    Args:
+        module: the module that they are of.
+        graphs: its programs.
+        target: what to compile for.
+    """
+    kernels = IRModule({name: _private(kernel) for name, kernel in graphs.kernels.items()})
+    if kernels.functions:
+        scheduled = with_default_schedule(kernels, None, target, "main", None)
+        kernels = lower(scheduled or kernels)
+        kernels = legalize_for(kernels, cast("Machine", target))
+    constants = ConstantTable()
+    emitted = {
+        name: emit(module[name].global_symbol, program, graphs.plans[name], constants)
+        for name, program in graphs.programs.items()
+    }
+    descriptions = {
+        symbol: ([param.name_hint for param in module[name].params], program.signature.structure)
+        for name, program in graphs.programs.items()
+        if (symbol := module[name].global_symbol) is not None
+    }
+    texts = {GRAPHS_FUNCTION: json.dumps(descriptions)}
+    whole = IRModule({**kernels.functions, **emitted}, {TEXTS: texts})
+    code = compile_code(make_packed_api(whole), target, constants.params())
+    return CompiledGraphs(code, whole, constants, graphs, descriptions)
+
+
+def _private(kernel: PrimFunc) -> PrimFunc:
+    """A tensor program as graph functions call it: with arrays that do not overlap."""
+    return kernel.without_attr("global_symbol").with_attr("tir.noalias", True)

@@ -1,0 +1,51 @@
+"""The constants of the graph functions of a module."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.runtime.ndarray import ALIGNMENT, NDArray, array
+from tilewright.target.codegen.params import Param
+
+PREFIX = "tilewright_constant_"
+
+
+class ConstantTable:
+    """Constants by symbol.
+
+    Attributes:
+        arrays: compact, and aligned to a cache line.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray] = {}
+        self._symbols: dict[int, str] = {}
+        self._originals: list[NDArray] = []  # keeps what `_symbols` names by id
+
+    def symbol(self, data: NDArray | None) -> str:
+        """The symbol under which compiled code finds `data`."""
+        assert data is not None
+        found = self._symbols.get(id(data))
+        if found is None:
+            found = self._symbols[id(data)] = f"{PREFIX}{len(self.arrays)}"
+            self._originals.append(data)
+            self.arrays[found] = _compact(data)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Bytes of all constants."""
+        return sum(param.size for param in self.params().values())
+
+    def params(self) -> dict[str, Param]:
+        """The constants as code finds them."""
+        return {
+            name: Param(data.data_ptr(), data._host_view("constant").nbytes, data)
+            for name, data in self.arrays.items()
+        }
+
+
+def _compact(data: NDArray) -> NDArray:
+    if data.is_contiguous() and data.data_ptr() % ALIGNMENT == 0:
+        return data
+    return array(np.ascontiguousarray(data._host_view("constant")))

@@ -1,0 +1,86 @@
+"""`relax.build`: from graphs to native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.module import IRModule
+from tilewright.relax.expr import Function
+from tilewright.relax.vm.compile import compile_graphs, graph_programs
+from tilewright.relax.vm.executable import Executable
+from tilewright.target import Target
+
+Pipeline = str | Callable[[IRModule], IRModule] | None
+
+
+def build(
+    mod: IRModule | Function,
+    target: str | Target | None = None,
+    params: Mapping[str, Any] | None = None,
+    pipeline: Pipeline = "default_build",
+    exec_mode: str = "compiled",
+    *,
+    system_lib: bool | None = None,
+) -> Executable:
+    """Compile a module of graph functions and tensor programs.
+
+    Args:
+        mod: the module, or one graph function.
+        target: what to compile for; by default the target of the enclosing ``with Target(...)``,
+            and without one ``"llvm"``, this machine.
+        params: values of parameters of ``main``, by name; they become constants.
+        pipeline: the passes before code is made: a name for `relax.get_pipeline`, a pass, or None
+            for a module that needs none.
+        exec_mode: ``"compiled"`` or ``"bytecode"``, which are the same here: native code.
+        system_lib: kept for old programs; only None and False are possible.
+
+    Returns:
+        Executable: for `relax.VirtualMachine`, or to export.
+
+    Raises:
+        ArgumentError: for something that cannot be compiled.
+        LoweringError: for operators that the pipeline did not lower.
+        UnknownNameError: for a call of a function that is nowhere.
+    """
+    if exec_mode not in ("compiled", "bytecode"):
+        raise ArgumentError(f"relax.build: exec_mode is 'compiled' or 'bytecode': {exec_mode!r}")
+    if system_lib:
+        raise ArgumentError("relax.build: a system library is not possible; use export_library")
+    module = _as_module(mod)
+    chosen = _as_target(target)
+    if params:
+        from tilewright.relax.transform import BindParams
+
+        module = BindParams("main", {**params})(module)
+    with chosen:
+        module = _passes(pipeline)(module)
+    graphs = graph_programs(module)
+    return Executable(module, chosen, compile_graphs(module, graphs, chosen))
+
+
+def _as_module(mod: object) -> IRModule:
+    if isinstance(mod, Function):
+        named = mod if mod.global_symbol else mod.with_attr("global_symbol", "main")
+        return IRModule.from_expr(named)
+    if not isinstance(mod, IRModule):
+        raise ArgumentError(f"relax.build: expected an IRModule, got {mod!r}")
+    return mod
+
+
+def _as_target(target: str | Target | None) -> Target:
+    chosen = target if target is not None else Target.current() or "llvm"
+    return chosen if isinstance(chosen, Target) else Target(chosen)
+
+
+def _passes(pipeline: Pipeline) -> Callable[[IRModule], IRModule]:
+    if pipeline is None:
+        return lambda module: module
+    if isinstance(pipeline, str):
+        from tilewright.relax.pipeline import get_pipeline
+
+        return get_pipeline(pipeline)
+    if not callable(pipeline):
+        raise ArgumentError(f"relax.build: the pipeline is a name or a pass, got {pipeline!r}")
+    return pipeline

@@ -1,0 +1,117 @@
+"""What `relax.build` makes of a module: native code, to run here or to export."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.error import ExportError
+from tilewright.ir.expr import IntImm
+from tilewright.ir.module import IRModule
+from tilewright.relax.interpreter import CompiledKernels, Evaluator
+from tilewright.relax.vm.compile import CompiledGraphs
+from tilewright.relax.vm.steps import CallStep, PackedCallStep, in_order
+from tilewright.runtime.module import Module, compiled_module
+from tilewright.runtime.packed_func import Parameter
+from tilewright.target import Target
+from tilewright.tir.transform.metadata import signatures_of
+
+
+class Executable:
+    """A compiled module.
+
+    Attributes:
+        mod: the module after all passes, from which the code was made.
+        target: what it is compiled for.
+        descriptions: how native functions are called.
+        reasons: why graph functions are not native code, by name; they are evaluated.
+    """
+
+    def __init__(self, mod: IRModule, target: Target, compiled: CompiledGraphs) -> None:
+        self.mod, self.target = mod, target
+        self._compiled = compiled
+        self.descriptions = compiled.descriptions
+        self.reasons: Mapping[str, str] = {
+            var.name_hint: reason for var, reason in compiled.graphs.reasons.items()
+        }
+
+    @functools.cached_property
+    def module(self) -> Module:
+        """The native functions."""
+        signatures = {
+            symbol: tuple(Parameter(*parameter) for parameter in parameters)
+            for symbol, parameters in signatures_of(self._compiled.module).items()
+        }
+        return compiled_module(self._compiled.code, signatures)
+
+    @functools.cached_property
+    def evaluator(self) -> Evaluator:
+        """Runs the functions that are no native code."""
+        return Evaluator(self.mod, CompiledKernels(self.mod, self.target))
+
+    def jit(self) -> Module:
+        """The native functions; the code is in this process already."""
+        return self.module
+
+    def __getitem__(self, name: str) -> Any:
+        return self.module[name]
+
+    def export_library(
+        self,
+        file_name: str | os.PathLike[str],
+        *,
+        workspace_dir: str | None = None,
+        options: Sequence[str] = (),
+        cc: str | None = None,
+        fcompile: Any = None,
+        **kwargs: Any,
+    ) -> str:
+        """Write the functions and their constants to one library.
+
+        See `tilewright.runtime.Module.export_library` for the parameters; it is loaded by
+        `tilewright.runtime.load_module`, and plain C programs call the functions that end in
+        ``_into``.
+
+        Raises:
+            ExportError: if a function is no native code, or there is no linker.
+        """
+        for name, reason in self.reasons.items():
+            if self.mod[name].global_symbol is not None:
+                raise ExportError(
+                    f"export_library: {name} is evaluated by Python, because {reason}; a library "
+                    "holds native code only"
+                )
+        return self.module.export_library(
+            file_name, workspace_dir=workspace_dir, options=options, cc=cc, fcompile=fcompile,
+            **kwargs,
+        )  # fmt: skip
+
+    def stats(self) -> str:
+        """What it consists of: functions, kernels, constants, and the memory that a call takes."""
+        compiled = self._compiled
+        lines = [
+            f"target: {self.target}",
+            f"kernels: {len(compiled.graphs.kernels)}",
+            f"constants: {len(compiled.constants.arrays)}, {compiled.constants.size} bytes",
+        ]
+        for name, program in compiled.graphs.programs.items():
+            plan = compiled.graphs.plans[name]
+            steps = list(in_order(program.steps))
+            kernels = sum(isinstance(step, CallStep) for step in steps)
+            packed = sum(isinstance(step, PackedCallStep) for step in steps)
+            shared = f"{plan.size} bytes of memory"
+            if not (isinstance(plan.size, IntImm) and plan.size.value == 0):
+                shared += f" ({plan.unshared_size} without sharing)"
+            lines.append(f"{name.name_hint}: {kernels} calls, {packed} by name, {shared}")
+        lines += [f"{name}: evaluated, {reason}" for name, reason in self.reasons.items()]
+        return "\n".join(lines)
+
+    def as_text(self) -> str:
+        """The native functions as a script: tensor programs that call each other."""
+        return self._compiled.module.script()
+
+    def as_python(self) -> str:
+        """The same as `as_text`."""
+        return self.as_text()

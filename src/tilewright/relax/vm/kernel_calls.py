@@ -1,0 +1,196 @@
+"""Calls of tensor programs of the module, and of registered functions, as steps."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from tilewright.arith import Analyzer
+from tilewright.error import LoweringError, UnknownNameError
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import HANDLE, INT64, DType
+from tilewright.ir.expr import Expr, Var
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.relax.expr import ExternFunc, RelaxExpr
+from tilewright.relax.vm.match_sizes import SizeMatch, match_shapes
+from tilewright.relax.vm.signature import Signature
+from tilewright.relax.vm.steps import (
+    ArrayValue,
+    CallStep,
+    NotCompilableError,
+    PackedCallStep,
+    Step,
+    Value,
+    arrays_of,
+)
+from tilewright.runtime.registry import get_global_func
+from tilewright.tir.buffer import Buffer, decl_buffer
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import BufferStore, For, ForKind
+from tilewright.tir.substitute import symbolic_sizes
+
+
+class KernelCalls:
+    """What the graph functions of a module may call.
+
+    Attributes:
+        kernels: the tensor programs that are called, by name; copies are added to them.
+    """
+
+    def __init__(self, module: IRModule, signatures: dict[GlobalVar, Signature]) -> None:
+        self._module, self._signatures = module, signatures
+        self.kernels: dict[GlobalVar, PrimFunc] = {}
+
+    def signature(self, callee: GlobalVar) -> Signature:
+        """The parameters of a graph function that is compiled.
+
+        Raises:
+            NotCompilableError: if it is not.
+        """
+        if callee not in self._module.functions:
+            raise UnknownNameError(f"the module has no function {callee.name_hint!r}")
+        if callee not in self._signatures:
+            raise NotCompilableError(f"it calls {callee.name_hint}, which is not compiled")
+        return self._signatures[callee]
+
+    def call(
+        self,
+        callee: GlobalVar,
+        inputs: Sequence[ArrayValue],
+        result: Value,
+        scalars: Sequence[Expr],
+        analyzer: Analyzer,
+    ) -> list[Step]:
+        """The call of a tensor program with arrays for its results.
+
+        Raises:
+            UnknownNameError: if the module has no such function.
+            LoweringError: if it takes something else.
+            ShapeError: if the arrays never fit.
+        """
+        function = self._module.functions.get(callee)
+        name = callee.name_hint
+        if function is None:
+            raise UnknownNameError(f"R.call_tir: the module has no function {name!r}")
+        if not isinstance(function, PrimFunc):
+            raise LoweringError(f"R.call_tir: {name} is no tensor program")
+        self.kernels[callee] = function
+        outputs = list(arrays_of(result))
+        arrays = [*inputs, *outputs]
+        buffers = [p for p in function.params if p in function.buffer_map]
+        others = [p for p in function.params if p not in function.buffer_map]
+        if len(buffers) != len(arrays) or len(others) != len(scalars):
+            raise LoweringError(
+                f"R.call_tir: {name} has {len(buffers)} arrays and {len(others)} scalars as "
+                f"parameters, the call has {len(arrays)} arrays and {len(scalars)} scalars"
+            )
+        match = SizeMatch(analyzer)
+        for param, value in zip(others, scalars, strict=True):
+            match.match(param, value, f"{name}: {param.name}")
+        for param, array in zip(buffers, arrays, strict=True):
+            _match_buffer(match, name, function.buffer_map[param], array)
+        match.finish()
+        where = f"R.call_tir: {name}"
+        by_param = dict(zip(buffers, arrays, strict=True))
+        arguments = tuple(
+            by_param[p] if p in by_param else match.value_of(p, where) for p in function.params
+        )
+        written = frozenset(
+            position
+            for position, param in enumerate(function.params)
+            if any(by_param.get(param) is output for output in outputs)
+        )
+        sizes = tuple(match.value_of(size, where) for size in symbolic_sizes(function))
+        return [*match.checks, CallStep(callee, arguments, sizes, written, name)]
+
+    def call_by_name(
+        self,
+        callee: RelaxExpr | GlobalVar,
+        inputs: Sequence[Value],
+        result: Value,
+        analyzer: Analyzer,
+    ) -> list[Step]:
+        """The call of a tensor program of the module, or else of a registered function.
+
+        Raises:
+            UnknownNameError: if there is neither, and the module has a function of nearly that
+                name.
+        """
+        if isinstance(callee, GlobalVar):
+            return self.call(callee, _arrays(inputs), result, (), analyzer)
+        if not isinstance(callee, ExternFunc):
+            raise NotCompilableError("it calls a function that is a value")
+        name = callee.global_symbol
+        if isinstance(self._module.functions.get(GlobalVar(name)), PrimFunc):
+            return self.call(GlobalVar(name), _arrays(inputs), result, (), analyzer)
+        self._require_no_near_miss(name)
+        arguments: list[ArrayValue | Expr] = []
+        for value in inputs:
+            if not isinstance(value, (ArrayValue, Expr)):
+                raise NotCompilableError(f"it passes a tuple or a shape to {name}")
+            arguments.append(value)
+        outputs = list(arrays_of(result))
+        written = frozenset(range(len(arguments), len(arguments) + len(outputs)))
+        return [PackedCallStep(name, (*arguments, *outputs), written)]
+
+    def _require_no_near_miss(self, name: str) -> None:
+        if get_global_func(name, allow_missing=True) is not None:
+            return
+        programs = [
+            var.name_hint for var, f in self._module.functions.items() if isinstance(f, PrimFunc)
+        ]
+        close = difflib.get_close_matches(name, programs, n=1)
+        if close:
+            raise UnknownNameError(
+                f"R.call_dps_packed: neither the module nor the registry has a function {name!r}; "
+                f"did you mean {close[0]!r}?"
+            )
+
+    def copy(self, source: ArrayValue, target: ArrayValue, analyzer: Analyzer) -> Step:
+        """The copy of an array."""
+        dtype = source.dtype
+        callee = GlobalVar(f"copy_{dtype!s}")
+        number = 0
+        while callee in self._module.functions:
+            number += 1
+            callee = GlobalVar(f"copy_{dtype!s}_{number}")
+        if callee not in self.kernels:
+            self.kernels[callee] = copy_function(dtype)
+        count: Expr = const(1, INT64)
+        for extent in source.extents:
+            count = count * extent
+        sizes = (analyzer.simplify(count),)
+        return CallStep(callee, (source, target), sizes, frozenset((1,)), callee.name_hint)
+
+
+def _arrays(values: Sequence[Value]) -> list[ArrayValue]:
+    for value in values:
+        if not isinstance(value, ArrayValue):
+            raise NotCompilableError("it passes a value that is no array to a tensor program")
+    return [value for value in values if isinstance(value, ArrayValue)]
+
+
+def _match_buffer(match: SizeMatch, name: str, buffer: Buffer, array: ArrayValue) -> None:
+    """An array, which is compact, is passed as a buffer."""
+    what = f"{name}: argument {buffer.name}"
+    if buffer.dtype is not array.dtype:
+        raise LoweringError(f"{what} has dtype {array.dtype!s}, expected {buffer.dtype!s}")
+    match_shapes(match, buffer.shape, array.extents, what)
+    if isinstance(buffer.elem_offset, Var):
+        match.match(buffer.elem_offset, const(0, INT64), f"{what}: elem_offset")
+    step: Expr = const(1, INT64)
+    for axis in reversed(range(len(buffer.strides))):
+        match.match(buffer.strides[axis], step, f"{what}: strides[{axis}]")
+        step = step * array.extents[axis]
+
+
+def copy_function(dtype: DType) -> PrimFunc:
+    """A tensor program that copies `n` elements."""
+    n, i = Var("n", INT64), Var("i", INT64)
+    source, target = decl_buffer((n,), dtype, "source"), decl_buffer((n,), dtype, "target")
+    params = (Var("source", HANDLE), Var("target", HANDLE))
+    store = BufferStore(target, source[i], (i,))
+    loop = For(i, const(0, INT64), n, ForKind.SERIAL, store)
+    buffers = dict(zip(params, (source, target), strict=True))
+    return PrimFunc(params, loop, buffer_map=buffers, attrs={"tir.noalias": True})

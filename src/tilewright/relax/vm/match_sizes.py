@@ -1,0 +1,104 @@
+"""What the symbolic sizes of a tensor program are in a call, and checks that the arrays fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tilewright.arith import Analyzer
+from tilewright.error import ShapeError
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr, Var
+from tilewright.relax.vm.steps import CheckStep
+from tilewright.tir.substitute import substitute, variables_of
+
+
+class SizeMatch:
+    """Collects the values of symbolic sizes from pairs of declared and actual sizes.
+
+    Attributes:
+        values: the value of each symbolic size, in its own dtype.
+        checks: what has to hold for the sizes that fit only for some inputs.
+    """
+
+    def __init__(self, analyzer: Analyzer, kind: str = "ValueError") -> None:
+        self.values: dict[Var, Expr] = {}
+        self.checks: list[CheckStep] = []
+        self._analyzer = analyzer
+        self._kind = kind
+        self._later: list[Callable[[], None]] = []
+
+    def match(self, declared: Expr, actual: Expr, what: str) -> None:
+        """A size is declared as one expression, and another one in this call.
+
+        Args:
+            declared: an expression of the symbolic sizes.
+            actual: an int64 expression of what the caller knows.
+            what: the size in messages.
+
+        Raises:
+            ShapeError: if they are never equal.
+        """
+        if isinstance(declared, Var) and declared not in self.values:
+            self._define(declared, actual, what)
+        else:
+            self._later.append(lambda: self._compare(declared, actual, what))
+
+    def finish(self) -> None:
+        """Compare the sizes that are no definitions."""
+        for compare in self._later:
+            compare()
+        self._later = []
+
+    def value_of(self, size: Var, what: str) -> Expr:
+        """The value of a symbolic size.
+
+        Raises:
+            ShapeError: if no array gives it.
+        """
+        if size not in self.values:
+            raise ShapeError(f"{what}: no argument gives the value of {size.name}")
+        return self.values[size]
+
+    def _define(self, size: Var, actual: Expr, what: str) -> None:
+        self.values[size] = cast(size.dtype, actual)
+        if size.dtype.bits >= 64:
+            return
+        least, most = const(size.dtype.min_int, INT64), const(size.dtype.max_int, INT64)
+        fits = logical_and(actual >= least, actual <= most)
+        if not self._analyzer.can_prove(fits):
+            message = f"{what} is %lld, no value of {size.name}, an {size.dtype!s}"
+            self.checks.append(CheckStep(fits, self._kind, _escaped(message), (actual,)))
+
+    def _compare(self, declared: Expr, actual: Expr, what: str) -> None:
+        for size in variables_of(declared):
+            self.value_of(size, what)
+        expected = self._analyzer.simplify(cast(INT64, substitute(declared, self.values)))
+        if self._analyzer.can_prove_equal(expected, actual):
+            return
+        if self._analyzer.can_prove(expected != actual):
+            raise ShapeError(f"{what} is {actual}, expected {expected}")
+        message = f"{_escaped(what)} is %lld, expected %lld"
+        if variables_of(declared):
+            message += f" ({_escaped(str(declared))})"
+        condition = expected.equal(actual)
+        self.checks.append(CheckStep(condition, self._kind, message, (actual, expected)))
+
+
+def match_shapes(
+    match: SizeMatch, declared: Sequence[Expr], actual: Sequence[Expr], what: str
+) -> None:
+    """Match the extents of an array.
+
+    Raises:
+        ShapeError: if the ranks differ, or an extent never fits.
+    """
+    if len(declared) != len(actual):
+        raise ShapeError(f"{what} has {len(actual)} dimensions, expected {len(declared)}")
+    for axis, (expected, extent) in enumerate(zip(declared, actual, strict=True)):
+        match.match(expected, extent, f"{what}: shape[{axis}]")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")

@@ -1,0 +1,144 @@
+"""Where the temporary arrays of a function are: offsets in one block of memory.
+
+Arrays that are not alive at the same time share memory. Those of constant size are placed greedily,
+the largest first, at the lowest offset that is free for as long as they live (Y. Pisarchyk and J.
+Lee, "Efficient memory management for deep neural net inference", 2020). Those of symbolic size take
+over a place that is free and known to be large enough, or that can be made so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.arith import Analyzer
+from tilewright.ir.arithmetic import floordiv
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr, IntImm
+from tilewright.relax.vm.steps import Memory, Place, Step, in_order, memories_of
+
+ALIGNMENT = 64
+"""Bytes to which each array is aligned: a cache line, and the widest vector."""
+
+
+@dataclass(eq=False)
+class MemoryPlan:
+    """The result.
+
+    Attributes:
+        offsets: of temporary memory, in bytes.
+        size: bytes of the whole block.
+        unshared_size: what it would be if each array had memory of its own.
+    """
+
+    offsets: dict[Memory, Expr]
+    size: Expr
+    unshared_size: Expr
+
+
+@dataclass(eq=False)
+class _Lifetime:
+    first: int
+    last: int
+
+    def overlaps(self, other: _Lifetime) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(eq=False)
+class _SymbolicPlace:
+    size: Expr
+    busy_until: int
+    users: list[Memory]
+
+
+def plan_memory(steps: Sequence[Step], analyzer: Analyzer) -> MemoryPlan:
+    """Give each temporary memory of `steps` an offset.
+
+    Args:
+        steps: of one function.
+        analyzer: what is known of its symbolic sizes.
+    """
+    lifetimes = _lifetimes(steps)
+    sizes = {memory: _aligned(memory.size, analyzer) for memory in lifetimes}
+    constant = {m: s.value for m, s in sizes.items() if isinstance(s, IntImm)}
+    offsets, peak = _place_constant(constant, lifetimes)
+    result: dict[Memory, Expr] = {m: const(o, "int64") for m, o in offsets.items()}
+    # Sizes are compared as they are: rounded ones are hard to compare.
+    symbolic = {memory: memory.size for memory in lifetimes if memory not in constant}
+    end: Expr = const(peak, INT64)
+    for place in _place_symbolic(symbolic, lifetimes, analyzer):
+        for memory in place.users:
+            result[memory] = end
+        end = analyzer.simplify(end + _aligned(place.size, analyzer))
+    unshared: Expr = const(sum(constant.values()), INT64)
+    for memory in symbolic:
+        unshared = unshared + sizes[memory]
+    return MemoryPlan(result, end, analyzer.simplify(unshared))
+
+
+def _lifetimes(steps: Sequence[Step]) -> dict[Memory, _Lifetime]:
+    """From the first step to the last that uses each temporary memory."""
+    found: dict[Memory, _Lifetime] = {}
+    for position, step in enumerate(in_order(steps)):
+        for memory in memories_of(step):
+            if memory.place is Place.TEMPORARY:
+                found.setdefault(memory, _Lifetime(position, position)).last = position
+    return found
+
+
+def _aligned(size: Expr, analyzer: Analyzer) -> Expr:
+    blocks = floordiv(size + const(ALIGNMENT - 1, INT64), const(ALIGNMENT, INT64))
+    return analyzer.simplify(blocks * const(ALIGNMENT, INT64))
+
+
+def _place_constant(
+    sizes: dict[Memory, int], lifetimes: dict[Memory, _Lifetime]
+) -> tuple[dict[Memory, int], int]:
+    placed: list[tuple[int, int, Memory]] = []
+    peak = 0
+    for memory in sorted(sizes, key=lambda m: (-sizes[m], lifetimes[m].first)):
+        size, lifetime, offset = sizes[memory], lifetimes[memory], 0
+        for begin, end, other in sorted(placed, key=lambda item: item[0]):
+            if lifetime.overlaps(lifetimes[other]):
+                if begin - offset >= size:
+                    break
+                offset = max(offset, end)
+        placed.append((offset, offset + size, memory))
+        peak = max(peak, offset + size)
+    return {memory: begin for begin, _, memory in placed}, peak
+
+
+def _place_symbolic(
+    sizes: dict[Memory, Expr], lifetimes: dict[Memory, _Lifetime], analyzer: Analyzer
+) -> list[_SymbolicPlace]:
+    places: list[_SymbolicPlace] = []
+    for memory in sorted(sizes, key=lambda m: lifetimes[m].first):
+        size, lifetime = sizes[memory], lifetimes[memory]
+        free = [place for place in places if place.busy_until < lifetime.first]
+        place = _best_place(free, size, analyzer)
+        if place is None:
+            place = _SymbolicPlace(size, 0, [])
+            places.append(place)
+        elif not analyzer.can_prove(place.size >= size):
+            place.size = size
+        place.users.append(memory)
+        place.busy_until = lifetime.last
+    return places
+
+
+def _best_place(
+    free: list[_SymbolicPlace], size: Expr, analyzer: Analyzer
+) -> _SymbolicPlace | None:
+    """A place of the same size, or a larger one, or a smaller one that can grow."""
+    tests = (
+        lambda place: analyzer.can_prove_equal(place.size, size),
+        lambda place: analyzer.can_prove(place.size >= size),
+        lambda place: analyzer.can_prove(size >= place.size),
+    )
+    for test in tests:
+        for place in free:
+            if test(place):
+                return place
+    return None

@@ -1,0 +1,166 @@
+"""`VirtualMachine`: the functions of a compiled module, ready to be called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tvm_ffi import core
+
+from tilewright.error import ArgumentError
+from tilewright.relax.vm.executable import Executable
+from tilewright.relax.vm.function import (
+    EvaluatedFunction,
+    GraphFunction,
+    descriptions_of,
+    graph_function,
+)
+from tilewright.runtime.benchmark import TimeEvaluator
+from tilewright.runtime.device import as_device, cpu, require_host
+from tilewright.runtime.module import Module, load_module
+
+
+class VirtualMachine:
+    """Runs the graph functions of a compiled module: ``vm["main"](x)``.
+
+    Attributes:
+        module: the native functions.
+    """
+
+    def __init__(
+        self,
+        rt_mod: Executable | Module | str | os.PathLike[str],
+        device: core.Device | Sequence[core.Device] | None = None,
+        memory_cfg: object = None,
+        profile: bool = False,
+    ) -> None:
+        """Get ready to run.
+
+        Args:
+            rt_mod: what `relax.build` returned, a module that was loaded, or the path of a library.
+            device: where to run; the CPU.
+            memory_cfg: kept for old programs: memory is planned when a module is compiled.
+            profile: whether `profile` will be called; it can be in any case.
+        """
+        del memory_cfg, profile
+        devices = [device] if device is None or isinstance(device, core.Device) else list(device)
+        for place in devices:
+            require_host(as_device(place or cpu()), "VirtualMachine")
+        if isinstance(rt_mod, (str, os.PathLike)):
+            rt_mod = load_module(rt_mod)
+        if not isinstance(rt_mod, (Executable, Module)):
+            raise ArgumentError(
+                f"VirtualMachine: expected what relax.build returns, or a module, got {rt_mod!r}"
+            )
+        self._executable = rt_mod if isinstance(rt_mod, Executable) else None
+        self.module = rt_mod.module if isinstance(rt_mod, Executable) else rt_mod
+        self._descriptions = (
+            rt_mod.descriptions if isinstance(rt_mod, Executable) else descriptions_of(rt_mod)
+        )
+        self._functions: dict[str, Any] = {}
+        self._inputs: dict[str, tuple[Any, ...]] = {}
+        self._outputs: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """The function `name`, to be called with arrays, numbers, tuples and shapes."""
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = self._find(name)
+        return function
+
+    def _find(self, name: str) -> Any:
+        if self._executable is not None and name in self._executable.reasons:
+            return EvaluatedFunction(self._executable.evaluator, name)
+        return graph_function(self.module, name, self._descriptions)
+
+    def invoke_closure(self, closure: Callable[..., Any], *args: Any) -> Any:
+        """Call a function value."""
+        return closure(*args)
+
+    # --- stateful calls -----------------------------------------------------------------------
+
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Remember arguments for `invoke_stateful`.
+
+        Args:
+            func_name: the function.
+            *args: its first arguments.
+            **kwargs: the others, by name.
+        """
+        self._inputs[func_name] = self._arguments(func_name, args, kwargs)
+
+    def invoke_stateful(self, func_name: str) -> None:
+        """Call a function with the arguments of `set_input`; `get_outputs` tells the result."""
+        if func_name not in self._inputs:
+            raise ArgumentError(f"invoke_stateful: call set_input({func_name!r}, ...) first")
+        self._outputs[func_name] = self[func_name](*self._inputs[func_name])
+
+    def get_outputs(self, func_name: str) -> Any:
+        """What the last `invoke_stateful` returned."""
+        if func_name not in self._outputs:
+            raise ArgumentError(f"get_outputs: call invoke_stateful({func_name!r}) first")
+        return self._outputs[func_name]
+
+    def save_function(
+        self,
+        func_name: str,
+        saved_name: str,
+        *args: Any,
+        include_return: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Make ``vm[saved_name]`` a function without parameters that calls another one.
+
+        Args:
+            func_name: the function that is called.
+            saved_name: the new name.
+            *args: its first arguments.
+            include_return: whether the result is returned.
+            **kwargs: the other arguments, by name.
+        """
+        function, arguments = self[func_name], self._arguments(func_name, args, kwargs)
+
+        def saved() -> Any:
+            result = function(*arguments)
+            return result if include_return else None
+
+        self._functions[saved_name] = saved
+
+    def _arguments(
+        self, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        if not kwargs:
+            return args
+        names = parameter_names(self[func_name])
+        rest = names[len(args) :]
+        unknown = [name for name in kwargs if name not in rest]
+        missing = [name for name in rest if name not in kwargs]
+        if unknown or missing:
+            problem = f"has no parameter {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"
+            raise ArgumentError(f"{func_name} {problem}: its parameters are {names}")
+        return (*args, *(kwargs[name] for name in rest))
+
+    # --- timing -------------------------------------------------------------------------------
+
+    def time_evaluator(
+        self, func_name: str, dev: core.Device, number: int = 10, repeat: int = 1, **options: Any
+    ) -> Callable[..., Any]:
+        """Something that times a function; see `tilewright.runtime.Module.time_evaluator`."""
+        require_host(as_device(dev), "time_evaluator")
+        function = self[func_name]
+        if isinstance(function, EvaluatedFunction):
+            raise ArgumentError(
+                f"time_evaluator: {func_name} is evaluated by Python, see Executable.reasons"
+            )
+        if isinstance(function, GraphFunction):
+            timer = TimeEvaluator(function.native, number, repeat, **options)
+            return lambda *args: timer(*function.flat(args))
+        return TimeEvaluator(function, number, repeat, **options)
+
+
+def parameter_names(function: Any) -> list[str]:
+    """The names of the parameters of a function of a virtual machine."""
+    if isinstance(function, (EvaluatedFunction, GraphFunction)):
+        return list(function.names)
+    return [parameter.name for parameter in function.parameters or ()]

@@ -1,0 +1,332 @@
+"""Running compiled graphs."""
+
+import threading
+
+import numpy as np
+import pytest
+from tests.relax.builders import array, module_of, negative, twice
+from tests.relax.vm.programs import Layers, perceptron, perceptron_inputs
+
+import tilewright as tvm
+from tilewright import relax
+from tilewright.error import ArgumentError, ArgumentValueError, ExportError, UnknownNameError
+from tilewright.ir.expr import Var as Size
+from tilewright.relax import op
+from tilewright.relax.interpreter import evaluate
+from tilewright.relax.op.base import call_dps_packed, call_packed
+from tilewright.runtime.ndarray import NDArray
+
+TARGETS = pytest.mark.parametrize("target", ["llvm", "c"])
+
+
+def machine(module, target="llvm", **options):
+    return relax.VirtualMachine(relax.build(module, target, **options), tvm.cpu())
+
+
+def assert_same(got, expected):
+    """Arrays, and tuples of them, are equal."""
+    if isinstance(expected, tuple):
+        assert isinstance(got, tuple)
+        for a, b in zip(got, expected, strict=True):
+            assert_same(a, b)
+    else:
+        assert isinstance(got, NDArray)
+        assert got.shape == expected.shape
+        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+def check(module, *inputs, target="llvm", **options):
+    """What the compiled module returns is what the evaluator says."""
+    expected = evaluate(module, *inputs)
+    vm = machine(module, target, **options)
+    assert_same(vm["main"](*inputs), expected)
+    return vm
+
+
+# --- kernels and registered functions --------------------------------------------------------
+
+
+@TARGETS
+@pytest.mark.parametrize("pipeline", [None, "default_build"])
+def test_kernels_that_are_called_by_name(target, pipeline):
+    inputs, expected = perceptron_inputs()
+    main = machine(perceptron(), target, pipeline=pipeline)["main"]
+    assert_same(main(*inputs), expected)
+    assert_same(main(*map(tvm.nd.array, inputs)), expected)
+    inputs, expected = perceptron_inputs(2, 3, 1)
+    assert_same(main(*inputs), expected)
+
+
+@TARGETS
+def test_a_registered_function_gets_arrays_of_the_program(target):
+    seen = []
+
+    @tvm.register_func("test.vm.relu", override=True)
+    def relu(x, y):
+        seen.append((type(x), x.shape, y.data_ptr() % 16))
+        np.maximum(np.from_dlpack(x), 0, out=np.from_dlpack(y))
+
+    inputs, expected = perceptron_inputs()
+    assert_same(machine(perceptron("test.vm.relu"), target)["main"](*inputs), expected)
+    assert seen == [(NDArray, (1, 7), 0)]
+
+
+def test_a_function_that_is_registered_nowhere_is_named_by_the_call():
+    inputs, _ = perceptron_inputs()
+    main = machine(perceptron("test.vm.absent"))["main"]
+    with pytest.raises(UnknownNameError, match=r"no registered function named 'test\.vm\.absent'"):
+        main(*inputs)
+
+
+def test_a_name_that_is_nearly_that_of_a_kernel_is_refused_at_once():
+    with pytest.raises(UnknownNameError, match="'rellu'; did you mean 'relu'"):
+        relax.build(perceptron("rellu"))
+
+
+def test_an_exception_of_a_registered_function_arrives():
+    @tvm.register_func("test.vm.fails", override=True)
+    def fails(*arrays):
+        raise ZeroDivisionError("by hand")
+
+    inputs, _ = perceptron_inputs()
+    with pytest.raises(ZeroDivisionError, match="by hand"):
+        machine(perceptron("test.vm.fails"))["main"](*inputs)
+
+
+def test_shapes_that_contradict_each_other_are_named():
+    inputs, _ = perceptron_inputs()
+    main = machine(perceptron())["main"]
+    with pytest.raises(ArgumentValueError, match=r"argument 5 \(b1\): shape\[0\] is 7, expected 3"):
+        main(*inputs[:4], inputs[2])
+    with pytest.raises(ArgumentError, match="expected 5 arguments"):
+        main(*inputs[:4])
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+@TARGETS
+def test_tuples_go_in_and_out(target):
+    n = Size("n", "int64")
+    pair = relax.Var("pair", relax.TupleStructInfo([array(n), relax.TupleStructInfo([array(n)])]))
+    x = relax.Var("x", array(2, n))
+
+    def body(builder):
+        first = builder.emit(relax.TupleGetItem(pair, 0))
+        second = builder.emit(relax.TupleGetItem(relax.TupleGetItem(pair, 1), 0))
+        both = builder.emit(op.add(twice(first), negative(second)))
+        return relax.Tuple([both, relax.Tuple([twice(x), both])])
+
+    module = module_of([pair, x], body)
+    a, b, c = np.arange(3.0), np.ones(3), np.full((2, 3), 2.0)
+    a, b, c = (v.astype("float32") for v in (a, b, c))
+    vm = check(module, (a, (b,)), c, target=target)
+    with pytest.raises(ArgumentError, match="argument pair is a tuple of 2, got 1 items"):
+        vm["main"]((a,), c)
+    with pytest.raises(ArgumentError, match=r"expected 2 arguments \(pair, x\), got 1"):
+        vm["main"]((a, (b,)))
+    timer = vm.time_evaluator("main", tvm.cpu(), number=2)
+    assert timer((a, (b,)), c).mean > 0
+
+
+@TARGETS
+def test_parameters_and_constants_can_be_results(target):
+    x = relax.Var("x", array(2, 2))
+    value = relax.const(np.arange(6.0, dtype="float32").reshape(2, 3))
+    flag = relax.const(np.array([True, False]))
+
+    def body(builder):
+        doubled = builder.emit(twice(x))
+        return relax.Tuple([x, value, doubled, doubled, flag])
+
+    check(module_of([x], body), np.ones((2, 2), "float32"), target=target)
+
+
+def test_no_results_at_all():
+    x = relax.Var("x", array(2))
+    check(module_of([x], lambda builder: relax.Tuple([])), np.ones(2, "float32"))
+
+
+def test_a_result_is_a_new_array_for_each_call():
+    main = machine(module_of([x := relax.Var("x", array(2))], lambda b: b.emit(twice(x))))["main"]
+    first, second = main(np.ones(2, "float32")), main(np.zeros(2, "float32"))
+    assert first.numpy().tolist() == [2, 2]
+    assert second.numpy().tolist() == [0, 0]
+
+
+# --- control flow ------------------------------------------------------------------------------
+
+
+def choice(make_true, make_false, condition, params):
+    def body(builder):
+        builder.begin_scope()
+        chosen = builder.emit(make_true(builder))
+        yes = relax.SeqExpr(builder.end_scope(), chosen, chosen.struct_info)
+        builder.begin_scope()
+        other = builder.emit(make_false(builder))
+        no = relax.SeqExpr(builder.end_scope(), other, other.struct_info)
+        result = builder.emit(relax.If(condition, yes, no))
+        return builder.emit(negative(result))
+
+    return module_of(params, body)
+
+
+@TARGETS
+@pytest.mark.parametrize("flag", [True, False])
+def test_one_branch_of_an_if_runs(target, flag):
+    n = Size("n", "int64")
+    condition = relax.Var("c", relax.TensorStructInfo((), "bool"))
+    x = relax.Var("x", array(n))
+    module = choice(lambda b: twice(x), lambda b: b.emit(x), condition, [condition, x])
+    check(module, np.array(flag), np.arange(4, dtype="float32"), target=target)
+
+
+def test_several_functions_share_kernels():
+    builder = relax.BlockBuilder()
+    for name in ("first", "second"):
+        x = relax.Var("x", array(3))
+        with builder.function(name, [x]):
+            builder.emit_func_output(builder.emit(twice(x)))
+    ex = relax.build(builder.get())
+    assert "kernels: 1\n" in ex.stats()
+    vm = relax.VirtualMachine(ex)
+    assert vm["first"](np.ones(3, "float32")).numpy().tolist() == [2, 2, 2]
+    assert vm["second"](np.ones(3, "float32")).numpy().tolist() == [2, 2, 2]
+    with pytest.raises(UnknownNameError, match="no function 'third'"):
+        vm["third"]
+
+
+# --- shapes that are known only at run time ----------------------------------------------------
+
+
+def test_match_cast_defines_and_checks_sizes():
+    n, m = Size("n", "int64"), Size("m", "int64")
+    x = relax.Var("x", relax.TensorStructInfo(dtype="float32", ndim=2))
+    y = relax.Var("y", relax.TensorStructInfo(dtype="float32", ndim=2))
+
+    def body(builder):
+        a = builder.match_cast(x, array(n, m))
+        b = builder.match_cast(y, array(m, 4))
+        return relax.Tuple([builder.emit(twice(a)), builder.emit(twice(b))])
+
+    module = module_of([x, y], body)
+    vm = check(module, np.ones((2, 3), "float32"), np.ones((3, 4), "float32"))
+    with pytest.raises(ArgumentValueError, match=r"match_cast: shape\[0\] is 5, expected 3"):
+        vm["main"](np.ones((2, 3), "float32"), np.ones((5, 4), "float32"))
+    with pytest.raises(ArgumentValueError, match=r"match_cast: shape\[1\] is 7, expected 4"):
+        vm["main"](np.ones((2, 3), "float32"), np.ones((3, 7), "float32"))
+    with pytest.raises(ArgumentValueError, match="expected 2 dimensions, got 1"):
+        vm["main"](np.ones(2, "float32"), np.ones((3, 4), "float32"))
+    with pytest.raises(ArgumentError, match="dtype float32, got float64"):
+        vm["main"](np.ones((2, 3)), np.ones((3, 4), "float32"))
+
+
+def test_a_kernel_for_constant_sizes_is_guarded():
+    n = Size("n", "int64")
+    size = Layers["relu"].buffer_map[Layers["relu"].params[0]].shape[1]
+    kernel = Layers["relu"].specialize({size: 3})
+    x = relax.Var("x", array(1, n))
+    builder = relax.BlockBuilder(tvm.IRModule({"relu": kernel}))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(call_dps_packed("relu", (x,), array(1, n))))
+    main = machine(builder.get())["main"]
+    assert main(-np.ones((1, 3), "float32")).numpy().tolist() == [[0, 0, 0]]
+    with pytest.raises(ArgumentValueError, match=r"relu: argument X: shape\[1\] is 4, expected 3"):
+        main(-np.ones((1, 4), "float32"))
+
+
+# --- what is not native ------------------------------------------------------------------------
+
+
+def test_a_function_of_unknown_values_is_evaluated():
+    @tvm.register_func("test.vm.halves", override=True)
+    def halves(x):
+        return tvm.nd.array(x.numpy()[: x.shape[0] // 2])
+
+    x = relax.Var("x", array(4))
+
+    def body(builder):
+        half = builder.emit(
+            call_packed(
+                "test.vm.halves", x, sinfo_args=[relax.TensorStructInfo(dtype="float32", ndim=1)]
+            )
+        )
+        return builder.emit(negative(builder.match_cast(half, array(2))))
+
+    ex = relax.build(module_of([x], body, pure=False))
+    assert "calls a value" in ex.reasons["main"]
+    vm = relax.VirtualMachine(ex)
+    assert vm["main"](np.arange(4, dtype="float32")).numpy().tolist() == [0, -1]
+    with pytest.raises(ExportError, match="main is evaluated by Python, because it calls a value"):
+        ex.export_library("main.so")
+
+
+# --- the machine -------------------------------------------------------------------------------
+
+
+def test_stateful_calls_and_saved_functions():
+    inputs, expected = perceptron_inputs()
+    vm = machine(perceptron())
+    with pytest.raises(ArgumentError, match="call set_input"):
+        vm.invoke_stateful("main")
+    vm.set_input("main", *inputs[:3], w1=inputs[3], b1=inputs[4])
+    with pytest.raises(ArgumentError, match="call invoke_stateful"):
+        vm.get_outputs("main")
+    vm.invoke_stateful("main")
+    assert_same(vm.get_outputs("main"), expected)
+    with pytest.raises(ArgumentError, match="main has no parameter 'w2'"):
+        vm.set_input("main", *inputs[:4], w2=1)
+    with pytest.raises(ArgumentError, match="main needs 'b1'"):
+        vm.set_input("main", *inputs[:3], w1=inputs[3])
+    vm.save_function("main", "saved", *inputs)
+    assert_same(vm["saved"](), expected)
+    vm.save_function("main", "silent", *inputs, include_return=False)
+    assert vm["silent"]() is None
+
+
+def test_timing_gives_results_back():
+    inputs, _ = perceptron_inputs()
+    vm = machine(perceptron())
+    for timer in (vm.time_evaluator, vm.module.time_evaluator):
+        assert timer("main", tvm.cpu(), number=3, repeat=2)(*inputs).mean > 0
+
+
+def test_threads_run_at_the_same_time():
+    vm, results = machine(perceptron()), {}
+    cases = [perceptron_inputs(3 + k, 40 * k + 1, 2) for k in range(4)]
+
+    def work(k):
+        inputs, _ = cases[k]
+        results[k] = [vm["main"](*inputs).numpy() for _ in range(50)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, (_, expected) in enumerate(cases):
+        for result in results[k]:
+            np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_arguments_of_build_and_of_the_machine():
+    with pytest.raises(ArgumentError, match="expected an IRModule"):
+        relax.build(3)
+    with pytest.raises(ArgumentError, match="exec_mode"):
+        relax.build(perceptron(), exec_mode="interpreted")
+    with pytest.raises(ArgumentError, match="system library"):
+        relax.build(perceptron(), system_lib=True)
+    with pytest.raises(ArgumentError, match="pipeline is a name or a pass"):
+        relax.build(perceptron(), pipeline=3)
+    with pytest.raises(ArgumentError, match="expected what relax"):
+        relax.VirtualMachine(3)
+    assert relax.vm.build is relax.build
+
+
+def test_parameters_that_are_bound_become_constants():
+    (x, w0, b0, w1, b1), expected = perceptron_inputs()
+    ex = relax.build(perceptron(), params={"w0": w0, "b0": b0, "w1": tvm.nd.array(w1), "b1": b1})
+    assert "constants: 4," in ex.stats()
+    assert_same(relax.VirtualMachine(ex)["main"](x), expected)
+    assert "main: 3 calls, 0 by name" in ex.stats()
+    assert "lookup_param" in ex.as_text()
