@@ -209,6 +209,10 @@ class BlockBuilder:
         self._signatures[name] = signature
         return GlobalVar(name)
 
+    def reserve_name(self, name: str) -> None:
+        """Give `name` to no function that `add_func` adds."""
+        self._function_names.reserve(name)
+
     def signature_of(self, gv: GlobalVar) -> StructInfo | None:
         """What is known of a function of the module; None if there is none."""
         declared = self._signatures.get(gv.name_hint)

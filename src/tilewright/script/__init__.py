@@ -10,6 +10,20 @@ def double(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
             B[vi] = A[vi] * 2.0
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from tilewright.script import ir, tir
 from tilewright.script.parser import from_source, ir_module, parse
 from tilewright.script.tir import macro, prim_func
+
+if TYPE_CHECKING:
+    from tilewright.script import relax
+
+
+def __getattr__(name: str) -> Any:
+    if name == "relax":  # it loads the package of graphs, which a tensor program does without
+        return importlib.import_module("tilewright.script.relax")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -30,6 +30,12 @@ class Builder:
     def __exit__(self, *exception: object) -> None:
         _active().pop()
 
+    def parser_of(self, source: Any, scope: Any) -> Any:
+        """What parses statements, such as those of a macro, into the constructs of this builder."""
+        from tilewright.script.parser.core import BodyParser
+
+        return BodyParser(source, scope, self)
+
     def close_to(self, depth: int) -> None:
         """Close the innermost constructs until `depth` of them are open."""
         while len(self.frames) > depth:

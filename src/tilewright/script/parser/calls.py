@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 from tilewright.error import ArgumentError, ScriptError, TVMError
-from tilewright.ir.dtype import VOID, DType
-from tilewright.ir.expr import Call, Expr, SymbolicTruthError
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr, SymbolicTruthError
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.script.constructs.access import PartialAccess, access, index_items
-from tilewright.script.constructs.nodes import call_argument
 from tilewright.script.parser.diagnostics import describe, kind_of, suggestion
 from tilewright.script.parser.evaluator import Evaluator, evaluates
 from tilewright.tir.buffer import Buffer, BufferRegion
+
+
+class FunctionDefinition(NamedTuple):
+    """A function of the module that is being parsed."""
+
+    decorator: Any
+    """Its `tilewright.script.parser.decorators.FunctionDecorator`."""
+    node: ast.FunctionDef
+    parse: Callable[[], BaseFunc]
+
+
+State = TypeVar("State")
 
 
 class ModuleReference:
@@ -26,6 +38,27 @@ class ModuleReference:
         self.return_dtypes: dict[GlobalVar, DType] = {}
         self.others: dict[str, Any] = {}
         """Other names of the class body, such as macros."""
+        self.definitions: dict[GlobalVar, FunctionDefinition] = {}
+        """The functions that are to be parsed."""
+        self.parsed: dict[GlobalVar, BaseFunc] = {}
+        """Those that have been, and functions that were added while they were."""
+        self.in_progress: set[GlobalVar] = set()
+        """Those that are being parsed."""
+        self._states: dict[type, Any] = {}
+
+    def state(self, kind: type[State]) -> State:
+        """What the parsers of another package keep for this module: one `kind` of it."""
+        if kind not in self._states:
+            self._states[kind] = kind()
+        return self._states[kind]
+
+    def parse(self, name: GlobalVar) -> BaseFunc:
+        """A function of the module, which is parsed now if it has not been."""
+        if name not in self.parsed:
+            self.in_progress.add(name)
+            self.parsed[name] = self.definitions[name].parse()
+            self.in_progress.discard(name)
+        return self.parsed[name]
 
     def find(self, name: str) -> Any:
         """The function or other name, or an error."""
@@ -95,7 +128,7 @@ def _call(evaluator: Evaluator, node: ast.Call) -> Any:
         else:
             keywords[keyword.arg] = value
     if isinstance(function, GlobalVar):
-        return _call_of_function(evaluator, function, arguments, keywords)
+        return evaluator.call_function(function, arguments, keywords)
     if isinstance(function, BaseFunc):
         raise ArgumentError(
             "a function is called by another one only inside of a module: put both into a class "
@@ -131,15 +164,3 @@ def _wrong_arguments(function: Any, arguments: list[Any], keywords: dict[str, An
 
 def _is_builtin(function: Any) -> bool:
     return any(function is builtin for builtin in _INSTEAD)
-
-
-def _call_of_function(
-    evaluator: Evaluator, callee: GlobalVar, arguments: list[Any], keywords: dict[str, Any]
-) -> Expr:
-    if keywords:
-        raise ArgumentError("functions of the module take positional arguments only")
-    module = evaluator.scope.find("cls")
-    dtype = VOID
-    if isinstance(module, ModuleReference):
-        dtype = module.return_dtypes.get(callee, VOID)
-    return Call(dtype, callee, tuple(map(call_argument, arguments)))

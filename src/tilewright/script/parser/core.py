@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypeVar
 
 from tilewright.error import ScriptError
-from tilewright.script.builder import Builder
 from tilewright.script.parser.diagnostics import describe
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import Scope
@@ -34,9 +33,18 @@ def parses(*kinds: type[ast.AST]) -> Callable[[HandlerT], HandlerT]:
 class BodyParser:
     """Parses statements of one source into the constructs of a builder."""
 
-    def __init__(self, source: Source, scope: Scope, builder: Builder) -> None:
+    handlers: ClassVar[Mapping[type[ast.AST], Handler]] = STATEMENTS
+    """What parses each kind of statement."""
+    unsupported: ClassVar[Mapping[type[ast.AST], tuple[str, str]]] = {}
+    """Further kinds that are refused: how each is written, and a hint."""
+
+    def __init__(self, source: Source, scope: Scope, builder: Any) -> None:
         self.source, self.scope, self.builder = source, scope, builder
-        self.evaluate = Evaluator(source, scope)
+        self.evaluate: Any = self.evaluator()
+
+    def evaluator(self) -> Evaluator:
+        """What evaluates the expressions of statements."""
+        return Evaluator(self.source, self.scope)
 
     def error(self, node: ast.AST, message: str) -> ScriptError:
         """The error `message` about a syntax node."""
@@ -63,9 +71,10 @@ class BodyParser:
 
     def statement(self, node: ast.stmt) -> None:
         """Parse one statement."""
-        handler = STATEMENTS.get(node.__class__)
+        handler = self.handlers.get(node.__class__)
         if handler is None:
-            name, hint = _UNSUPPORTED.get(node.__class__, (type(node).__name__.lower(), ""))
+            name = type(node).__name__.lower()
+            name, hint = {**_UNSUPPORTED, **self.unsupported}.get(node.__class__, (name, ""))
             raise self.error(node, f"`{name}` is not possible in a script{hint}")
         self.builder.span = self.source.span(node)
         self.guarded(node, handler, self, node)

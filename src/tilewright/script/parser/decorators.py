@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, ScriptError
-from tilewright.ir.function import BaseFunc
+from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.script.parser.calls import ModuleReference
 from tilewright.script.parser.capture import Definition, definition_of, is_class_body
 from tilewright.script.parser.diagnostics import without_internals
-from tilewright.script.parser.functions import parse_prim_func
+from tilewright.script.parser.evaluator import Evaluator
+from tilewright.script.parser.functions import parse_prim_func, return_dtype
 from tilewright.script.parser.source import Source
 
 
@@ -21,6 +24,9 @@ class FunctionDecorator:
     A function on its own is parsed at once. In the body of a class it waits: if the class is a
     module, the module parses it; if not, the class's attribute is the parsed function.
     """
+
+    check_well_formed = True
+    """Whether to verify the result."""
 
     def __call__(self, func: Any = None) -> Any:
         """Decorate `func`."""
@@ -50,6 +56,22 @@ class FunctionDecorator:
     ) -> BaseFunc:
         """The function that a definition stands for."""
         raise NotImplementedError
+
+    def declare(
+        self,
+        evaluate: Evaluator,
+        node: ast.FunctionDef,
+        name: GlobalVar,
+        module: ModuleReference,
+    ) -> None:
+        """Note in the module what calls of the function need to know before it is parsed."""
+
+    def check_module(self, source: Source, module: IRModule) -> None:
+        """Check what depends on all functions of a module together.
+
+        Raises:
+            ScriptError: for a mistake.
+        """
 
 
 class ModuleMember:
@@ -109,3 +131,13 @@ class PrimFuncDecorator(FunctionDecorator):
             private=self.private,
             check_well_formed=check_well_formed and self.check_well_formed,
         )
+
+    def declare(
+        self,
+        evaluate: Evaluator,
+        node: ast.FunctionDef,
+        name: GlobalVar,
+        module: ModuleReference,
+    ) -> None:
+        if node.returns is not None:
+            module.return_dtypes[name] = return_dtype(evaluate, node)

@@ -6,10 +6,14 @@ Every error is raised about the innermost node whose evaluation failed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, TypeVar
 
-from tilewright.error import ScriptError
+from tilewright.error import ArgumentError, ScriptError
+from tilewright.ir.dtype import VOID
+from tilewright.ir.expr import Call
+from tilewright.ir.function import GlobalVar
+from tilewright.script.constructs.nodes import call_argument
 from tilewright.script.parser.diagnostics import describe, is_iterable, suggestion
 from tilewright.script.parser.scope import MISSING, Scope
 from tilewright.script.parser.source import Source
@@ -35,6 +39,9 @@ def evaluates(*kinds: type[ast.AST]) -> Callable[[HandlerT], HandlerT]:
 class Evaluator:
     """Evaluates expressions of one source in one scope."""
 
+    handlers: ClassVar[Mapping[type[ast.AST], Handler]] = EXPRESSIONS
+    """What evaluates each kind of syntax node."""
+
     def __init__(self, source: Source, scope: Scope) -> None:
         self.source, self.scope = source, scope
 
@@ -44,7 +51,7 @@ class Evaluator:
         Raises:
             ScriptError: whatever goes wrong, with the place.
         """
-        handler = EXPRESSIONS.get(node.__class__)
+        handler = self.handlers.get(node.__class__)
         if handler is None:
             name = _WRITTEN.get(node.__class__, f"`{type(node).__name__}`")
             raise self.source.error(node, f"{name} is not possible in a script")
@@ -54,6 +61,20 @@ class Evaluator:
             raise
         except Exception as error:
             raise self.source.error(node, describe(error)) from error
+
+    def within(self, scope: Scope) -> Evaluator:
+        """An evaluator like this one of expressions in another scope."""
+        return Evaluator(self.source, scope)
+
+    def call_function(
+        self, callee: GlobalVar, arguments: list[Any], keywords: dict[str, Any]
+    ) -> Any:
+        """The call of a function of the module."""
+        if keywords:
+            raise ArgumentError("functions of the module take positional arguments only")
+        module = self.scope.find("cls")
+        dtypes = getattr(module, "return_dtypes", {})
+        return Call(dtypes.get(callee, VOID), callee, tuple(map(call_argument, arguments)))
 
 
 _WRITTEN: Final[dict[type[ast.AST], str]] = {
@@ -166,9 +187,7 @@ def _lambda(evaluator: Evaluator, node: ast.Lambda) -> Any:
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
         raise evaluator.source.error(node, "a lambda in a script has plain parameters only")
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    return LambdaFunction(
-        Evaluator(evaluator.source, Scope(evaluator.scope.snapshot())), names, node
-    )
+    return LambdaFunction(evaluator.within(Scope(evaluator.scope.snapshot())), names, node)
 
 
 class LambdaFunction:

@@ -9,7 +9,6 @@ from typing import Any
 from tilewright.error import DiagnosticError
 from tilewright.script.builder.stack import current_builder
 from tilewright.script.constructs.function import MetaVar
-from tilewright.script.parser.core import BodyParser
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import Scope
 from tilewright.script.parser.source import Source
@@ -36,10 +35,10 @@ class Macro:
         names: tuple[Mapping[str, Any], ...],
         hygienic: bool,
     ) -> None:
-        self._source, self._node, self._names, self.hygienic = source, node, names, hygienic
+        self._source, self.node, self._names, self.hygienic = source, node, names, hygienic
         self.__name__ = node.name
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         builder = current_builder()
         if builder is None:
             raise DiagnosticError(f"the macro {self.__name__} is called inside of a script only")
@@ -53,19 +52,22 @@ class Macro:
         span = builder.span
         builder.scopes.append(scope)
         try:
-            body = [s for s in self._node.body if not isinstance(s, ast.Return)]
-            if len(body) < len(self._node.body):
-                raise self._source.error(self._node, "a macro adds statements, it returns nothing")
-            BodyParser(self._source, scope, builder).block(body, bound)
+            return self.run(builder.parser_of(self._source, scope), bound)
         finally:
             builder.scopes.pop()
             builder.span = span
 
+    def run(self, parser: Any, bound: dict[str, Any]) -> Any:
+        """Parse the statements, in which the parameters are `bound`."""
+        if any(isinstance(statement, ast.Return) for statement in self.node.body):
+            raise self._source.error(self.node, "a macro adds statements, it returns nothing")
+        parser.block(self.node.body, bound)
+
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         """The parameters with their values."""
-        spec = self._node.args
+        spec = self.node.args
         if spec.vararg or spec.kwarg:
-            raise self._source.error(self._node, "a macro has neither *args nor **kwargs")
+            raise self._source.error(self.node, "a macro has neither *args nor **kwargs")
         names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
         if len(arguments) > len(names):
             raise TypeError(f"{self.__name__}() takes {len(names)} arguments, got {len(arguments)}")
@@ -91,19 +93,27 @@ class Macro:
 class MacroDecorator:
     """`T.macro`, with or without options."""
 
+    written = "T.macro"
+
     def __init__(self, hygienic: bool = True) -> None:
         self.hygienic = hygienic
 
     def __call__(self, function: Any = None, *, hygienic: bool | None = None) -> Any:
         if function is None:
-            return MacroDecorator(self.hygienic if hygienic is None else hygienic)
+            return type(self)(self.hygienic if hygienic is None else hygienic)
         from tilewright.script.parser.capture import definition_of
 
         definition = definition_of(function, depth=1)
-        return Macro(definition.source, definition.node, definition.names, self.hygienic)
+        return self.make(definition.source, definition.node, definition.names)
+
+    def make(
+        self, source: Source, node: ast.FunctionDef, names: tuple[Mapping[str, Any], ...]
+    ) -> Macro:
+        """The macro of a definition; arguments are those of `Macro`."""
+        return Macro(source, node, names, self.hygienic)
 
     def __repr__(self) -> str:
-        return "T.macro"
+        return self.written
 
 
 def define_macro(evaluate: Evaluator, node: ast.FunctionDef) -> Macro:
@@ -114,4 +124,4 @@ def define_macro(evaluate: Evaluator, node: ast.FunctionDef) -> Macro:
         raise evaluate.source.error(
             place, "a function inside of a function is a macro: decorate it with `@T.macro`"
         )
-    return Macro(evaluate.source, node, evaluate.scope.snapshot(), decorators[0].hygienic)
+    return decorators[0].make(evaluate.source, node, evaluate.scope.snapshot())

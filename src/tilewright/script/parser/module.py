@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.script.builder.module import ModuleUnderConstruction
-from tilewright.script.parser.calls import ModuleReference
+from tilewright.script.parser.calls import FunctionDefinition, ModuleReference
 from tilewright.script.parser.decorators import FunctionDecorator
 from tilewright.script.parser.evaluator import Evaluator
-from tilewright.script.parser.functions import return_dtype
-from tilewright.script.parser.macro import Macro, MacroDecorator
+from tilewright.script.parser.macro import MacroDecorator
 from tilewright.script.parser.scope import Scope
 from tilewright.script.parser.source import Source
 
@@ -31,20 +31,35 @@ def parse_module(
     scope = Scope(({"cls": reference, node.name: reference}, *names))
     scope.push(local)
     evaluate = Evaluator(source, scope)
-    functions: list[tuple[FunctionDecorator, ast.FunctionDef]] = []
+    definitions: list[tuple[FunctionDecorator, ast.FunctionDef]] = []
     with ModuleUnderConstruction() as module:
         for statement in node.body:
             decorator = _member(evaluate, statement, reference, local)
             if decorator is not None:
                 assert isinstance(statement, ast.FunctionDef)
-                functions.append((decorator, statement))
+                definitions.append((decorator, statement))
         module.is_open = False
-        result = IRModule(None, module.attrs, module.global_infos)
         inside = scope.snapshot()
-        for decorator, definition in functions:
-            function = decorator.parse(source, definition, inside, check_well_formed)
-            result.update_func(reference.functions[definition.name], function)
+        for decorator, definition in definitions:
+            parse = partial(decorator.parse, source, definition, inside, check_well_formed)
+            name = reference.functions[definition.name]
+            reference.definitions[name] = FunctionDefinition(decorator, definition, parse)
+        for name in reference.definitions:
+            reference.parse(name)
+        names_in_order = [*reference.definitions, *reference.parsed]
+        functions = {name: reference.parsed[name] for name in names_in_order}
+        result = IRModule(functions, module.attrs, module.global_infos)
+        if check_well_formed:
+            _check(source, result, [decorator for decorator, _ in definitions])
     return result
+
+
+def _check(source: Source, module: IRModule, decorators: Sequence[FunctionDecorator]) -> None:
+    """Check the module once for each kind of function in it, unless one of them is exempt."""
+    for kind in dict.fromkeys(map(type, decorators)):
+        same_kind = [decorator for decorator in decorators if type(decorator) is kind]
+        if all(decorator.check_well_formed for decorator in same_kind):
+            same_kind[0].check_module(source, module)
 
 
 def _member(
@@ -80,7 +95,7 @@ def _declare(
         )
     decorator = evaluate(node.decorator_list[0])
     if isinstance(decorator, MacroDecorator):
-        macro = Macro(evaluate.source, node, evaluate.scope.snapshot(), decorator.hygienic)
+        macro = decorator.make(evaluate.source, node, evaluate.scope.snapshot())
         local[node.name] = module.others[node.name] = macro
         return None
     if not isinstance(decorator, FunctionDecorator):
@@ -91,6 +106,5 @@ def _declare(
         raise evaluate.source.error(node, f"the module has a function `{node.name}` already")
     variable = GlobalVar(node.name)
     module.functions[node.name] = local[node.name] = variable
-    if node.returns is not None:
-        module.return_dtypes[variable] = return_dtype(evaluate, node)
+    decorator.declare(evaluate, node, variable, module)
     return decorator

@@ -37,7 +37,7 @@ _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] 
     ast.BitXor: ("^", operator.xor),
     ast.MatMult: ("@", operator.matmul),
 }
-_COMPARE: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = {
+COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
     ast.Lt: ("<", operator.lt),
@@ -160,7 +160,7 @@ def _compare(evaluator: Evaluator, node: ast.Compare) -> Any:
 
 
 def _compare_two(kind: ast.cmpop, left: Any, right: Any) -> Any:
-    symbol, function = _COMPARE[type(kind)]
+    symbol, function = COMPARISONS[type(kind)]
     if symbol in ("is", "is not"):
         return function(left, right)
     if symbol in ("in", "not in"):

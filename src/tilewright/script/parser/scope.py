@@ -81,6 +81,10 @@ class Scope:
                 return outer[name]
         return BUILTINS.get(name, MISSING)
 
+    def is_defined_here(self, name: str) -> bool:
+        """Whether the innermost block defines `name`."""
+        return name in self._blocks[-1]
+
     def left_at(self, name: str) -> int | None:
         """The last line of the block in which `name` was defined, if it has ended."""
         return self._left.get(name)

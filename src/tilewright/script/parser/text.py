@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from tilewright.error import ScriptError
@@ -16,6 +17,9 @@ from tilewright.script.parser.macro import MacroDecorator, define_macro
 from tilewright.script.parser.module import parse_module
 from tilewright.script.parser.scope import Scope
 from tilewright.script.parser.source import Source, source_of_text
+
+_GRAPH_NAME = re.compile(r"\b(R|relax)\b")
+"""What makes a text one that is perhaps about graphs, which are loaded only then."""
 
 _PACKAGES = ("tilewright", "tvm")
 """Packages whose import in a text means this one."""
@@ -42,6 +46,8 @@ class _TextParser:
 
         self.source, self.check = source, check
         known = {"I": ir, "T": tir, "ir": ir, "tir": tir, **dict.fromkeys(_PACKAGES, tilewright)}
+        if _GRAPH_NAME.search("\n".join(source.lines)):
+            known |= dict.fromkeys(("R", "relax"), tilewright.script.relax)
         self.scope = Scope((extra_vars, known))
         self.evaluate = Evaluator(source, self.scope)
 
@@ -99,7 +105,7 @@ class _TextParser:
             return None
         if len(decorators) != 1 or not isinstance(decorators[0], FunctionDecorator):
             place = node.decorator_list[0] if node.decorator_list else node
-            raise self.source.error(place, "expected a function with @T.prim_func")
+            raise self.source.error(place, "expected a function with @T.prim_func or @R.function")
         return decorators[0].parse(self.source, node, self.scope.snapshot(), self.check)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:

@@ -10,12 +10,13 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, field_repr, set_node_repr
 from tilewright.ir.scriptable import install_printer
 from tilewright.script.printer import calls, expressions, literals
-from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer
+from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer, printer_of
 from tilewright.script.printer.display import show
 from tilewright.script.printer.document import finish
 from tilewright.script.printer.functions import print_fragment, print_function, print_module
 from tilewright.script.printer.options import PrinterOptions, options_from
 from tilewright.script.printer.underline import nodes_to_underline
+from tilewright.tir.stmt import Stmt
 
 
 def script(obj: Any, **options: Any) -> str:
@@ -35,16 +36,20 @@ def script(obj: Any, **options: Any) -> str:
     printer = Printer(chosen, nodes_to_underline(obj, chosen))
     if isinstance(obj, IRModule):
         print_module(printer, obj)
-    elif obj.__class__ in FUNCTIONS:
+    elif printer_of(FUNCTIONS, obj.__class__):
         print_function(printer, obj)
-    elif obj.__class__ in STATEMENTS:
+    elif isinstance(obj, Stmt):
         print_fragment(printer, obj)
+    elif print_statement := printer_of(STATEMENTS, obj.__class__):
+        print_statement(printer, obj)
     elif isinstance(obj, Node):
         text = printer.expr(obj)
         printer.line(printer.mark(obj, text))
     else:
         raise ArgumentError(f"script: {type(obj).__name__} is no IR that can be printed")
     lines = printer.lines
+    for finisher in printer.finishers:
+        lines = finisher(lines)
     if isinstance(obj, (IRModule, BaseFunc)):
         lines = [*_imports(obj, chosen), "", *lines]
     return finish(lines, line_numbers=chosen.print_line_numbers, context=chosen.num_context_lines)

@@ -6,12 +6,14 @@ lines. Both are registered per node class in the other modules of this package.
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import SizeVar, Var
+from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.declarations import Declarations
@@ -45,6 +47,24 @@ def prints(table: dict[type, Any], *classes: type) -> Callable[[Function], Funct
     return register
 
 
+_PRINTERS_OF: Final = {"relax": "tilewright.relax.script.printer"}
+"""The printers of packages above this one, which are imported when there is such a node."""
+
+
+def printer_of(table: dict[type, Function], cls: type) -> Function | None:
+    """What prints nodes of class `cls`; None if nothing does."""
+    found = table.get(cls)
+    if found is None:
+        package = cls.__module__.split(".")[1:2]
+        if package and package[0] in _PRINTERS_OF:
+            importlib.import_module(_PRINTERS_OF[package[0]])
+            found = table.get(cls)
+    return found
+
+
+State = TypeVar("State")
+
+
 class Printer:
     """Prints one object; see `tilewright.script.printer.script`.
 
@@ -54,6 +74,10 @@ class Printer:
         lines: what has been printed.
         declarations: undeclared buffers and free variables of the function that is printed.
         loops: the loops around the current statement, by loop variable.
+        module: the module that is printed, if it is one.
+        bare_dtype: the dtype of integers that are written bare where the other operand of an
+            operator has it, too, beside those of ``options.int_dtype``.
+        finishers: what is done to the lines of the whole text, such as adding data to its end.
     """
 
     def __init__(self, options: PrinterOptions, underlined: Iterable[object] = ()) -> None:
@@ -67,10 +91,20 @@ class Printer:
         self.lines: list[str] = []
         self.declarations = Declarations()
         self.loops: dict[Var, Any] = {}
+        self.module: IRModule | None = None
+        self.bare_dtype: DType | None = None
+        self.finishers: list[Callable[[list[str]], list[str]]] = []
+        self._states: dict[type, Any] = {}
         self._pending: list[str] = []
         self._indent = ""
         self._step = " " * options.indent_spaces
         self._underlined = {id(item) for item in underlined}
+
+    def state(self, kind: Callable[[Printer], State]) -> State:
+        """What the printers of another package keep during this printing: one `kind` of it."""
+        if kind not in self._states:
+            self._states[kind] = kind(self)  # type: ignore[index]
+        return self._states[kind]  # type: ignore[index]
 
     # --- lines ------------------------------------------------------------------------------
 
@@ -131,7 +165,7 @@ class Printer:
 
     def rendered(self, node: Any) -> Rendered:
         """The text of an expression and its precedence."""
-        function = EXPRESSIONS.get(node.__class__)
+        function = EXPRESSIONS.get(node.__class__) or printer_of(EXPRESSIONS, node.__class__)
         result = function(self, node) if function is not None else self._unknown(node)
         if self._underlined and id(node) in self._underlined:
             return f"{START}{result[0]}{END}", result[1]

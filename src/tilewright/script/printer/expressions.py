@@ -83,7 +83,8 @@ def _operator(p: Printer, node: Any) -> Rendered:
     if p.options.verbose_expr or not rebuilds(construct, node):
         return _constructor(p, node)
     # The right operand binds more tightly: (a - b) - c is written a - b - c, but not a - (b - c).
-    return f"{p.operand(node.a, left)} {symbol} {p.operand(node.b, precedence + 1)}", precedence
+    a, b = _operand(p, node.a, node.b, left), _operand(p, node.b, node.a, precedence + 1)
+    return f"{a} {symbol} {b}", precedence
 
 
 @prints(EXPRESSIONS, *_FUNCTIONS)
@@ -91,7 +92,16 @@ def _function(p: Printer, node: Any) -> Rendered:
     name, construct = _FUNCTIONS[node.__class__]
     if p.options.verbose_expr or not rebuilds(construct, node):
         return _constructor(p, node)
-    return f"{p.tir}{name}({p.expr(node.a)}, {p.expr(node.b)})", ATOM
+    a, b = _operand(p, node.a, node.b, 0), _operand(p, node.b, node.a, 0)
+    return f"{p.tir}{name}({a}, {b})", ATOM
+
+
+def _operand(p: Printer, node: Any, other: Any, precedence: int) -> str:
+    """The text of an operand; a number alone gets its dtype from the other operand."""
+    is_bare = node.__class__ is IntImm and node.dtype is p.bare_dtype
+    if not is_bare or other.__class__ is IntImm or p.is_underlined(node):
+        return p.operand(node, precedence)
+    return str(node.value) if node.value >= 0 or precedence <= UNARY else f"({node.value})"
 
 
 def _constructor(p: Printer, node: Any) -> Rendered:

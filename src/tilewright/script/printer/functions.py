@@ -13,7 +13,7 @@ from tilewright.script.printer.buffers import (
     has_plain_layout,
     match_arguments,
 )
-from tilewright.script.printer.core import FUNCTIONS, Printer, prints, quoted
+from tilewright.script.printer.core import FUNCTIONS, Printer, printer_of, prints, quoted
 from tilewright.script.printer.declarations import FUNCTION, find_declarations
 from tilewright.script.printer.statements import print_scope, print_stmt
 from tilewright.tir.function import PrimFunc
@@ -22,6 +22,7 @@ from tilewright.tir.stmt import Block, BlockRealize, Stmt
 
 def print_module(p: Printer, module: IRModule) -> None:
     """Print a module as a class."""
+    p.module = module
     p.line(f"@{p.options.ir_prefix}.ir_module")
     p.line(f"class {p.options.name or 'Module'}:")
     p.indent()
@@ -42,7 +43,9 @@ def print_module(p: Printer, module: IRModule) -> None:
 
 def print_function(p: Printer, function: BaseFunc, name: str | None = None) -> None:
     """Print a function; `name` is what its module calls it."""
-    FUNCTIONS[function.__class__](p, function, name)
+    printer = printer_of(FUNCTIONS, function.__class__)
+    assert printer is not None, f"there is no printer of {type(function).__name__}"
+    printer(p, function, name)
 
 
 @prints(FUNCTIONS, PrimFunc)

@@ -30,6 +30,8 @@ class PrinterOptions:
         print_line_numbers: start every line with its number.
         num_context_lines: lines to keep around underlined ones; -1 for all lines.
         syntax_sugar: use `T.grid`, `T.axis.remap` and buffers as parameter annotations.
+        show_all_struct_info: for graphs, annotate every variable; otherwise those alone of which
+            more, or less, is known than follows from the value.
         show_object_address: add the address of variables and buffers to their names.
         obj_to_underline: nodes (or one node) to underline; compound statements get a line under
             their header.
@@ -51,6 +53,7 @@ class PrinterOptions:
     print_line_numbers: bool = False
     num_context_lines: int = -1
     syntax_sugar: bool = True
+    show_all_struct_info: bool = True
     show_object_address: bool = False
     obj_to_underline: tuple[Any, ...] = field(default=())
     path_to_underline: tuple[Any, ...] = field(default=())

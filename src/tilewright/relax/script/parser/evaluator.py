@@ -1,0 +1,169 @@
+"""Evaluates expressions of a graph function, where operators on arrays build calls."""
+
+from __future__ import annotations
+
+import ast
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from tilewright.error import ArgumentError, DTypeError
+from tilewright.ir.function import GlobalVar
+from tilewright.relax.expr import Call, RelaxExpr
+from tilewright.relax.script.context import GraphBuilder
+from tilewright.relax.script.statements import Cast, Emission
+from tilewright.script.parser.diagnostics import suggestion
+from tilewright.script.parser.evaluator import EXPRESSIONS, Evaluator
+from tilewright.script.parser.operators import COMPARISONS
+from tilewright.script.parser.scope import MISSING, Scope
+from tilewright.script.parser.source import Source
+
+Handler = Callable[[Any, Any], Any]
+
+GRAPH_EXPRESSIONS: Final[dict[type[ast.AST], Handler]] = {}
+"""What evaluates syntax nodes in a graph function in another way than in a tensor program."""
+
+
+class GraphEvaluator(Evaluator):
+    """Evaluates expressions of a graph function."""
+
+    handlers: ClassVar[Mapping[type[ast.AST], Handler]] = ChainMap(GRAPH_EXPRESSIONS, EXPRESSIONS)
+
+    def __init__(self, source: Source, scope: Scope, builder: GraphBuilder) -> None:
+        super().__init__(source, scope)
+        self.builder = builder
+
+    def __call__(self, node: ast.AST) -> Any:
+        """The value of an expression; what is emitted inside of it is bound at once."""
+        value = self.unbound(node)
+        if isinstance(value, (Emission, Cast)):
+            from tilewright.relax.script.parser.bindings import bind_value
+
+            return bind_value(self.builder, "", value, self.source.span(node))
+        return value
+
+    def unbound(self, node: ast.AST) -> Any:
+        """The value of an expression, which may be one that is still to be bound."""
+        value = super().__call__(node)
+        if isinstance(value, Call) and value.span is None:
+            return value.replace(span=self.source.span(node))
+        if isinstance(value, GlobalVar):
+            self.declare(node, value)
+        return value
+
+    def within(self, scope: Scope) -> GraphEvaluator:
+        return GraphEvaluator(self.source, scope, self.builder)
+
+    def within_names(self, names: tuple[Mapping[str, Any], ...]) -> GraphEvaluator:
+        """An evaluator in a new function, around which `names` are visible."""
+        scope = Scope(names)
+        scope.push()
+        return self.within(scope)
+
+    def declare(self, node: ast.AST, name: GlobalVar) -> None:
+        """Make known the signature of a function of the module."""
+        from tilewright.relax.script.parser.signatures import declare
+
+        declare(self, node, name)
+
+    def call_function(self, callee: GlobalVar, arguments: list[Any], keywords: Any) -> Any:
+        """The call of a function of the module."""
+        if keywords:
+            raise ArgumentError("functions of the module take positional arguments only")
+        if self.builder.is_tensor_program(callee):
+            name = callee.name_hint
+            raise ArgumentError(
+                f"`{name}` is a tensor program, which writes into its arguments: write "
+                f"R.call_tir(cls.{name}, (...), out_sinfo=R.Tensor(...))"
+            )
+        return Call(callee, arguments)
+
+
+def in_graph(*kinds: type[ast.AST]) -> Callable[[Handler], Handler]:
+    """Decorator: the function evaluates syntax nodes of these kinds in graph functions."""
+
+    def register(handler: Handler) -> Handler:
+        for kind in kinds:
+            GRAPH_EXPRESSIONS[kind] = handler
+        return handler
+
+    return register
+
+
+@in_graph(ast.Name)
+def _name(evaluator: GraphEvaluator, node: ast.Name) -> Any:
+    scope = evaluator.scope
+    value = scope.find(node.id)
+    if value is not MISSING:
+        return value
+    line = scope.left_at(node.id)
+    if line:
+        message = (
+            f"`{node.id}` is known only in the block that ended at line {line}: what is used "
+            f"after a dataflow block is an argument of its R.output, and after branches the "
+            "variable that both assign last"
+        )
+    elif evaluator.builder.find_size(node.id) is not None:
+        message = f"the symbolic size `{node.id}` needs a declaration: {node.id} = T.int64()"
+    else:
+        message = f"undefined name `{node.id}`{suggestion(node.id, *scope.names())}"
+    raise evaluator.source.error(node, message)
+
+
+@in_graph(ast.Compare)
+def _compare(evaluator: GraphEvaluator, node: ast.Compare) -> Any:
+    values = [evaluator(node.left), *map(evaluator, node.comparators)]
+    if not any(isinstance(value, RelaxExpr) for value in values):
+        return EXPRESSIONS[ast.Compare](evaluator, node)
+    if len(node.ops) > 1:
+        raise DTypeError("only two values are compared at a time: combine with R.logical_and")
+    kind = type(node.ops[0])
+    if kind in _EQUALITY:
+        from tilewright.relax.script.operators import find
+
+        return find(_EQUALITY[kind])(*values)
+    return COMPARISONS[kind][1](*values)
+
+
+_EQUALITY: Final[dict[type[ast.cmpop], str]] = {ast.Eq: "equal", ast.NotEq: "not_equal"}
+
+
+_INSTEAD: Final[dict[type[ast.AST], str]] = {
+    ast.And: "R.logical_and(a, b)",
+    ast.Or: "R.logical_or(a, b)",
+    ast.Not: "R.logical_not(a)",
+}
+
+
+@in_graph(ast.BoolOp)
+def _bool_operator(evaluator: GraphEvaluator, node: ast.BoolOp) -> Any:
+    return EXPRESSIONS[ast.BoolOp](_Refusing(evaluator, _INSTEAD[type(node.op)]), node)
+
+
+@in_graph(ast.UnaryOp)
+def _unary(evaluator: GraphEvaluator, node: ast.UnaryOp) -> Any:
+    if isinstance(node.op, ast.Not):
+        return EXPRESSIONS[ast.UnaryOp](_Refusing(evaluator, _INSTEAD[ast.Not]), node)
+    return EXPRESSIONS[ast.UnaryOp](evaluator, node)
+
+
+@in_graph(ast.IfExp)
+def _if_expression(evaluator: GraphEvaluator, node: ast.IfExp) -> Any:
+    _Refusing(evaluator, "an `if` statement, or R.where(condition, a, b)")(node.test)
+    return EXPRESSIONS[ast.IfExp](evaluator, node)
+
+
+class _Refusing(GraphEvaluator):
+    """An evaluator of operands whose truth Python needs to know, which that of an array is not."""
+
+    def __init__(self, evaluator: GraphEvaluator, instead: str) -> None:
+        super().__init__(evaluator.source, evaluator.scope, evaluator.builder)
+        self._evaluator, self._instead = evaluator, instead
+
+    def __call__(self, node: ast.AST) -> Any:
+        value = self._evaluator(node)
+        if isinstance(value, RelaxExpr):
+            raise self.source.error(
+                node, f"Python does not know the elements of an array: write {self._instead}"
+            )
+        return value

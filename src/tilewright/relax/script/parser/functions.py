@@ -1,0 +1,201 @@
+"""Parses function definitions into graph functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tilewright.relax.block_builder import BlockBuilder
+from tilewright.relax.expr import DataflowVar, Function, SeqExpr, Var, VarBinding
+from tilewright.relax.normalize import value_struct_info
+from tilewright.relax.script.annotations import Tensor
+from tilewright.relax.script.context import GraphBuilder, GraphFunction
+from tilewright.relax.script.metadata import OmittedMetadata
+from tilewright.relax.script.parser import bindings as _bindings  # registers statements
+from tilewright.relax.script.parser import control as _control  # registers statements
+from tilewright.relax.script.parser.body import GraphParser, parses_graph
+from tilewright.relax.script.parser.signatures import read_signature
+from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
+from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check
+from tilewright.script.parser.calls import ModuleReference
+from tilewright.script.parser.macro import MacroDecorator, define_macro
+from tilewright.script.parser.scope import Scope
+from tilewright.script.parser.source import Source
+
+del _bindings, _control
+
+_ALWAYS_KNOWN: Final[Mapping[str, Any]] = {"Tensor": Tensor, "metadata": OmittedMetadata()}
+"""Names that mean something even where nothing defines them."""
+
+
+class ModuleGraphs:
+    """The builder that the graph functions of a module share."""
+
+    def __init__(self) -> None:
+        self.blocks = BlockBuilder()
+
+
+def parse_function(
+    source: Source,
+    node: ast.FunctionDef,
+    names: tuple[Mapping[str, Any], ...],
+    *,
+    pure: bool = True,
+    private: bool = False,
+) -> Function:
+    """The graph function that a definition stands for.
+
+    Args:
+        source: where it is written.
+        node: the definition.
+        names: what is visible around it, innermost first.
+        pure: whether it has no effect but its result.
+        private: whether it has no `global_symbol`.
+
+    Raises:
+        ScriptError: for any mistake in it.
+    """
+    names = (*names, _ALWAYS_KNOWN)
+    scope = Scope(names)
+    module = scope.find("cls")
+    module = module if isinstance(module, ModuleReference) else None
+    blocks = ModuleGraphs().blocks if module is None else module.state(ModuleGraphs).blocks
+    if module is not None:
+        for name in module.definitions:
+            blocks.reserve_name(name.name_hint)
+    with GraphBuilder(blocks, module) as builder:
+        parser = GraphParser(source, scope, builder)
+        builder.scopes.append(scope)
+        builder.span = source.span(node)
+        function = _parse(parser, node, names, pure, private)
+    if module is not None:
+        _add_new_functions(blocks, module)
+    return function
+
+
+def _add_new_functions(blocks: BlockBuilder, module: ModuleReference) -> None:
+    """Add the tensor programs that were made on the way to the module."""
+    for name, function in blocks.get().functions.items():
+        if name not in module.definitions:
+            module.parsed[name] = function
+
+
+def _parse(
+    parser: GraphParser,
+    node: ast.FunctionDef,
+    names: tuple[Mapping[str, Any], ...],
+    pure: bool,
+    private: bool,
+) -> Function:
+    builder, blocks = parser.builder, parser.builder.blocks
+    function = GraphFunction(node.name, names)
+    builder.functions.append(function)
+    parser.scope.push()
+    params = read_signature(parser.evaluate, function, node)
+    if builder.module is not None and function.ret_struct_info is not None:
+        blocks.declare_func(node.name, _signature(params, function.ret_struct_info, pure))
+    with blocks.function(node.name, params, None, pure, private) as open_function:
+        _parse_body(parser, function, node)
+        open_function.attrs = function.attrs
+        name = parser.guarded(function.end, blocks.emit_func_output, function.result)
+        result = blocks.get()[name]
+        returned = _returned(parser, function, node, result.ret_struct_info)
+    parser.scope.pop()
+    builder.functions.pop()
+    result = result.replace(ret_struct_info=returned, span=parser.source.span(node))
+    blocks.update_func(name, result)
+    return result
+
+
+def _parse_body(parser: GraphParser, function: GraphFunction, node: ast.FunctionDef) -> None:
+    parser.block(node.body)
+    if function.result is None:
+        raise parser.error(node, f"the function `{node.name}` ends without `return`")
+
+
+def _returned(
+    parser: GraphParser, function: GraphFunction, node: ast.FunctionDef, known: StructInfo
+) -> StructInfo:
+    """What the function returns: as its signature says, if that can be."""
+    said = function.ret_struct_info
+    if said is None:
+        return known
+    result = struct_info_base_check(said, known, parser.builder.blocks.analyzer)
+    if result in (BaseCheckResult.FAIL_L0, BaseCheckResult.FAIL_L1):
+        hint = ""
+        if result is BaseCheckResult.FAIL_L1:
+            hint = ": R.match_cast checks more when the program runs"
+        raise parser.error(
+            node.returns or function.end,
+            f"the function is said to return {said!r}, but it returns {known!r}{hint}",
+        )
+    return said
+
+
+def _signature(params: list[Var], ret: StructInfo | None, pure: bool) -> FuncStructInfo:
+    infos = [param.struct_info or ObjectStructInfo() for param in params]
+    return FuncStructInfo(infos, ret, pure)
+
+
+# --- functions inside of functions -----------------------------------------------------------
+
+
+@parses_graph(ast.FunctionDef)
+def _local_function(parser: GraphParser, node: ast.FunctionDef) -> None:
+    from tilewright.relax.script.parser.decorators import GraphFunctionDecorator
+
+    decorators = [parser.evaluate(item) for item in node.decorator_list]
+    if len(decorators) == 1 and isinstance(decorators[0], MacroDecorator):
+        parser.scope.define(node.name, define_macro(parser.evaluate, node))
+        return
+    if len(decorators) != 1 or not isinstance(decorators[0], GraphFunctionDecorator):
+        place = node.decorator_list[0] if node.decorator_list else node
+        raise parser.error(
+            place, "a function inside of a graph function is one with @R.function or @R.macro"
+        )
+    dataflow = parser.builder.function.dataflow
+    is_output = dataflow is not None and dataflow.outputs.get(node.name) is node
+    is_local = parser.builder.blocks.in_dataflow and not is_output
+    var, value = _parse_local(parser, node, decorators[0].pure, DataflowVar if is_local else Var)
+    binding = VarBinding(var, value, parser.source.span(node))
+    bound = parser.guarded(node, parser.builder.blocks.emit_normalized, binding)
+    parser.scope.define(node.name, bound)
+
+
+class _NotYetKnown:
+    """What the name of a function stands for inside of it, if it does not say what it returns."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, *arguments: Any) -> Any:
+        del arguments
+        raise TypeError("a function that calls itself needs a return annotation")
+
+
+def _parse_local(
+    parser: GraphParser, node: ast.FunctionDef, pure: bool, kind: type[Var]
+) -> tuple[Var, Function]:
+    """The variable and the value of a function inside of another one."""
+    builder, blocks = parser.builder, parser.builder.blocks
+    function = GraphFunction(node.name, parser.scope.snapshot())
+    span = parser.source.span(node)
+    builder.functions.append(function)
+    parser.scope.push()
+    params = read_signature(parser.evaluate, function, node)
+    said = function.ret_struct_info
+    signature = None if said is None else _signature(params, said, pure)
+    var = kind(node.name, signature, span)
+    if not parser.scope.is_defined_here(node.name):
+        parser.scope.define(node.name, _NotYetKnown(node.name) if said is None else var)
+    blocks.begin_scope(params)
+    _parse_body(parser, function, node)
+    scope = blocks.function_scope.scope
+    known = scope.outside(value_struct_info(blocks, function.result))
+    inside = blocks.end_scope()
+    returned = _returned(parser, function, node, known)
+    parser.scope.pop(node.end_lineno or node.lineno)
+    builder.functions.pop()
+    body = SeqExpr(inside, function.result, known, span)
+    return var, Function(tuple(params), body, returned, pure, function.attrs, span)
