@@ -394,7 +394,7 @@ class Function(BaseFunc, RelaxExpr):
     Attributes:
         params: the parameters, whose struct info defines the symbolic sizes of the function.
         body: the result.
-        ret_struct_info: what is known of the result.
+        ret_struct_info: what is known of the result; None before it has been inferred.
         is_pure: whether a call has no effect but its result.
         attrs: ``global_symbol`` is the exported name.
     """
@@ -404,7 +404,7 @@ class Function(BaseFunc, RelaxExpr):
 
     params: tuple[Var, ...] = binds()
     body: RelaxExpr = child()
-    ret_struct_info: StructInfo = child(default=None)
+    ret_struct_info: StructInfo | None = child(default=None)
     is_pure: bool = attr(default=True)
     attrs: Attributes = attr(default=EMPTY)
     span: Span | None = meta(default=None)

@@ -49,6 +49,7 @@ from tilewright.relax.struct_info_relation import (
     struct_info_base_check,
     struct_info_lca,
 )
+from tilewright.relax.visitor import bindings_of
 
 if TYPE_CHECKING:
     from tilewright.relax.block_builder import BlockBuilder
@@ -159,7 +160,16 @@ def _if(builder: BlockBuilder, expr: If) -> If:
 
 
 def _function(builder: BlockBuilder, function: Function) -> Function:
-    """A function that is a value: the variables and sizes around it are known inside."""
+    """A function of the module, or one inside of another, which knows what is around it."""
+    if builder.is_in_body:
+        return _inner_function(builder, function)
+    with builder.body_of_function(function.params) as scope:
+        for binding in bindings_of(function.body):
+            scope.names.reserve(binding.var.name_hint)
+        return _inner_function(builder, function)
+
+
+def _inner_function(builder: BlockBuilder, function: Function) -> Function:
     scope = builder.function_scope
     scope.add_params(function.params)
     body = body_of(builder, function.body)
