@@ -1,6 +1,6 @@
 """Graph operators, one file a family."""
 
-from tilewright.relax.op import nn
+from tilewright.relax.op import image, nn
 from tilewright.relax.op.base import (
     assert_op,
     call_dps_packed,
@@ -58,6 +58,17 @@ from tilewright.relax.op.create import (
 from tilewright.relax.op.datatype import (
     astype,
     wrap_param,
+)
+from tilewright.relax.op.linear_algebra import (
+    einsum,
+    linear,
+    matmul,
+    outer,
+)
+from tilewright.relax.op.search import (
+    argmax,
+    argmin,
+    where,
 )
 from tilewright.relax.op.unary import (
     abs,

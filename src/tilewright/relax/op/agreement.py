@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.ir.dtype import FLOAT16, FLOAT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.relax.expr import RelaxExpr
+from tilewright.relax.op.broadcasting import with_extents
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.struct_info import TensorStructInfo
 
@@ -20,25 +21,27 @@ def require_agreement(inference: Inference, what: str, a: Expr, b: Expr) -> None
 
 def agreeing(builder: Any, value: RelaxExpr, extents: Mapping[int, Expr]) -> RelaxExpr:
     """`value`, with a check that it has `extents` along some dimensions, unless that is known."""
-    info = value.struct_info
-    assert isinstance(info, TensorStructInfo)
-    if info.extents is None:
-        return value
+    value, known = sized(builder, value)
     wanted = [
         extents[axis]
         if axis in extents and not builder.analyzer.can_prove_equal(extent, extents[axis])
         else extent
-        for axis, extent in enumerate(info.extents)
+        for axis, extent in enumerate(known)
     ]
-    if all(a is b for a, b in zip(wanted, info.extents, strict=True)):
+    if all(a is b for a, b in zip(wanted, known, strict=True)):
         return value
+    info = value.struct_info
+    assert isinstance(info, TensorStructInfo)
     return builder.match_cast(value, TensorStructInfo(wanted, info.dtype, info.vdevice))
 
 
-def known_extents(value: RelaxExpr) -> tuple[Expr, ...] | None:
-    """The extents of an array; None if they are not known."""
+def sized(builder: Any, value: RelaxExpr) -> tuple[RelaxExpr, tuple[Expr, ...]]:
+    """An array of which the extents have names, and the extents."""
+    value = with_extents(builder, value)
     info = value.struct_info
-    return info.extents if isinstance(info, TensorStructInfo) else None
+    assert isinstance(info, TensorStructInfo)
+    assert info.extents is not None
+    return value, info.extents
 
 
 def accumulator(dtype: DType) -> DType:

@@ -205,7 +205,7 @@ def call_broadcasting(
     }
     target = result.extents or _target(builder, list(arrays.values()))
     for operand, array in arrays.items():
-        arrays[operand] = _fitting(builder, array, target)
+        arrays[operand] = fitting(builder, array, target)
 
     def kernel(*values: Any) -> Tensor:
         computed = function(*values)
@@ -250,7 +250,7 @@ def _target(builder: Any, operands: Sequence[RelaxExpr]) -> Extents:
     return extents
 
 
-def _fitting(builder: Any, operand: RelaxExpr, target: Extents) -> RelaxExpr:
+def fitting(builder: Any, operand: RelaxExpr, target: Extents) -> RelaxExpr:
     """`operand`, checked and repeated where it is not known at compile time that it fits."""
     info = operand.struct_info
     assert isinstance(info, TensorStructInfo)

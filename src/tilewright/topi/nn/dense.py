@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from tilewright import te
+from tilewright import te, tir
 from tilewright.error import ShapeError
-from tilewright.ir.convert import cast
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.te.elementwise import broadcast_shape
-from tilewright.te.tensor import shape_text
 from tilewright.topi.nn.window import constant, require_equal
 
 
@@ -25,9 +26,9 @@ def matmul(
     """The product of two matrices, or of all pairs of matrices in two arrays.
 
     Args:
-        tensor_a: ``(..., m, k)``, or ``(..., k, m)`` where it is transposed. The dimensions before
-            the last two follow the broadcasting rules of numpy.
-        tensor_b: ``(..., k, n)``, or ``(..., n, k)``.
+        tensor_a: ``(..., m, k)``, or ``(..., k, m)`` where it is transposed, or a vector. The
+            dimensions before the last two follow the broadcasting rules of numpy.
+        tensor_b: ``(..., k, n)``, or ``(..., n, k)``, or a vector.
         bias: ``(n,)``, added to each row.
         out_dtype: in which products are added; by default that of the operands.
         transpose_a: whether the last two dimensions of `tensor_a` are exchanged.
@@ -86,29 +87,35 @@ def _matmul(
     transpose_b: bool,
     shape: Any = None,
 ) -> Tensor:
-    if a.ndim < 2 or b.ndim < 2:
-        raise ShapeError(
-            f"{owner}: operands have at least 2 dimensions, got {shape_text(a.shape)} and "
-            f"{shape_text(b.shape)}"
-        )
+    for name, tensor in (("first", a), ("second", b)):
+        if tensor.ndim < 1:
+            raise ShapeError(f"{owner}: the {name} operand has no dimension to add along")
     dtype = DType(out_dtype) if out_dtype else a.dtype
-    rows, depth = a.shape[-2:][:: -1 if transpose_a else 1]
-    other_depth, columns = b.shape[-2:][:: -1 if transpose_b else 1]
+    # A vector is a row on the left, and a column on the right; the result lacks that dimension.
+    transpose_a, transpose_b = transpose_a and a.ndim > 1, transpose_b and b.ndim > 1
+    depth = a.shape[-2 if transpose_a else -1]
+    rows = [a.shape[-1 if transpose_a else -2]] if a.ndim > 1 else []
+    other_depth = b.shape[-1 if transpose_b or b.ndim == 1 else -2]
+    columns = [b.shape[-2 if transpose_b else -1]] if b.ndim > 1 else []
     require_equal(owner, "the extents of the sum", depth, other_depth)
-    if bias is not None:
-        require_equal(owner, "columns and bias", columns, bias.shape[-1])
+    if bias is not None and columns:
+        require_equal(owner, "columns and bias", columns[0], bias.shape[-1])
     batch = broadcast_shape(a.shape[:-2], b.shape[:-2], owner)
     k = te.reduce_axis((0, depth), "k")
 
     def element(*axes: Any) -> Any:
-        *outer, i, j = axes
-        left = a(*_batch_place(a, outer), *((k, i) if transpose_a else (i, k)))
-        right = b(*_batch_place(b, outer), *((j, k) if transpose_b else (k, j)))
+        outer, inner = axes[: len(batch)], axes[len(batch) :]
+        row, column = inner[: len(rows)], inner[len(rows) :]
+        left = a(*_batch_place(a, outer), *((k, *row) if transpose_a else (*row, k)))
+        right = b(*_batch_place(b, outer), *((*column, k) if transpose_b else (k, *column)))
         return te.sum(cast(dtype, left) * cast(dtype, right), axis=k)
 
-    names = [f"b{n}" for n in range(len(batch))] if len(batch) != 1 else ["b"]
-    extents = shape or (*batch, rows, columns)
-    product = te.compute(extents, element, f"T_{owner}", owner, varargs_names=[*names, "i", "j"])
+    names = ["b"] if len(batch) == 1 else [f"b{n}" for n in range(len(batch))]
+    names += ["i"] * len(rows) + ["j"] * len(columns)
+    extents = shape or (*batch, *rows, *columns)
+    product = te.compute(extents, element, f"T_{owner}", owner, varargs_names=names)
+    if not constant(depth):
+        product = _or_zero(product, depth)
     if bias is None:
         return product
     return te.compute(
@@ -119,7 +126,17 @@ def _matmul(
     )
 
 
-def _batch_place(tensor: Tensor, outer: list[Any]) -> list[Any]:
+def _or_zero(product: Tensor, depth: Expr) -> Tensor:
+    """`product`, or zeros if there is nothing to add: then no iteration of the sum writes them."""
+    zero = as_expr(0, product.dtype)
+    if constant(depth) == 0:
+        return te.compute(product.shape, lambda *_: zero, "T_zero", "elemwise")
+    return te.compute(
+        product.shape, lambda *i: tir.Select(depth > 0, product(*i), zero), "T_or_zero", "elemwise"
+    )
+
+
+def _batch_place(tensor: Tensor, outer: Sequence[Any]) -> list[Any]:
     """Where the matrix of a pair is in `tensor`, of which dimensions of extent 1 repeat."""
     extents = tensor.shape[:-2]
     used = outer[len(outer) - len(extents) :]

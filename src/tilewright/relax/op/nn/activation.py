@@ -9,7 +9,7 @@ from typing import Any
 from tilewright import te, topi
 from tilewright.ir.convert import cast
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import accumulator, agreeing, known_extents, require_agreement
+from tilewright.relax.op.agreement import accumulator, agreeing, require_agreement, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.op.unary import infer_same, is_number
@@ -105,11 +105,9 @@ def _infer_prelu(inference: Inference) -> TensorStructInfo:
 
 
 def _legalize_prelu(builder: Any, expr: Call) -> Any:
-    data, slope = expr.args
-    extents = known_extents(data)
+    data, extents = sized(builder, expr.args[0])
     axis = expr.attrs["axis"]
-    if extents is not None:
-        slope = agreeing(builder, slope, {0: extents[axis]})
+    slope = agreeing(builder, expr.args[1], {0: extents[axis]})
     return builder.call_te(topi.nn.prelu, data, slope, axis, primfunc_name_hint="prelu")
 
 

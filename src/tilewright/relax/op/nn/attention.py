@@ -13,9 +13,10 @@ from tilewright.relax.expr import Call
 from tilewright.relax.op.agreement import (
     accumulator,
     agreeing,
-    known_extents,
     require_agreement,
+    sized,
 )
+from tilewright.relax.op.broadcasting import fitting, with_extents
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
@@ -68,14 +69,12 @@ def _scores(query: tuple[Expr, ...], key: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _legalize(builder: Any, expr: Call) -> Any:
-    query, key, value, *bias = expr.args
-    extents, keys = known_extents(query), known_extents(key)
-    if extents is not None and keys is not None:
-        batch, _, heads, size = extents
-        key = agreeing(builder, key, {0: batch, 2: heads, 3: size})
-        value = agreeing(builder, value, {0: batch, 1: keys[1], 2: heads})
-        shape = _scores(extents, keys)
-        bias = [agreeing(builder, item, _not_one(item, shape)) for item in bias]
+    query, extents = sized(builder, expr.args[0])
+    batch, _, heads, size = extents
+    key, keys = sized(builder, agreeing(builder, expr.args[1], {0: batch, 2: heads, 3: size}))
+    value = agreeing(builder, expr.args[2], {0: batch, 1: keys[1], 2: heads})
+    shape = _scores(extents, keys)
+    bias = [fitting(builder, with_extents(builder, item), shape) for item in expr.args[3:]]
     attrs = expr.attrs
 
     def kernel(q: Tensor, k: Tensor, v: Tensor, *b: Tensor) -> Tensor:
@@ -85,11 +84,6 @@ def _legalize(builder: Any, expr: Call) -> Any:
         )  # fmt: skip
 
     return builder.call_te(kernel, query, key, value, *bias, primfunc_name_hint="attention")
-
-
-def _not_one(bias: Any, shape: tuple[Expr, ...]) -> dict[int, Expr]:
-    extents = known_extents(bias) or ()
-    return {n: e for n, e in enumerate(shape) if extents and not is_const_int(extents[n], 1)}
 
 
 def attention_kernel(

@@ -18,8 +18,8 @@ from tilewright.relax.expr import Call
 from tilewright.relax.op.agreement import (
     accumulator,
     agreeing,
-    known_extents,
     require_agreement,
+    sized,
 )
 from tilewright.relax.op.inference import Inference, refusing
 from tilewright.relax.op.table import call, register
@@ -190,9 +190,9 @@ def _call_kernel(
     assert result.dtype is not None
     layouts = _Layouts(attrs["data_layout"], attrs["kernel_layout"])
     wide = accumulator(result.dtype)
-    data, weight = expr.args
-    images = known_extents(data)
-    if images is not None and attrs["groups"] == 1:
+    weight = expr.args[1]
+    data, images = sized(builder, expr.args[0])
+    if attrs["groups"] == 1:
         channels = {layouts.kernel.index("I"): images[layouts.data.index("C")]}
         weight = agreeing(builder, weight, channels)
     name = expr.op.name.rpartition(".")[2]  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ from tilewright import te, topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, known_extents, require_agreement
+from tilewright.relax.op.agreement import agreeing, require_agreement, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
@@ -44,10 +44,8 @@ def _legalize_cross_entropy(builder: Any, expr: Call) -> Any:
         batch = predictions.shape[0] if predictions.ndim > 1 else as_expr(1)
         return te.compute((), lambda: -summed() / cast(summed.dtype, batch), "T_loss")
 
-    predictions, labels = expr.args
-    extents = known_extents(predictions)
-    if extents is not None:
-        labels = agreeing(builder, labels, dict(enumerate(extents)))
+    predictions, extents = sized(builder, expr.args[0])
+    labels = agreeing(builder, expr.args[1], dict(enumerate(extents)))
     return builder.call_te(
         kernel, predictions, labels, primfunc_name_hint="cross_entropy_with_logits"
     )
@@ -108,14 +106,11 @@ def _check_weights(inference: Inference, predictions: TensorStructInfo) -> None:
 
 
 def _legalize_nll_loss(builder: Any, expr: Call) -> Any:
-    predictions, targets, *weights = expr.args
-    info = predictions.struct_info
-    assert isinstance(info, TensorStructInfo)
-    channel, extents = _channel(info), info.extents
-    if extents is not None:
-        samples = [e for n, e in enumerate(extents) if n != channel]
-        targets = agreeing(builder, targets, dict(enumerate(samples)))
-        weights = [agreeing(builder, w, {0: extents[channel]}) for w in weights]
+    predictions, extents = sized(builder, expr.args[0])
+    channel = min(1, len(extents) - 1)
+    samples = [e for n, e in enumerate(extents) if n != channel]
+    targets = agreeing(builder, expr.args[1], dict(enumerate(samples)))
+    weights = [agreeing(builder, w, {0: extents[channel]}) for w in expr.args[2:]]
     reduction, ignored = expr.attrs["reduction"], expr.attrs["ignore_index"]
 
     def kernel(predicted: Tensor, right: Tensor, *given: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from tilewright.ir.arithmetic import floormod
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.relax.expr import Call, RelaxExpr, Tuple
-from tilewright.relax.op.agreement import agreeing, known_extents, require_agreement
+from tilewright.relax.op.agreement import agreeing, require_agreement, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
@@ -52,10 +52,8 @@ def _infer_like_data(
 
 def _checked(builder: Any, expr: Call, axes: Sequence[int]) -> list[RelaxExpr]:
     """The arguments; the parameters are checked to have the extents `axes` of the first."""
-    data, *parameters = expr.args
-    extents = known_extents(data)
-    if extents is None:
-        return list(expr.args)
+    parameters = expr.args[1:]
+    data, extents = sized(builder, expr.args[0])
     wanted = {position: extents[axis] for position, axis in enumerate(axes)}
     return [data, *(agreeing(builder, parameter, wanted) for parameter in parameters)]
 
