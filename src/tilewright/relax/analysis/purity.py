@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
@@ -12,6 +12,9 @@ from tilewright.relax.expr import Call, ExternFunc, Function
 from tilewright.relax.struct_info import FuncStructInfo, StructInfo
 from tilewright.relax.visitor import PyExprVisitor
 from tilewright.tir.function import PrimFunc
+
+FORCE_PURE: Final = "relax.force_pure"
+"""The attribute of a function that is pure whatever it calls."""
 
 SignatureOf = Callable[[GlobalVar], "StructInfo | None"]
 

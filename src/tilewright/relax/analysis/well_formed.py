@@ -15,7 +15,7 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.span import Span
 from tilewright.relax.analysis.kernel_call import check_kernel_call
-from tilewright.relax.analysis.purity import is_impure_call, signatures_of
+from tilewright.relax.analysis.purity import FORCE_PURE, is_impure_call, signatures_of
 from tilewright.relax.call_inference import infer_call
 from tilewright.relax.expr import (
     Binding,
@@ -142,7 +142,8 @@ class _Checker:
     def function_value(self, function: Function) -> None:
         """Check a function in the current scope."""
         before = self.is_pure, self.in_dataflow
-        self.is_pure, self.in_dataflow = function.is_pure, False
+        self.is_pure = function.is_pure and FORCE_PURE not in function.attrs
+        self.in_dataflow = False
         with self.scope():
             for param in function.params:
                 if isinstance(param, DataflowVar):

@@ -1,7 +1,9 @@
 """Passes over graphs, one file each."""
 
 from tilewright.relax.transform.annotate_tir_op_pattern import AnnotateTIROpPattern
+from tilewright.relax.transform.attach_global_symbol import AttachGlobalSymbol
 from tilewright.relax.transform.bind_params import BindParams
+from tilewright.relax.transform.bind_symbolic_vars import BindSymbolicVars
 from tilewright.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from tilewright.relax.transform.dataflow import ConvertToDataflow, ToNonDataflow
 from tilewright.relax.transform.dead_code_elimination import DeadCodeElimination
@@ -16,4 +18,8 @@ from tilewright.relax.transform.function_pass import (
 from tilewright.relax.transform.fuse_ops import FuseOps
 from tilewright.relax.transform.fuse_tir import FuseTIR
 from tilewright.relax.transform.legalize_ops import LegalizeOps
+from tilewright.relax.transform.normalize import Normalize
 from tilewright.relax.transform.pack_constants import PackConstants
+from tilewright.relax.transform.remove_purity_checking import RemovePurityChecking
+from tilewright.relax.transform.topological_sort import TopologicalSort
+from tilewright.relax.transform.update_param_struct_info import UpdateParamStructInfo

@@ -1,0 +1,81 @@
+"""Symbolic sizes of graph functions become numbers."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Var as ScalarVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import PassContext
+from tilewright.relax.analysis import defined_symbolic_vars
+from tilewright.relax.expr import Function
+from tilewright.relax.transform.bind_params import graph_function
+from tilewright.relax.transform.substitution import substitute_variables
+
+
+class BindSymbolicVars(ModulePass):
+    """Give symbolic sizes values that are known when the program is compiled.
+
+    ::
+
+        before:  def main(x: R.Tensor(("n", 4)), y: R.Tensor(("n", "m")))
+        after:   def main(x: R.Tensor((8, 4)), y: R.Tensor((8, "m")))     # for {"n": 8}
+
+    Args:
+        binding_map: from sizes, or their names, to numbers or expressions.
+        func_name: the function; by default all graph functions that have the sizes.
+    """
+
+    def __init__(
+        self, binding_map: Mapping[str | ScalarVar, Any], func_name: str | None = None
+    ) -> None:
+        self._values = {key: _extent(key, value) for key, value in binding_map.items()}
+        self._func_name = func_name
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        if self._func_name is not None:
+            names = [mod.get_global_var(self._func_name)]
+            graph_function(mod, self._func_name)
+        else:
+            names = [v for v, f in mod.functions.items() if isinstance(f, Function)]
+        result, found, known = mod.clone(), set(), set()
+        for name in names:
+            function: Any = mod.functions[name]
+            sizes = {}
+            for size in defined_symbolic_vars(function):
+                known.add(size.name)
+                key = size if size in self._values else size.name
+                if key in self._values:
+                    found.add(key)
+                    sizes[size] = self._values[key]
+            result.update_func(name, substitute_variables(function, sizes=sizes))
+        for key in self._values:
+            if key not in found:
+                raise _unknown(key, sorted(known))
+        return result if found else mod
+
+
+def _extent(key: Any, value: Any) -> Expr:
+    if not isinstance(key, (str, ScalarVar)):
+        raise ArgumentError(f"BindSymbolicVars: {key!r} is no size and no name of one")
+    expr = as_expr(value)
+    if not expr.dtype.is_integral or expr.dtype.is_bool:
+        raise ArgumentError(f"BindSymbolicVars: {_name(key)} is an integer, got {value!r}")
+    return cast(INT64, expr)
+
+
+def _name(key: str | ScalarVar) -> str:
+    return key if isinstance(key, str) else key.name
+
+
+def _unknown(key: Any, known: list[str]) -> UnknownNameError:
+    close = difflib.get_close_matches(_name(key), known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; there are {known}"
+    return UnknownNameError(f"no function has a symbolic size {_name(key)!r}{hint}")
