@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -110,6 +111,14 @@ class IRModule(Scriptable):
     def get_attr(self, key: str) -> Any:
         """The attribute `key`, or None."""
         return self.attrs.get(key)
+
+    def graph(self, func: str | GlobalVar = "main") -> Any:
+        """A picture of a graph function: boxes are operations, arrows the arrays between them.
+
+        Notebooks show it; `save(path)` writes it as SVG.
+        """
+        # Graphs are above this package.
+        return importlib.import_module("tilewright.relax.graph").draw(self[func])
 
     def __repr__(self) -> str:
         return self.script()

@@ -415,6 +415,15 @@ class Function(BaseFunc, RelaxExpr):
         infos = [param.struct_info or ObjectStructInfo() for param in self.params]
         return FuncStructInfo(infos, self.ret_struct_info, self.is_pure)
 
+    def graph(self) -> Any:
+        """A picture of the function: boxes are operations, arrows the arrays between them.
+
+        Notebooks show it; `save(path)` writes it as SVG.
+        """
+        from tilewright.relax.graph import draw
+
+        return draw(self)
+
 
 # --- making expressions ---------------------------------------------------------------------
 
