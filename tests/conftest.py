@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("TILEWRIGHT_IR_GUARD", "1")
+os.environ.setdefault("TILEWRIGHT_CACHE_DIR", "")
 
 import hypothesis
 

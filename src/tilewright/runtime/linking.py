@@ -42,6 +42,28 @@ def link_shared(
     run(command)
 
 
+def join_objects(output: str, objects: Sequence[str], cc: str | None = None) -> None:
+    """Make one object file of several; a single one is copied.
+
+    Raises:
+        ExportError: if there are several and no linker, or it fails.
+    """
+    if len(objects) == 1:
+        shutil.copyfile(objects[0], output)
+        return
+    driver = cc or find_compiler()
+    if driver is not None:
+        command = [*driver.split(), "-r", "-nostdlib", "-o", output, *objects]
+    elif importlib.util.find_spec("ziglang") is not None:
+        command = [sys.executable, "-m", "ziglang", "ld.lld", "-r", "-o", output, *objects]
+    else:
+        raise ExportError(
+            "no linker found to join object files: install a C compiler, or the package `ziglang` "
+            "(pip install tilewright[link]), or export a .tar file"
+        )
+    run(command)
+
+
 def find_compiler() -> str | None:
     """The C compiler of this machine, or None."""
     named = os.environ.get("CC")

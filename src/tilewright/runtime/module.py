@@ -15,7 +15,7 @@ from tvm_ffi import core
 from tilewright.error import ArgumentError, ExportError, UnknownNameError
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import as_device, require_host
-from tilewright.runtime.linking import link_shared
+from tilewright.runtime.linking import join_objects, link_shared
 from tilewright.runtime.packed_func import PackedFunc, Parameter, from_address, packed_func
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
@@ -199,8 +199,8 @@ class Module:
         code = self._require_code("save")
         kind = fmt or os.path.splitext(file_name)[1].lstrip(".")
         if kind in ("o", "obj"):
-            with open(file_name, "wb") as stream:
-                stream.write(code.object_code())
+            with tempfile.TemporaryDirectory() as directory:
+                join_objects(file_name, code.write_objects(directory))
         else:
             with open(file_name, "w", encoding="utf-8") as stream:
                 stream.write(code.source(kind))
@@ -248,14 +248,13 @@ class Module:
         directory = os.path.dirname(output) or "."
         if not os.path.isdir(directory):
             raise ExportError(f"export_library: there is no directory {directory!r}")
-        if extension in (".o", ".obj") and fcompile is None:
-            self.save(output, "o")
-            return output
         with tempfile.TemporaryDirectory() as temporary:
             workspace = workspace_dir or temporary
             objects = [*code.write_objects(workspace), *map(os.fspath, addons or ())]
             if fcompile is not None:
                 fcompile(output, objects, **kwargs)
+            elif extension in (".o", ".obj"):
+                join_objects(output, objects, cc)
             elif extension == ".tar":
                 with tarfile.open(output, "w") as archive:
                     for path in objects:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import cast
 
-from tilewright.driver.build import compile_code
-from tilewright.driver.default import with_default_schedule
-from tilewright.driver.lower import lower
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.relax.expr import Function
+from tilewright.relax.vm.code import native_code
 from tilewright.relax.vm.constants import ConstantTable
 from tilewright.relax.vm.emit import emit
 from tilewright.relax.vm.function import GRAPHS_FUNCTION, Descriptions
@@ -23,9 +20,7 @@ from tilewright.relax.vm.translate import Program, translate
 from tilewright.runtime.module import CompiledCode
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.make_packed_api import make_packed_api
 from tilewright.tir.transform.metadata import TEXTS
-from tilewright.tir.transform.pipeline import Machine, legalize_for
 
 
 @dataclass(eq=False)
@@ -102,11 +97,7 @@ def compile_graphs(module: IRModule, graphs: GraphPrograms, target: Target) -> C
         graphs: its programs.
         target: what to compile for.
     """
-    kernels = IRModule({name: _private(kernel) for name, kernel in graphs.kernels.items()})
-    if kernels.functions:
-        scheduled = with_default_schedule(kernels, None, target, "main", None)
-        kernels = lower(scheduled or kernels)
-        kernels = legalize_for(kernels, cast("Machine", target))
+    private = {name: _private(kernel) for name, kernel in graphs.kernels.items()}
     constants = ConstantTable()
     emitted = {
         name: emit(module[name].global_symbol, program, graphs.plans[name], constants)
@@ -118,8 +109,8 @@ def compile_graphs(module: IRModule, graphs: GraphPrograms, target: Target) -> C
         if (symbol := module[name].global_symbol) is not None
     }
     texts = {GRAPHS_FUNCTION: json.dumps(descriptions)}
-    whole = IRModule({**kernels.functions, **emitted}, {TEXTS: texts})
-    code = compile_code(make_packed_api(whole), target, constants.params())
+    whole = IRModule({**private, **emitted}, {TEXTS: texts})
+    code = native_code(module, whole, private, target, constants)
     return CompiledGraphs(code, whole, constants, graphs, descriptions)
 
 

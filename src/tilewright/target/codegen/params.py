@@ -8,8 +8,9 @@ weights of a model.
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Final, NamedTuple
 
 from tilewright.error import ExportError
@@ -95,6 +96,19 @@ def write_params(stream: BinaryIO, params: Mapping[str, Param], code: bytes) -> 
         stream.write(
             _SECTION.pack(name, kind, attributes, 0, offset, size, link, info, alignment, entry)
         )
+
+
+def write_objects(directory: str, codes: Sequence[bytes], params: Mapping[str, Param]) -> list[str]:
+    """Write object files of code, and one of constants if there are some; their paths."""
+    paths = [os.path.join(directory, f"lib{number}.o") for number in range(len(codes))]
+    for path, code in zip(paths, codes, strict=True):
+        with open(path, "wb") as stream:
+            stream.write(code)
+    if params:
+        paths.append(os.path.join(directory, "params.o"))
+        with open(paths[-1], "wb") as stream:
+            write_params(stream, params, codes[0])
+    return paths
 
 
 def refuse_params(params: Mapping[str, Param]) -> None:

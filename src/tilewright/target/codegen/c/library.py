@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from tilewright.error import ArgumentValueError, CodegenError
 from tilewright.ir.module import IRModule
 from tilewright.target.codegen.c.source import generate_c
-from tilewright.target.codegen.params import Param, refuse_params, write_params
+from tilewright.target.codegen.params import Param, refuse_params, write_objects
 from tilewright.target.target import Target
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -56,14 +56,7 @@ class CompiledSource:
 
     def write_objects(self, directory: str) -> list[str]:
         """Write object files from which a library can be linked; their paths."""
-        code, paths = self._compile(("-c",)), [os.path.join(directory, "lib0.o")]
-        with open(paths[0], "wb") as stream:
-            stream.write(code)
-        if self._params:
-            paths.append(os.path.join(directory, "params.o"))
-            with open(paths[1], "wb") as stream:
-                write_params(stream, self._params, code)
-        return paths
+        return write_objects(directory, [self._compile(("-c",))], self._params)
 
     @functools.cached_property
     def _library(self) -> ctypes.CDLL:

@@ -20,12 +20,9 @@ from tilewright.error import CodegenError, InternalError, TargetError
 from tilewright.ir.module import IRModule
 from tilewright.target.codegen.llvm.control import Control
 from tilewright.target.codegen.llvm.module import ModuleText
-from tilewright.target.codegen.llvm.objects import objects_text
-from tilewright.target.codegen.llvm.shared_errors import errors_text
-from tilewright.target.codegen.llvm.threads import pool_text
+from tilewright.target.codegen.llvm.support import ObjectUnit, support_needed, support_text
 from tilewright.target.codegen.llvm.types import value_type
-from tilewright.target.codegen.llvm.workspace import workspace_text
-from tilewright.target.codegen.params import Param, refuse_params, write_params
+from tilewright.target.codegen.params import Param, refuse_params, write_objects
 from tilewright.target.target import Target
 from tilewright.tir.function import PrimFunc
 
@@ -43,8 +40,11 @@ def generate_llvm(module: IRModule, target: Target) -> ModuleText:
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             continue
+        types = tuple(value_type(param.dtype) for param in function.params)
         if function.attrs.get("tir.is_shared", False):
-            text.declare_error(name.name_hint, tuple(value_type(p.dtype) for p in function.params))
+            text.declare_error(name.name_hint, types)
+        elif function.attrs.get("tir.is_external", False):
+            text.declare(name.name_hint, "i32", types)
         else:
             text.functions.append(Control(text).function(name.name_hint, function))
     return text
@@ -58,6 +58,9 @@ class CompiledModule:
         llvm_ir: the LLVM IR before any LLVM pass.
         function_names: the symbols of the exported functions: those with the attribute
             ``calling_conv`` or ``tir.is_exported``.
+        needs: names of the support modules with which it is linked.
+        externals: C functions that it calls.
+        params: constants that it refers to.
     """
 
     def __init__(
@@ -68,9 +71,9 @@ class CompiledModule:
         written = generate_llvm(module, target)
         self.llvm_ir = written.text()
         self.function_names = tuple(written.exported)
-        self._support = _support_text(written)
-        self._externals = tuple(written.externals)
-        self._params = {name: (params or {})[name] for name in written.params}
+        self.needs = support_needed(written)
+        self.externals = tuple(written.externals)
+        self.params = {name: (params or {})[name] for name in written.params}
         self._loaded: Any = None
 
     def function_address(self, symbol: str) -> int:
@@ -90,10 +93,7 @@ class CompiledModule:
 
         with LOCK:
             if self._loaded is None:
-                names = self.function_names
-                self._loaded = load(
-                    self.shared_object, names, self._support, self._externals, self._params
-                )
+                self._loaded = load([self.unit], self.function_names, self.params)
             return self._loaded[symbol]
 
     @functools.cached_property
@@ -106,16 +106,14 @@ class CompiledModule:
             machine = machine_for(self.target)
             return machine.emit_object(optimised(parse(self.llvm_ir, machine), machine))
 
+    @property
+    def unit(self) -> ObjectUnit:
+        """The object file, and what it is linked with."""
+        return ObjectUnit(self.shared_object, self.needs, self.externals)
+
     def write_objects(self, directory: str) -> list[str]:
         """Write object files from which a library can be linked; their paths."""
-        code, paths = self._object_code(), [os.path.join(directory, "lib0.o")]
-        with open(paths[0], "wb") as stream:
-            stream.write(code)
-        if self._params:
-            paths.append(os.path.join(directory, "params.o"))
-            with open(paths[1], "wb") as stream:
-                write_params(stream, self._params, code)
-        return paths
+        return write_objects(directory, [self._object_code()], self.params)
 
     def object_code(self) -> bytes:
         """A relocatable object file with position-independent code.
@@ -123,11 +121,11 @@ class CompiledModule:
         Raises:
             ExportError: if the program has constants outside of the code.
         """
-        refuse_params(self._params)
+        refuse_params(self.params)
         return self._object_code()
 
     def _object_code(self) -> bytes:
-        if not self._support:
+        if not self.needs:
             return self.shared_object
         with LOCK:
             machine = machine_for(self.target)
@@ -154,23 +152,9 @@ class CompiledModule:
 
     def _whole(self, machine: Any) -> Any:
         module = parse(self.llvm_ir, machine)
-        for text in self._support:
-            module.link_in(parse(text, machine))
+        for name in self.needs:
+            module.link_in(parse(support_text(name, self.target), machine))
         return optimised(module, machine)
-
-
-def _support_text(written: ModuleText) -> tuple[str, ...]:
-    """The modules that define what the functions need at run time."""
-    found = []
-    if written.needs_errors:
-        found.append(errors_text())
-    if written.needs_objects:
-        found.append(objects_text())
-    if written.needs_thread_pool:
-        found.append(pool_text(written.target.architecture))
-    if written.needs_workspaces:
-        found.append(workspace_text())
-    return tuple(found)
 
 
 def compile_module(

@@ -80,7 +80,8 @@ class Control(Parallel):
         if exported:
             self.module.exported.append(name)
         internal = SHARED if func.attrs.get("tir.is_shared", False) else "internal "
-        linkage = "" if exported else internal
+        visibility = "hidden " if func.attrs.get("tir.is_hidden", False) else ""
+        linkage = visibility if exported else internal
         speed = COLD if func.attrs.get("tir.is_cold", False) else ""
         head = f'define {linkage}{self.result_type} @"{name}"({parameters}) nounwind {speed} {{'
         return "\n".join([head, "entry:", *self.entry, *self.region.lines, "}"])

@@ -17,6 +17,7 @@ from tilewright.target.codegen.llvm.compile import binding, machine_for, optimis
 from tilewright.target.codegen.llvm.objects import objects_text
 from tilewright.target.codegen.llvm.raising import SHARED
 from tilewright.target.codegen.llvm.shared_errors import errors_text
+from tilewright.target.codegen.llvm.support import ObjectUnit, support_text
 from tilewright.target.codegen.llvm.threads import has_pool, pool_text
 from tilewright.target.codegen.llvm.workspace import workspace_text
 from tilewright.target.codegen.params import Param
@@ -26,33 +27,30 @@ _numbers: Final = itertools.count()
 
 
 def load(
-    code: bytes,
-    names: Sequence[str],
-    support: Sequence[str],
-    externals: Sequence[str],
-    params: Mapping[str, Param],
+    units: Sequence[ObjectUnit], names: Sequence[str], params: Mapping[str, Param]
 ) -> dict[str, int]:
-    """Load an object file; gives the addresses of its functions.
+    """Load object files, which may refer to each other; gives the addresses of functions.
 
     Args:
-        code: the object file.
-        names: symbols of the functions; those that are not exported are left out.
-        support: texts of the modules that define what it needs at run time.
-        externals: C functions that it calls.
-        params: constants that it refers to.
+        units: the object files.
+        names: symbols of the functions.
+        params: constants that they refer to.
 
     Raises:
         CodegenError: if this process lacks one of them.
     """
     llvm = binding()
     _load_host_library()
-    for name in externals:
+    for name in dict.fromkeys(name for unit in units for name in unit.externals):
         if llvm.address_of_symbol(name) is None:
             raise CodegenError(
                 f"call_extern: there is no C function {name!r} in this process; load its library "
                 "with ctypes.CDLL(path, ctypes.RTLD_GLOBAL) first"
             )
-    builder = _library_builder(code, support)
+    host = Target("llvm")
+    needs = dict.fromkeys(name for unit in units for name in unit.needs)
+    support = [support_text(name, host) for name in needs]
+    builder = _library_builder([unit.code for unit in units], support)
     for name, param in params.items():
         builder.import_symbol(name, param.address)
     library = _link(builder, names)
@@ -81,7 +79,7 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
     # A symbol that the file needs is in its table of strings.
     support = [t for t in texts if any(name.encode() in code for name in _shared_names(t))]
     try:
-        loaded = _link(_library_builder(code, support), [symbol])
+        loaded = _link(_library_builder([code], support), [symbol])
     except RuntimeError as error:
         raise CodegenError(
             f"the object file cannot be loaded; it may call C functions that this process lacks: "
@@ -99,9 +97,11 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
     return loaded, find
 
 
-def _library_builder(code: bytes, support: Sequence[str]) -> Any:
-    """LLVM's builder of a library of an object file and what it shares with others."""
-    builder = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
+def _library_builder(codes: Sequence[bytes], support: Sequence[str]) -> Any:
+    """LLVM's builder of a library of object files and what they share with others."""
+    builder = binding().JITLibraryBuilder().add_current_process()
+    for code in codes:
+        builder.add_object_img(code)
     for text in support:
         for symbol, address in support_library(text).items():
             builder.import_symbol(symbol, address)
