@@ -104,6 +104,24 @@ def conv2d(channels, size, filters, kernel, pad, depthwise=False):
     return te.create_prim_func([x, w, y])
 
 
+def strided_conv2d(channels, size, filters, relu):
+    """Every second window of 3 by 3 elements of an image."""
+    x = te.placeholder((1, channels, size, size), name="X")
+    w = te.placeholder((filters, channels, 3, 3), name="W")
+    rc = te.reduce_axis((0, channels), name="rc")
+    ry, rx = (te.reduce_axis((0, 3), name=name) for name in ("ry", "rx"))
+    shape = (1, filters, size // 2, size // 2)
+    y = te.compute(
+        shape,
+        lambda n, o, i, j: te.sum(
+            x[n, rc, i * 2 + ry, j * 2 + rx] * w[o, rc, ry, rx], axis=[rc, ry, rx]
+        ),
+        name="Y",
+    )
+    r = te.compute(shape, lambda *i: tvm.tir.max(y(*i), tir.const(0.0)), name="R")
+    return te.create_prim_func([x, w, r if relu else y])
+
+
 def softmax(n, m):
     a = te.placeholder((n, m), name="A")
     k, l = te.reduce_axis((0, m), name="k"), te.reduce_axis((0, m), name="l")

@@ -16,6 +16,7 @@ from tests.schedule_rules.programs import (
     names_of,
     scheduled,
     softmax,
+    strided_conv2d,
     sums,
     transpose,
 )
@@ -127,6 +128,21 @@ def test_sums_that_have_consumers_stay_in_registers(columns):
 )
 def test_convolutions(program, machine):
     assert VECTOR in kinds_of(scheduled(program, machine))
+
+
+@pytest.mark.parametrize(
+    ("machine", "filters", "relu"),
+    [(SMALL, 16, True), (LARGE, 18, False), (SMALL, 7, False), (TWO_CORES, 7, True)],
+)
+def test_vectors_of_filters(machine, filters, relu):
+    sch = scheduled(strided_conv2d(2, 11, filters, relu), machine)
+    assert loops_of(sch, "Y")[-1] == ("vectorized", 4)
+    assert names_of(sch) == ["W_global", "Y", "R" if relu else "Y_global"]
+
+
+def test_vectors_of_filters_need_filters():
+    sch = scheduled(strided_conv2d(2, 11, 2, False), LARGE)
+    assert "W_global" not in names_of(sch)
 
 
 @pytest.mark.parametrize("machine", [LARGE._replace(vector_bits=n) for n in (256, 512)])

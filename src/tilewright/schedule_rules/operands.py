@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access, BlockAccesses
+from tilewright.tir.schedule import Schedule
+from tilewright.tir.substitute import variables_of
+
+NEAR: Final = 2
+"""Rows that are so many elements apart, or fewer, share cache lines."""
+
+CONSTANT_PARAMS: Final = "tir.constant_params"
+"""The attribute with the positions of parameters that are constants in all calls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,26 @@ class Contraction:
         step, extent = access.stride(inner), self.accesses.extents[inner]
         return step is not None and extent is not None and access.stride(outer) == step * extent
 
+    def has_near_rows(self) -> bool:
+        """Whether the rows of a tile are a few cache lines of the operands without columns."""
+        steps = [load.stride(self.row) for load in self.fixed]
+        return all(step is not None and abs(step) <= NEAR for step in steps)
+
+    def has_windows(self) -> bool:
+        """Whether vectors of columns begin at places that a step of the sum moves a little."""
+        reduction = [v for v in self.accesses.reduction if self.accesses.extents[v] != 1]
+        return any(
+            load.mentions(self.column)
+            and any(_are_in_one_index(load, self.column, v) for v in reduction)
+            for load in self.moving
+        )
+
+    def transposed(self) -> Contraction:
+        """The same product with its rows as columns."""
+        moving = tuple(load for load in self.accesses.loads if load.mentions(self.row))
+        fixed = tuple(load for load in self.accesses.loads if not load.mentions(self.row))
+        return replace(self, column=self.row, row=self.column, moving=moving, fixed=fixed)
+
     def mergeable(self) -> tuple[Var, ...]:
         """The columns with those of the outer iterators that continue them in the result.
 
@@ -57,6 +86,24 @@ class Contraction:
             if in_all and in_none and self.follows(store, var, columns[0]):
                 columns.insert(0, var)
         return tuple(columns)
+
+
+def _are_in_one_index(access: Access, one: Var, other: Var) -> bool:
+    mentioned = [variables_of(index) for index in access.indices]
+    return any(
+        any(var is one for var in variables) and any(var is other for var in variables)
+        for variables in mentioned
+    )
+
+
+def constant_memory(sch: Schedule) -> frozenset[Var]:
+    """The memory of parameters of the function at hand that are constants in all calls."""
+    var = sch.func_working_on
+    func = None if var is None else sch.mod[var.name_hint]
+    if func is None or CONSTANT_PARAMS not in func.attrs:
+        return frozenset()
+    params = [func.params[int(position)] for position in func.attrs[CONSTANT_PARAMS]]
+    return frozenset(func.buffer_map[param].data for param in params)
 
 
 def find_contraction(accesses: BlockAccesses) -> Contraction | None:

@@ -44,6 +44,7 @@ def register_tile(
     machine: Machine,
     *,
     streams: bool = False,
+    near: bool = False,
 ) -> Tile:
     """The tile whose results stay in registers while a reduction runs, with the least time.
 
@@ -59,9 +60,11 @@ def register_tile(
         itemsize: bytes of an element.
         machine: its registers, and the cache in which the operands of the rows should stay.
         streams: whether the operand with columns is too large for a cache.
+        near: whether rows are next to each other in memory, so that more rows take no more lines
+            of the first cache.
     """
     whole = -(-columns // lanes)
-    fitting = machine.first_cache // (2 * depth * itemsize)
+    fitting = MOST_ROWS if near else machine.first_cache // (2 * depth * itemsize)
     candidates = [
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)

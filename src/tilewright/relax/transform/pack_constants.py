@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.transform.fusion_graph import OP_PATTERN
 from tilewright.runtime.ndarray import NDArray, array
 from tilewright.schedule_rules.eligible import may_schedule
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.analysis.pattern_kind import PatternKind
 from tilewright.tir.function import PrimFunc
@@ -106,13 +107,14 @@ def _positions(calls: Iterable[Call]) -> Iterable[int]:
 
 
 def _packed(
-    var: GlobalVar, func: PrimFunc, positions: Iterable[int], target: Target
+    var: GlobalVar, func: PrimFunc, positions: Sequence[int], target: Target
 ) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
     """The kernel with its schedule, and the functions that pack its operands; None without any."""
+    func = func.with_attr(CONSTANT_PARAMS, tuple(positions))
     module = with_default_schedule(IRModule({var: func}), None, target, var.name_hint, None)
     if module is None:
         return None
-    scheduled: PrimFunc = module[var]
+    scheduled: PrimFunc = module[var].without_attr(CONSTANT_PARAMS)
     copies = {}
     for position in positions:
         lifted = lift_copy(scheduled, scheduled.params[position])

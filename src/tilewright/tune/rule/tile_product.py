@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tilewright.schedule_rules.contraction import LEAST_REUSE, Plan
+from tilewright.schedule_rules.contraction_plan import LEAST_REUSE, Plan
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.operands import Contraction, find_contraction
 from tilewright.tir.schedule import BlockRV, Schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.schedule_rules.contraction import Plan, position_of
+from tilewright.schedule_rules.contraction_plan import Plan, position_of
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import block_of, extent_of, is_complete, parallelize
 from tilewright.tir.index_map import IndexMap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tilewright.schedule_rules.contraction import Plan
+from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import loops_by_iterator, parallelize
 from tilewright.schedule_rules.tiles import MOST_ROWS, MOST_VECTORS, RESERVED, Tile, tile_cost

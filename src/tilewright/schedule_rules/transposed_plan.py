@@ -1,0 +1,46 @@
+"""Contractions whose vectors run along another dimension than the rows of the result.
+
+In a convolution the results along a row of the image need vectors that begin at each element of it,
+few of them where images are small, and with strides every other element. The filters of one place
+are another vector: their weights are packed into panels, and elements of the image are broadcast.
+The results of a tile are collected, and transposed when they are written.
+"""
+
+from __future__ import annotations
+
+from tilewright.schedule_rules.contraction_plan import ENOUGH_FILLED, ENOUGH_REUSE, Plan
+from tilewright.schedule_rules.machine import Machine
+from tilewright.schedule_rules.operands import Contraction
+
+
+class TransposedPlan(Plan):
+    """Tiles of a contraction whose columns are no neighbours in the result.
+
+    Args:
+        found: the contraction.
+        machine: the machine.
+        outer: how many of the loops around the block are fixed already.
+    """
+
+    def __init__(self, found: Contraction, machine: Machine, outer: int) -> None:
+        Plan.__init__(self, found, (found.column,), machine, outer, packed=True)
+
+    @property
+    def stages_results(self) -> bool:
+        return True
+
+
+def transposed_plan(found: Contraction, machine: Machine, outer: int) -> TransposedPlan | None:
+    """The plan, if the vectors of the usual one are cut off or begin anywhere."""
+    swapped = found.transposed()
+    lanes = machine.lanes(found.accesses.stores[0].buffer.dtype)
+    width, filters = found.accesses.extents[found.column], found.accesses.extents[swapped.column]
+    if len(swapped.moving) != 1 or not swapped.fixed or filters is None or width is None:
+        return None
+    if swapped.moving[0].mentions(swapped.row) or filters < ENOUGH_FILLED * lanes:
+        return None
+    fills_lanes = width >= ENOUGH_FILLED * -(-width // lanes) * lanes
+    if not found.has_windows() and (fills_lanes or len(found.mergeable()) > 1):
+        return None
+    plan = TransposedPlan(swapped, machine, outer)
+    return plan if plan.reuse >= ENOUGH_REUSE else None
