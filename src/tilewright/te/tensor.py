@@ -215,8 +215,13 @@ def as_shape(shape: Any, owner: str) -> tuple[Expr, ...]:
 
 def shape_text(shape: tuple[Expr, ...]) -> str:
     """A shape as a person writes it: ``(4, n)``."""
-    items = [str(e.value) if isinstance(e, IntImm) else repr(e) for e in shape]
+    items = [extent_text(extent) for extent in shape]
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def extent_text(extent: Expr) -> str:
+    """An extent as a person writes it: ``4`` or ``n``."""
+    return str(extent.value) if isinstance(extent, IntImm) else repr(extent)
 
 
 def is_zero_dimensional(value: object) -> bool:

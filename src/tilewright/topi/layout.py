@@ -119,17 +119,15 @@ def transform_by_map(
     Args:
         a: the tensor.
         index_map: from the indices of `a` to those of the result.
-        pad_value: what is in places of the result that no element goes to; None if there is none.
+        pad_value: what is in places of the result that no element goes to; None for 0.
         shape: of the result.
     """
     inverse, padding = index_map.non_surjective_inverse(a.shape)
 
     def element(*i: Expr) -> Expr:
         value = a(*inverse.map_indices(i))
-        if pad_value is None:
-            return value
         places = dict(zip(inverse.initial_indices, i, strict=True))
         outside = substitute(padding, places)
-        return if_then_else(outside, const(pad_value, a.dtype), value)
+        return if_then_else(outside, const(pad_value or 0, a.dtype), value)
 
     return compute(shape, element, "T_layout_trans", tag.INJECTIVE)

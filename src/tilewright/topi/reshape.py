@@ -12,7 +12,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, is_const_int
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
-from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
+from tilewright.te.tensor import Tensor, as_shape, extent_text, shape_text, zero_like
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
 
@@ -72,7 +72,8 @@ def reshaped(
     elif is_const_int(total) and is_const_int(rest) and not same_extent(total, rest):
         raise ShapeError(
             f"{owner}: an array of shape {shape_text(tuple(extents))} cannot have shape "
-            f"{shape_text(tuple(shape))}: it has {total} elements, not {rest}"
+            f"{shape_text(tuple(shape))}: it has {extent_text(total)} elements, not "
+            f"{extent_text(rest)}"
         )
     return tuple(shape)
 
@@ -97,7 +98,8 @@ def _what_is_left(
         raise ShapeError(f"{owner}: an extent of -1 beside one of 0 could be anything")
     if isinstance(total, IntImm) and isinstance(others, IntImm) and total.value % others.value:
         raise ShapeError(
-            f"{owner}: {number_of_elements(extents)} elements do not fill rows of {others}, so no "
+            f"{owner}: {extent_text(number_of_elements(extents))} elements do not fill rows of "
+            f"{extent_text(others)}, so no "
             "extent can stand for -1"
         )
     return analyzer.simplify(floordiv(total, others))

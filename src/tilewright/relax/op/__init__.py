@@ -1,6 +1,9 @@
 """Graph operators, one file a family."""
 
-from tilewright.relax.op import image, nn
+from tilewright.relax.op import (
+    image,
+    nn,
+)
 from tilewright.relax.op.base import (
     assert_op,
     call_dps_packed,
@@ -59,16 +62,69 @@ from tilewright.relax.op.datatype import (
     astype,
     wrap_param,
 )
+from tilewright.relax.op.index import (
+    dynamic_strided_slice,
+    gather_elements,
+    gather_nd,
+    index_tensor,
+    one_hot,
+    strided_slice,
+    take,
+)
+from tilewright.relax.op.joining import (
+    concat,
+    split,
+    stack,
+)
 from tilewright.relax.op.linear_algebra import (
     einsum,
     linear,
     matmul,
     outer,
 )
+from tilewright.relax.op.manipulate import (
+    broadcast_to,
+    collapse_sum_like,
+    collapse_sum_to,
+    flip,
+    layout_transform,
+    permute_dims,
+    repeat,
+    tile,
+)
+from tilewright.relax.op.mask import (
+    masked_fill,
+)
+from tilewright.relax.op.qdq import (
+    dequantize,
+    quantize,
+)
+from tilewright.relax.op.scatter import (
+    scatter_elements,
+    scatter_nd,
+)
 from tilewright.relax.op.search import (
     argmax,
     argmin,
     where,
+)
+from tilewright.relax.op.set import (
+    nonzero,
+    unique,
+)
+from tilewright.relax.op.statistical import (
+    cumprod,
+    cumsum,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    sum,
+    variance,
+)
+from tilewright.relax.op.ternary import (
+    ewise_fma,
 )
 from tilewright.relax.op.unary import (
     abs,
@@ -105,4 +161,10 @@ from tilewright.relax.op.unary import (
     tan,
     tanh,
     trunc,
+)
+from tilewright.relax.op.view import (
+    expand_dims,
+    flatten,
+    reshape,
+    squeeze,
 )

@@ -16,7 +16,7 @@ from tilewright.relax.op.broadcasting import (
 )
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
-from tilewright.relax.op.unary import is_number
+from tilewright.relax.op.unary import is_float, is_number
 from tilewright.relax.struct_info import TensorStructInfo
 
 ARITHMETIC: Final = {
@@ -99,10 +99,6 @@ def _is_any(dtype: DType) -> bool:
     return is_number(dtype) or dtype.is_bool
 
 
-def _is_float(dtype: DType) -> bool:
-    return dtype.is_float
-
-
 def _is_bool(dtype: DType) -> bool:
     return dtype.is_bool
 
@@ -119,7 +115,7 @@ add, subtract, multiply, floor_divide, mod, floor_mod = (
     _binary(name, doc, is_number, "numbers") for name, doc in ARITHMETIC.items()
 )
 maximum, minimum = (_binary(n, doc, _is_any, "numbers or bools") for n, doc in EXTREMA.items())
-divide, power = (_binary(n, doc, _is_float, "a float dtype") for n, doc in FLOAT.items())
+divide, power = (_binary(n, doc, is_float, "a float dtype") for n, doc in FLOAT.items())
 equal, not_equal, greater, greater_equal, less, less_equal = (
     _binary(name, doc, _is_any, "numbers or bools", BOOL) for name, doc in COMPARISON.items()
 )

@@ -26,7 +26,7 @@ from tilewright.relax.expr import const as array_constant
 from tilewright.relax.struct_info import UNKNOWN_NDIM, PrimStructInfo, TensorStructInfo
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
-from tilewright.te.tensor import Tensor, shape_text
+from tilewright.te.tensor import Tensor, extent_text, shape_text
 
 if TYPE_CHECKING:
     from tilewright.relax.expr import Call
@@ -145,7 +145,7 @@ def broadcast_extents(a: Extents, b: Extents, analyzer: Analyzer) -> Extents:
         if extent is None:
             raise ShapeError(
                 f"the shapes {shape_text(a)} and {shape_text(b)} do not broadcast: extents "
-                f"{shape_text((one,))[1:-2]} and {shape_text((other,))[1:-2]} of dimension "
+                f"{extent_text(one)} and {extent_text(other)} of dimension "
                 f"{position} differ, and neither is 1"
             )
         result.append(extent)

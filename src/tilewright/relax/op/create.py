@@ -11,10 +11,10 @@ from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, PrimValue, as_relax, as_shape
 from tilewright.relax.op.broadcasting import scalar_of, shape_of
 from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.rules import scalar_argument, shape_argument
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import (
     PrimStructInfo,
-    ShapeStructInfo,
     StructInfo,
     TensorStructInfo,
 )
@@ -35,15 +35,8 @@ def _number(value: Any, dtype: Any) -> Any:
 # --- full -----------------------------------------------------------------------------------
 
 
-def _shape_argument(inference: Inference) -> ShapeStructInfo:
-    info = inference.struct_info(0)
-    if not isinstance(info, ShapeStructInfo):
-        inference.error(f"{inference.name_of(0)} must be a shape, it is {info!r}")
-    return info
-
-
 def _of_shape(inference: Inference, dtype: Any) -> StructInfo:
-    info = _shape_argument(inference)
+    info = shape_argument(inference, 0)
     return TensorStructInfo(inference.call.args[0], dtype, ndim=info.ndim)
 
 
@@ -171,12 +164,7 @@ def ones_like(x: Any, dtype: str | None = None) -> Call:
 
 
 def _infer_arange(inference: Inference) -> StructInfo:
-    bounds = []
-    for position in range(3):
-        info = inference.struct_info(position)
-        if not isinstance(info, PrimStructInfo):
-            inference.error(f"{inference.name_of(position)} must be a scalar, it is {info!r}")
-        bounds.append(info.value)
+    bounds = [scalar_argument(inference, position) for position in range(3)]
     dtype = inference.attr("dtype")
     if any(bound is None for bound in bounds):
         return TensorStructInfo(None, dtype, ndim=1)
@@ -219,8 +207,7 @@ def _register_triangle(name: str, upper: bool) -> Any:
             inference.error(
                 f"{inference.name_of(0)} must have at least 2 dimensions, it has {info.ndim}"
             )
-        if not isinstance(inference.struct_info(1), PrimStructInfo):
-            inference.error(f"{inference.name_of(1)} must be a scalar")
+        scalar_argument(inference, 1)
         return info
 
     def legalize(builder: Any, expr: Call) -> Any:

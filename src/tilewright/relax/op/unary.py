@@ -9,8 +9,9 @@ from tilewright import topi
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.relax.expr import Call
 from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.rules import scalar_argument
 from tilewright.relax.op.table import call, register
-from tilewright.relax.struct_info import PrimStructInfo, TensorStructInfo
+from tilewright.relax.struct_info import TensorStructInfo
 
 FLOAT: Final = {
     "acos": "Inverse cosine, in radians.",
@@ -74,6 +75,11 @@ def is_number(dtype: DType) -> bool:
     return dtype.is_float or (dtype.is_integral and not dtype.is_bool)
 
 
+def is_float(dtype: DType) -> bool:
+    """Whether elements of the dtype are floats."""
+    return dtype.is_float
+
+
 def is_signed(dtype: DType) -> bool:
     """Whether elements of the dtype may be negative."""
     return dtype.is_float or dtype.is_int
@@ -108,7 +114,7 @@ def _unary(
 
 acos, acosh, asin, asinh, atan, atanh, cos, cosh, erf, exp, log, log2, log10, rsqrt, sigmoid, sin, \
     sinh, sqrt, tan, tanh = (
-        _unary(name, doc, lambda dtype: dtype.is_float, "a float dtype")
+        _unary(name, doc, is_float, "a float dtype")
         for name, doc in FLOAT.items()
     )  # fmt: skip
 abs, ceil, floor, negative, round, sign, square, trunc = (
@@ -133,8 +139,7 @@ bitwise_not = _unary(
 
 def _infer_clip(inference: Inference) -> TensorStructInfo:
     for position in (1, 2):
-        if not isinstance(inference.struct_info(position), PrimStructInfo):
-            inference.error(f"{inference.name_of(position)} must be a scalar")
+        scalar_argument(inference, position)
     return infer_same(inference, is_number, "numbers", None)
 
 

@@ -1,0 +1,334 @@
+"""Parts of arrays, and elements at places that other arrays say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright import topi
+from tilewright.error import ShapeError
+from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.relax.expr import Call, RelaxExpr, ShapeExpr, Tuple
+from tilewright.relax.op.base import tensor_to_shape
+from tilewright.relax.op.broadcasting import broadcast_extents, with_extents
+from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.rules import array_like, axis_of, checked, integers
+from tilewright.relax.op.table import call, register
+from tilewright.relax.struct_info import (
+    UNKNOWN_NDIM,
+    PrimStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from tilewright.te.compute import compute
+from tilewright.te.tensor import Tensor
+from tilewright.topi.indexing import check_mode
+from tilewright.topi.slicing import dynamic_slice_extents, slices
+
+# --- take -----------------------------------------------------------------------------------
+
+
+def _infer_take(inference: Inference) -> StructInfo:
+    info = inference.tensor(0)
+    checked(inference, check_mode, inference.attr("mode"))
+    if isinstance(inference.struct_info(1), PrimStructInfo):
+        places: tuple[Expr, ...] | None = ()
+        rank = 0
+    else:
+        indices = integers(inference, 1)
+        places, rank = indices.extents, indices.ndim
+    if inference.attr("axis") is None:
+        return array_like(info, places, rank)
+    if info.ndim == UNKNOWN_NDIM:
+        return array_like(info, None)
+    axis = axis_of(inference, info.ndim)
+    if info.extents is None or places is None:
+        unknown = rank == UNKNOWN_NDIM
+        return array_like(info, None, UNKNOWN_NDIM if unknown else info.ndim - 1 + rank)
+    return array_like(info, (*info.extents[:axis], *places, *info.extents[axis + 1 :]))
+
+
+def _legalize_take(builder: Any, expr: Call) -> Any:
+    axis, mode = expr.attrs["axis"], expr.attrs["mode"]
+
+    def take_at(x: Tensor, index: Any) -> Tensor:
+        where = index if isinstance(index, Tensor) else compute((), lambda: index, "index")
+        return topi.take(x, where, axis, mode=mode)
+
+    return builder.call_te(take_at, *expr.args, primfunc_name_hint="take")
+
+
+_TAKE = register("take", ("x", "indices"), _infer_take, _legalize_take)
+
+
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Call:
+    """The elements of `x` at `indices` along `axis`.
+
+    Args:
+        x: the array.
+        indices: integers of any shape, which stands in the result in place of the dimension; or
+            one scalar.
+        axis: the dimension; None for the place among all elements.
+        mode: what indices outside of the dimension are: ``"clip"`` for the nearest element,
+            ``"wrap"`` for the place modulo the extent, ``"fast"`` if there are none.
+    """
+    return call(_TAKE, x, indices, attrs={"axis": axis, "mode": mode})
+
+
+# --- slices ---------------------------------------------------------------------------------
+
+
+def _scalars(inference: Inference, position: int) -> list[Expr | None]:
+    """The values of a tuple of scalars; None for those that are not known."""
+    info = inference.struct_info(position)
+    fields = info.fields if isinstance(info, TupleStructInfo) else ()
+    if not isinstance(info, TupleStructInfo) or not all(
+        isinstance(field, PrimStructInfo) for field in fields
+    ):
+        inference.error(f"{inference.name_of(position)} must be a tuple of scalars, it is {info!r}")
+    return [field.value for field in fields if isinstance(field, PrimStructInfo)]
+
+
+def _infer_strided_slice(inference: Inference) -> StructInfo:
+    info = inference.tensor(0)
+    bounds = [_scalars(inference, position) for position in range(1, len(inference.call.args))]
+    if info.extents is None or any(value is None for values in bounds for value in values):
+        return array_like(info, None, info.ndim)
+    axes, begin, end, *strides = bounds
+    parts = checked(
+        inference, slices, info.extents, begin, end, strides[0] if strides else None, axes,
+        inference.attr("assume_inbound"), "end", inference.analyzer,
+    )  # fmt: skip
+    return array_like(
+        info, [parts[n].extent if n in parts else e for n, e in enumerate(info.extents)]
+    )
+
+
+def _legalize_strided_slice(builder: Any, expr: Call) -> Any:
+    inbound = bool(expr.attrs["assume_inbound"])
+
+    def part(x: Tensor, axes: Any, begin: Any, end: Any, strides: Any = None) -> Tensor:
+        return topi.strided_slice(x, begin, end, strides, axes, assume_inbound=inbound)
+
+    return builder.call_te(part, *expr.args, primfunc_name_hint="strided_slice")
+
+
+_STRIDED_SLICE = register(
+    "strided_slice", ("x", "axes", "begin", "end", "strides*"),
+    _infer_strided_slice, _legalize_strided_slice,
+)  # fmt: skip
+
+
+def strided_slice(
+    x: Any,
+    axes: Sequence[Any],
+    begin: Sequence[Any],
+    end: Sequence[Any],
+    strides: Sequence[Any] | None = None,
+    assume_inbound: bool = False,
+) -> Call:
+    """The part ``begin:end:strides`` of some dimensions, with the meaning that it has in Python.
+
+    Args:
+        x: the array.
+        axes: the dimensions.
+        begin: the first index of each; negative ones count from the end.
+        end: where to stop.
+        strides: the distance of two elements, 1 by default.
+        assume_inbound: whether bounds of symbolic dimensions are known to be inside of them.
+    """
+    operands = [axes, begin, end] + ([] if strides is None else [strides])
+    tuples = [o if isinstance(o, RelaxExpr) else Tuple(list(o)) for o in operands]
+    return call(_STRIDED_SLICE, x, *tuples, attrs={"assume_inbound": bool(assume_inbound)})
+
+
+def _infer_dynamic_strided_slice(inference: Inference) -> StructInfo:
+    info = inference.tensor(0)
+    for position in (1, 2, 3):
+        bounds = integers(inference, position)
+        if bounds.ndim not in (1, UNKNOWN_NDIM) or bounds.dtype not in (INT64, None):
+            inference.error(f"{inference.name_of(position)} must be a vector of int64")
+        if bounds.extents is not None and isinstance(bounds.extents[0], IntImm):
+            count = bounds.extents[0].value
+            if info.ndim not in (count, UNKNOWN_NDIM):
+                inference.error(
+                    f"{inference.name_of(position)} has {count} elements for {info.ndim} dimensions"
+                )
+    return array_like(info, None, info.ndim)
+
+
+def _legalize_dynamic_strided_slice(builder: Any, expr: Call) -> Any:
+    x = with_extents(builder, expr.args[0])
+    info = x.struct_info
+    assert isinstance(info, TensorStructInfo)
+    extents = builder.emit(
+        builder.call_te(
+            lambda a, *bounds: dynamic_slice_extents(a.shape, *bounds),
+            x, *expr.args[1:], primfunc_name_hint="slice_shape",
+        )
+    )  # fmt: skip
+    sizes = [Var(f"s{n}", INT64) for n in range(info.ndim)]
+    shape = builder.emit(tensor_to_shape(extents))
+    builder.match_cast(shape, ShapeStructInfo(sizes))
+    return builder.call_te(
+        topi.dynamic_strided_slice, x, *expr.args[1:], ShapeExpr(sizes),
+        primfunc_name_hint="dynamic_strided_slice",
+    )  # fmt: skip
+
+
+_DYNAMIC_STRIDED_SLICE = register(
+    "dynamic_strided_slice", ("x", "begin", "end", "strides"),
+    _infer_dynamic_strided_slice, _legalize_dynamic_strided_slice,
+)  # fmt: skip
+
+
+def dynamic_strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> Call:
+    """The part ``begin:end:strides`` of `x`, where each is a vector of int64, one per axis."""
+    return call(_DYNAMIC_STRIDED_SLICE, x, begin, end, strides)
+
+
+# --- gather ---------------------------------------------------------------------------------
+
+
+def _infer_gather_elements(inference: Inference) -> StructInfo:
+    info, indices = inference.tensor(0), integers(inference, 1)
+    if UNKNOWN_NDIM not in (info.ndim, indices.ndim):
+        axis_of(inference, info.ndim)
+        if info.ndim != indices.ndim:
+            inference.error(f"indices of {indices.ndim} dimensions for data of {info.ndim}")
+    return array_like(info, indices.extents, indices.ndim)
+
+
+def _legalize_gather_elements(builder: Any, expr: Call) -> Any:
+    data, indices = expr.args
+    axis = expr.attrs["axis"]
+    return builder.call_te(topi.gather, data, axis, indices, primfunc_name_hint="gather_elements")
+
+
+_GATHER_ELEMENTS = register(
+    "gather_elements", ("data", "indices"), _infer_gather_elements, _legalize_gather_elements
+)
+
+
+def gather_elements(data: Any, indices: Any, axis: int = 0) -> Call:
+    """For each index the element of `data` at that place along `axis`, and the same others."""
+    return call(_GATHER_ELEMENTS, data, indices, attrs={"axis": axis})
+
+
+def _infer_gather_nd(inference: Inference) -> StructInfo:
+    info, indices = inference.tensor(0), integers(inference, 1)
+    batch: Any = inference.attr("batch_dims")
+    extents = indices.extents
+    last = None if not extents else extents[-1]
+    if not isinstance(last, IntImm) or info.extents is None or extents is None:
+        if extents is not None and not isinstance(last, IntImm):
+            inference.error("the last extent of the indices, how many there are, must be known")
+        return array_like(info, None)
+    count = last.value
+    if batch + count > info.ndim or batch >= indices.ndim:
+        inference.error(
+            f"{count} indices after {batch} batch dimensions for {info.ndim} dimensions"
+        )
+    return array_like(info, (*extents[:-1], *info.extents[batch + count :]))
+
+
+def _legalize_gather_nd(builder: Any, expr: Call) -> Any:
+    batch = expr.attrs["batch_dims"]
+
+    def gather_rows(data: Tensor, indices: Tensor) -> Tensor:
+        last = indices.ndim - 1
+        columns = topi.transpose(indices, (last, *range(last)))
+        return topi.gather_nd(data, columns, batch)
+
+    return builder.call_te(gather_rows, *expr.args, primfunc_name_hint="gather_nd")
+
+
+_GATHER_ND = register("gather_nd", ("data", "indices"), _infer_gather_nd, _legalize_gather_nd)
+
+
+def gather_nd(data: Any, indices: Any, batch_dims: int = 0) -> Call:
+    """The elements, or parts, of `data` at the index tuples in the last dimension of `indices`."""
+    return call(_GATHER_ND, data, indices, attrs={"batch_dims": batch_dims})
+
+
+def _infer_index_tensor(inference: Inference) -> StructInfo:
+    info, indices = inference.tensor(0), inference.tensors(1)
+    if not indices or (info.ndim != UNKNOWN_NDIM and len(indices) > info.ndim):
+        inference.error(f"{len(indices)} indices for {info.ndim} dimensions")
+    for index in indices:
+        if index.dtype is not None and (not index.dtype.is_integral or index.dtype.is_bool):
+            inference.error(f"indices are integers, one has {index.dtype!s}")
+    if info.extents is None or any(index.extents is None for index in indices):
+        return array_like(info, None)
+    shape: tuple[Expr, ...] = ()
+    for index in indices:
+        assert index.extents is not None
+        try:
+            shape = broadcast_extents(shape, index.extents, inference.analyzer)
+        except ShapeError as error:
+            inference.error(str(error))
+    return array_like(info, (*shape, *info.extents[len(indices) :]))
+
+
+def _legalize_index_tensor(builder: Any, expr: Call) -> Any:
+    return builder.call_te(topi.adv_index, *expr.args, primfunc_name_hint="index_tensor")
+
+
+_INDEX_TENSOR = register(
+    "index_tensor", ("data", "indices"), _infer_index_tensor, _legalize_index_tensor
+)
+
+
+def index_tensor(data: Any, indices: Any) -> Call:
+    """``data[indices]`` of numpy: arrays of integers that broadcast, one per leading dimension."""
+    return call(_INDEX_TENSOR, data, indices)
+
+
+# --- one-hot --------------------------------------------------------------------------------
+
+
+def _infer_one_hot(inference: Inference) -> StructInfo:
+    indices = integers(inference, 0)
+    on, off = (inference.struct_info(position) for position in (1, 2))
+    if not isinstance(on, PrimStructInfo) or not isinstance(off, PrimStructInfo):
+        inference.error("the values must be scalars")
+    if on.dtype is not off.dtype:
+        inference.error(f"the values have different dtypes, {on.dtype!s} and {off.dtype!s}")
+    depth: Any = inference.attr("depth")
+    if indices.ndim == UNKNOWN_NDIM:
+        return array_like(indices, None, dtype=on.dtype)
+    axis = axis_of(inference, indices.ndim + 1)
+    if indices.extents is None:
+        return array_like(indices, None, indices.ndim + 1, on.dtype)
+    extents = (*indices.extents[:axis], depth, *indices.extents[axis:])
+    return array_like(indices, extents, dtype=on.dtype)
+
+
+def _legalize_one_hot(builder: Any, expr: Call) -> Any:
+    depth, axis = expr.attrs["depth"], expr.attrs["axis"]
+    return builder.call_te(
+        lambda indices, on, off: topi.one_hot(indices, on, off, depth, axis, on.dtype),
+        *expr.args,
+        primfunc_name_hint="one_hot",
+    )
+
+
+_ONE_HOT = register(
+    "one_hot", ("indices", "on_value", "off_value"), _infer_one_hot, _legalize_one_hot
+)
+
+
+def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int = -1) -> Call:
+    """Vectors of length `depth` with `on_value` at each index and `off_value` elsewhere.
+
+    Args:
+        indices: the places.
+        on_value: a scalar, of the dtype of the result.
+        off_value: a scalar of the same dtype.
+        depth: how long the vectors are.
+        axis: their dimension in the result.
+    """
+    return call(_ONE_HOT, indices, on_value, off_value, attrs={"depth": depth, "axis": axis})
