@@ -122,6 +122,19 @@ def strided_conv2d(channels, size, filters, relu):
     return te.create_prim_func([x, w, r if relu else y])
 
 
+def windows(channels, size, stride):
+    """The largest elements of windows of 3 by 3."""
+    x = te.placeholder((channels, size, size), name="X")
+    ry, rx = (te.reduce_axis((0, 3), name=name) for name in ("ry", "rx"))
+    out = (size - 3) // stride + 1
+    y = te.compute(
+        (channels, out, out),
+        lambda c, i, j: te.max(x[c, i * stride + ry, j * stride + rx], axis=[ry, rx]),
+        name="Y",
+    )
+    return te.create_prim_func([x, y])
+
+
 def softmax(n, m):
     a = te.placeholder((n, m), name="A")
     k, l = te.reduce_axis((0, m), name="k"), te.reduce_axis((0, m), name="l")

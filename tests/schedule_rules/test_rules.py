@@ -19,6 +19,7 @@ from tests.schedule_rules.programs import (
     strided_conv2d,
     sums,
     transpose,
+    windows,
 )
 
 import tilewright as tvm
@@ -184,6 +185,15 @@ def test_a_number_for_each_row_between_its_reduction_and_its_use():
 @pytest.mark.parametrize("axis", [0, 1])
 def test_sums(shape, axis, machine):
     scheduled(sums(*shape, axis), machine)
+
+
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+@pytest.mark.parametrize(("size", "stride"), [(9, 2), (9, 1), (12, 3), (3, 1)])
+def test_windows_run_in_vectors_of_results(size, stride, machine):
+    sch = scheduled(windows(5, size, stride), machine)
+    *_, ky, kx, lane = loops_of(sch, "Y")
+    assert (ky, kx) == (("unrolled", 3), ("unrolled", 3))
+    assert lane == ("vectorized", 4)
 
 
 def test_a_large_sum_of_columns_takes_rows_as_they_come():
