@@ -29,6 +29,7 @@ from tilewright.relax.struct_info import (
 )
 from tilewright.script.builder.module import is_reading_module
 from tilewright.script.constructs.module import lookup_vdevice
+from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import MISSING, Scope
 from tilewright.script.parser.source import source_of_text
@@ -82,7 +83,8 @@ def as_struct_info(value: object) -> StructInfo:
         return value
     if isinstance(value, Deferred):
         raise _NeedsScriptError
-    raise ArgumentError(f"expected struct info such as R.Tensor((2, 3), 'float32'), got {value!r}")
+    given = repr(value) if value is None or isinstance(value, (int, float, str)) else kind_of(value)
+    raise ArgumentError(f"expected struct info such as R.Tensor((2, 3), 'float32'), got {given}")
 
 
 # --- symbolic sizes --------------------------------------------------------------------------

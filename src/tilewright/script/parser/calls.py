@@ -11,10 +11,11 @@ from tilewright.error import ArgumentError, ScriptError, TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, SymbolicTruthError
 from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.node import Node
 from tilewright.script.constructs.access import PartialAccess, access, index_items
 from tilewright.script.parser.diagnostics import describe, kind_of, suggestion
 from tilewright.script.parser.evaluator import Evaluator, evaluates
-from tilewright.tir.buffer import Buffer, BufferRegion
+from tilewright.tir.buffer import Buffer
 
 
 class FunctionDefinition(NamedTuple):
@@ -82,7 +83,7 @@ def _attribute(evaluator: Evaluator, node: ast.Attribute) -> Any:
     try:
         return getattr(value, name)
     except AttributeError as error:
-        if isinstance(value, (Expr, Buffer, BufferRegion)) or not str(error):
+        if isinstance(value, Node) or not str(error):
             raise ArgumentError(
                 f"{kind_of(value)} has no attribute `{name}`{suggestion(name, _public(value))}"
             ) from None

@@ -15,7 +15,13 @@ from tilewright.relax.script.context import DataflowBlockUnderConstruction
 from tilewright.relax.script.parser.bindings import annotation_of, augmented_value, bind_value
 from tilewright.relax.script.parser.body import GraphParser, parses_graph
 from tilewright.relax.script.statements import Cast, DataflowFrame, Emission
-from tilewright.relax.struct_info import StructInfo
+from tilewright.relax.struct_info import (
+    UNKNOWN_NDIM,
+    ObjectStructInfo,
+    PrimStructInfo,
+    StructInfo,
+    TensorStructInfo,
+)
 from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.operators import is_symbolic
 
@@ -113,6 +119,7 @@ def _conditional(parser: GraphParser, node: ast.If, condition: Any) -> tuple[str
         )
     # Before the branches, the condition is computed.
     operand = parser.guarded(node.test, builder.blocks.normalize_argument, as_relax(condition))
+    _check_condition(parser, node.test, operand)
     name, true_branch = _branch(parser, node.body)
     other, false_branch = _branch(parser, node.orelse)
     if other != name:
@@ -124,6 +131,15 @@ def _conditional(parser: GraphParser, node: ast.If, condition: Any) -> tuple[str
     value = If(operand, true_branch, false_branch, None, span)
     declared = builder.function.declared.pop(name, None)
     return name, parser.guarded(node.test, _bind, parser, name, value, node, declared)
+
+
+def _check_condition(parser: GraphParser, place: ast.expr, condition: RelaxExpr) -> None:
+    info = condition.struct_info
+    rank = info.ndim if isinstance(info, TensorStructInfo) else 0
+    dtype = info.dtype if isinstance(info, (TensorStructInfo, PrimStructInfo)) else None
+    is_scalar = isinstance(info, (TensorStructInfo, PrimStructInfo, ObjectStructInfo))
+    if not is_scalar or rank not in (0, UNKNOWN_NDIM) or not (dtype is None or dtype.is_bool):
+        raise parser.error(place, f"the condition of an `if` is one bool, this is {info!r}")
 
 
 def _bind(

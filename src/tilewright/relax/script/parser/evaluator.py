@@ -107,6 +107,8 @@ def _name(evaluator: GraphEvaluator, node: ast.Name) -> Any:
         message = f"the symbolic size `{node.id}` needs a declaration: {node.id} = T.int64()"
     else:
         message = f"undefined name `{node.id}`{suggestion(node.id, *scope.names())}"
+        if evaluator.builder.function.in_signature:
+            message += f'; in a signature, a symbolic size is a string: "{node.id}"'
     raise evaluator.source.error(node, message)
 
 
