@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tilewright.error import ArgumentError
@@ -51,16 +52,18 @@ def script(obj: Any, **options: Any) -> str:
     for finisher in printer.finishers:
         lines = finisher(lines)
     if isinstance(obj, (IRModule, BaseFunc)):
-        lines = [*_imports(obj, chosen), "", *lines]
+        lines = [*_imports(obj, chosen, lines), "", *lines]
     return finish(lines, line_numbers=chosen.print_line_numbers, context=chosen.num_context_lines)
 
 
-def _imports(obj: IRModule | BaseFunc, options: PrinterOptions) -> list[str]:
+def _imports(obj: IRModule | BaseFunc, options: PrinterOptions, lines: list[str]) -> list[str]:
     """Comments that say what the text needs to have imported."""
     functions = list(obj.functions.values()) if isinstance(obj, IRModule) else [obj]
     packages = {type(function).__module__.split(".")[1] for function in functions}
     names = [("ir", options.ir_prefix)] if isinstance(obj, IRModule) else []
-    names.append(("tir", options.tir_prefix))
+    prefix = re.compile(rf"\b{re.escape(options.tir_prefix)}\.")
+    if packages != {"relax"} or any(map(prefix.search, lines)):
+        names.append(("tir", options.tir_prefix))
     if "relax" in packages:
         names.append(("relax", options.relax_prefix))
     return [f"# from tilewright.script import {name} as {prefix}" for name, prefix in names]

@@ -80,6 +80,8 @@ def _bound_names(statement: ast.stmt) -> list[str]:
     """The names that a statement binds."""
     if isinstance(statement, ast.FunctionDef):
         return [statement.name]
+    if isinstance(statement, ast.If):
+        return [name for inner in statement.body for name in _bound_names(inner)]
     targets: Sequence[ast.expr] = ()
     if isinstance(statement, ast.Assign):
         targets = statement.targets

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.function import GlobalVar
 from tilewright.relax.expr import Call, RelaxExpr
+from tilewright.relax.script.annotations import StructInfoFunction
 from tilewright.relax.script.context import GraphBuilder
 from tilewright.relax.script.statements import Cast, Emission
 from tilewright.script.parser.diagnostics import suggestion
@@ -32,6 +33,7 @@ class GraphEvaluator(Evaluator):
     def __init__(self, source: Source, scope: Scope, builder: GraphBuilder) -> None:
         super().__init__(source, scope)
         self.builder = builder
+        self._callee: ast.AST | None = None
 
     def __call__(self, node: ast.AST) -> Any:
         """The value of an expression; what is emitted inside of it is bound at once."""
@@ -49,6 +51,8 @@ class GraphEvaluator(Evaluator):
             return value.replace(span=self.source.span(node))
         if isinstance(value, GlobalVar):
             self.declare(node, value)
+        if isinstance(value, StructInfoFunction) and node is not self._callee:
+            return value()  # such as R.Object alone
         return value
 
     def within(self, scope: Scope) -> GraphEvaluator:
@@ -110,6 +114,12 @@ def _name(evaluator: GraphEvaluator, node: ast.Name) -> Any:
         if evaluator.builder.function.in_signature:
             message += f'; in a signature, a symbolic size is a string: "{node.id}"'
     raise evaluator.source.error(node, message)
+
+
+@in_graph(ast.Call)
+def _call(evaluator: GraphEvaluator, node: ast.Call) -> Any:
+    evaluator._callee = node.func
+    return EXPRESSIONS[ast.Call](evaluator, node)
 
 
 @in_graph(ast.Compare)

@@ -95,16 +95,20 @@ def _written_arguments(p: Printer, node: Call) -> list[_Argument] | None:
         by_position = [a for a in arguments if a.keyword is None]
         given = _given_struct_info(p, node, signature)
         arguments = [*by_position, given, *arguments[len(by_position) :]]
-    required, optional = [], []
-    for name, value in node.attrs.items():
-        plain = _plain(value)
-        argument = _Argument(plain, _text(p, plain), name)
-        is_default = name in signature and _same_value(plain, _plain(signature[name].default))
-        (optional if is_default else required).append(argument)
-    for chosen in ([*arguments, *required], [*arguments, *required, *optional]):
-        if _gives(function, chosen, node):
-            return chosen
-    return None
+    attributes = [
+        _Argument(plain, _text(p, plain), name)
+        for name, plain in ((name, _plain(value)) for name, value in node.attrs.items())
+    ]
+    if _gives(function, arguments, node):
+        return arguments
+    if not _gives(function, [*arguments, *attributes], node):
+        return None
+    # Each that is the default, or follows from the others, is left out.
+    for attribute in reversed(attributes):
+        fewer = [other for other in attributes if other is not attribute]
+        if _gives(function, [*arguments, *fewer], node):
+            attributes = fewer
+    return [*arguments, *attributes]
 
 
 def _operands(
@@ -209,7 +213,3 @@ def _text(p: Printer, value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join([_text(p, item) for item in value])}]"
     return p.value(value)
-
-
-def _same_value(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and structural_equal(a, b))
