@@ -249,3 +249,28 @@ def test_kernels_may_write_over_their_arguments():
     assert doubled is data
     np.testing.assert_array_equal(doubled, numbers(3) * 2)
     np.testing.assert_array_equal(shifted, numbers(3) + 1)
+
+
+def test_recursion_may_be_a_loop(registered):
+    def is_less(data, limit, out):
+        np.from_dlpack(out)[...] = data.numpy()[0] < limit.numpy()
+
+    registered("test.is_less", is_less)
+    x, limit = relax.Var("x", array(1)), relax.Var("limit", array())
+    builder = relax.BlockBuilder()
+    again = builder.declare_func(
+        "loop", relax.FuncStructInfo([x.struct_info, limit.struct_info], array(1))
+    )
+
+    def plus_one(data):
+        return te.compute((1,), lambda i: data(i) + 1.0)
+
+    with builder.function("loop", [x, limit]):
+        goes_on = builder.emit(op.call_dps_packed("test.is_less", (x, limit), array(dtype="bool")))
+        y = builder.emit_te(plus_one, x)
+        builder.emit_func_output(relax.If(goes_on, relax.Call(again, [y, limit]), x))
+    run = Evaluator(builder.get()).run
+    start = np.zeros(1, "float32")
+    assert run("loop", start, np.array(300, "float32")) == 300
+    with pytest.raises(InterpreterError, match="the calls that loop makes nest too deeply"):
+        run("loop", start, np.array(1e30, "float32"))

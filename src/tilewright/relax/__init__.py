@@ -40,17 +40,21 @@ from tilewright.relax.struct_info import (
 )
 
 if TYPE_CHECKING:
-    from tilewright.relax import op, transform, vm
+    from tilewright.relax import analysis, expr_functor, interpreter, op, transform, vm
+    from tilewright.relax.mutator import PyExprMutator
     from tilewright.relax.pipeline import get_pipeline, register_pipeline
+    from tilewright.relax.visitor import PyExprVisitor
     from tilewright.relax.vm import Executable, VirtualMachine, build
 
 Expr = RelaxExpr
 
-_MODULES: Final = ("op", "transform", "vm")
+_MODULES: Final = ("analysis", "expr_functor", "interpreter", "op", "transform", "vm")
 """Parts that are imported when they are first used, because that takes a while."""
 
 _HOME: Final = {
     "Executable": "tilewright.relax.vm",
+    "PyExprMutator": "tilewright.relax.mutator",
+    "PyExprVisitor": "tilewright.relax.visitor",
     "VirtualMachine": "tilewright.relax.vm",
     "build": "tilewright.relax.vm",
     "get_pipeline": "tilewright.relax.pipeline",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -39,6 +41,20 @@ from tilewright.relax.interpreter.scalars import Scalars
 from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value, struct_info_of
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.struct_info import PrimStructInfo, StructInfo, TupleStructInfo
+
+
+RECURSION_LIMIT: Final = 12_000
+"""Frames of Python that a run may need; a loop as recursion needs about 12 for each step."""
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class Frame:
@@ -106,7 +122,8 @@ class Evaluator:
             )
         infos = [param.struct_info for param in function.params]
         try:
-            return self.call_function(function, name, tuple(map(as_value, args, infos)))
+            with _deep_recursion():
+                return self.call_function(function, name, tuple(map(as_value, args, infos)))
         except RecursionError:
             raise InterpreterError(f"the calls that {name} makes nest too deeply") from None
 
