@@ -42,7 +42,6 @@ from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value, s
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.struct_info import PrimStructInfo, StructInfo, TupleStructInfo
 
-
 RECURSION_LIMIT: Final = 12_000
 """Frames of Python that a run may need; a loop as recursion needs about 12 for each step."""
 
