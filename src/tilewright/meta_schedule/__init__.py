@@ -19,6 +19,7 @@ from tilewright.meta_schedule import (
     mutator,
     postproc,
     profiler,
+    relax_integration,
     runner,
     schedule_rule,
     search_strategy,

@@ -1,0 +1,317 @@
+"""Tuning of whole models: the tensor programs that a graph calls are the tasks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from tilewright.error import ArgumentError
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.rewrite import walk_once
+from tilewright.relax.expr import Call, ExternFunc, Function
+from tilewright.target import Target
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.substitute import symbolic_sizes
+from tilewright.tune.callback import MeasureCallback
+from tilewright.tune.context import TuneContext
+from tilewright.tune.cost_model import CostModel
+from tilewright.tune.database import Database
+from tilewright.tune.integration import find_schedules
+from tilewright.tune.measure import Builder, Runner
+from tilewright.tune.module_equality import ModuleEquality
+from tilewright.tune.scheduler import TaskScheduler
+from tilewright.tune.search import SearchStrategy
+from tilewright.tune.space import SpaceGenerator
+from tilewright.tune.tuning import tune_tasks
+from tilewright.tune.workload import normalized
+
+_logger = logging.getLogger(__name__)
+
+
+class ExtractedTask(NamedTuple):
+    """A tensor program of a model.
+
+    Attributes:
+        task_name: the name of the function in the lowered model; of equal functions, of the first.
+        mod: the program, a module with the function ``main``.
+        target: what it is tuned for.
+        dispatched: the programs that stand for it; here itself.
+        weight: how often one run of the model calls it.
+    """
+
+    task_name: str
+    mod: IRModule
+    target: Target
+    dispatched: list[IRModule]
+    weight: int
+
+
+def lowered_model(mod: IRModule, params: Mapping[str, Any] | None = None) -> IRModule:
+    """A model as calls of fused tensor programs, which are what is tuned.
+
+    Args:
+        mod: the model.
+        params: values of parameters of ``main`` by name, which become constants.
+    """
+    from tilewright import relax
+
+    if not isinstance(mod, IRModule):
+        raise ArgumentError(f"expected the IRModule of a model, got {mod!r}")
+    if params:
+        mod = relax.transform.BindParams("main", params)(mod)
+    return relax.get_pipeline("zero")(mod)
+
+
+def extract_tasks(
+    mod: IRModule | Function,
+    target: Target | str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    module_equality: str = "structural",
+) -> list[ExtractedTask]:
+    """The tensor programs of a model, each once, with how often it is called.
+
+    Programs with symbolic sizes cannot be measured; they are left out, and named in the log.
+
+    Args:
+        mod: the model, as it was imported or lowered already.
+        target: what it is tuned for.
+        params: values of parameters of ``main`` by name.
+        module_equality: which programs are one task; see `Database`.
+    """
+    module = IRModule.from_expr(mod) if isinstance(mod, Function) else mod
+    lowered = lowered_model(module, params)
+    equality = ModuleEquality.create(module_equality)
+    chosen = Target(target)
+    tasks: list[ExtractedTask] = []
+    by_hash: dict[int, list[int]] = {}
+    for name, weight in _calls(lowered).items():
+        function = lowered[name]
+        if symbolic_sizes(function):
+            _logger.warning("%s has symbolic sizes, so it is not tuned", name)
+            continue
+        program = normalized(function.without_attr("global_symbol"))
+        positions = by_hash.setdefault(equality.hash(program), [])
+        for position in positions:
+            if equality.equal(tasks[position].mod, program):
+                found = tasks[position]
+                tasks[position] = found._replace(weight=found.weight + weight)
+                break
+        else:
+            positions.append(len(tasks))
+            tasks.append(ExtractedTask(name, program, chosen, [program], weight))
+    return tasks
+
+
+def _calls(module: IRModule) -> dict[str, int]:
+    """How often the graph functions of a module call each of its tensor programs."""
+    counts: dict[str, int] = {}
+    for function in module.functions.values():
+        if not isinstance(function, Function):
+            continue
+        for node in walk_once(function):
+            for argument in node.args if isinstance(node, Call) else ():
+                name = _name_of(argument)
+                if name is not None and isinstance(module.functions.get(GlobalVar(name)), PrimFunc):
+                    counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _name_of(argument: object) -> str | None:
+    """The name of the function that an argument of a call is, if it is one."""
+    if isinstance(argument, GlobalVar):
+        return argument.name_hint
+    return argument.global_symbol if isinstance(argument, ExternFunc) else None
+
+
+def extracted_tasks_to_tune_contexts(
+    extracted_tasks: Sequence[ExtractedTask],
+    work_dir: str | Path | None = None,
+    space: Any = "post-order-apply",
+    strategy: SearchStrategy | str = "evolutionary",
+    num_tuning_cores: int | Literal["physical", "logical"] = "physical",
+    seed: int | None = None,
+) -> tuple[list[TuneContext], list[float]]:
+    """What `tune_tasks` takes: the tasks, and how often each is called.
+
+    Args:
+        extracted_tasks: of `extract_tasks`.
+        work_dir: kept for old programs; `tune_tasks` gets it.
+        space: the sketches of all tasks.
+        strategy: chooses candidates.
+        num_tuning_cores: how many processes may work on the search.
+        seed: of all random choices; None for another one every time.
+    """
+    del work_dir
+    random = None if seed is None else RandomState(seed)
+    contexts = [
+        TuneContext(
+            task.mod,
+            target=task.target,
+            space_generator=SpaceGenerator.create(space).clone(),
+            search_strategy=SearchStrategy.create(strategy).clone(),
+            task_name=task.task_name,
+            rand_state=-1 if random is None else random.next(),
+            num_threads=num_tuning_cores,
+        )
+        for task in extracted_tasks
+    ]
+    return contexts, [float(task.weight) for task in extracted_tasks]
+
+
+def tune_relax(
+    mod: IRModule | Function,
+    params: Mapping[str, Any] | None,
+    target: Target | str,
+    work_dir: str | Path | None,
+    max_trials_global: int,
+    *,
+    max_trials_per_task: int | None = None,
+    op_names: Sequence[str] | None = None,
+    num_trials_per_iter: int = 64,
+    builder: Builder | str = "local",
+    runner: Runner | str = "local",
+    database: Database | str = "json",
+    cost_model: CostModel | str | None = "xgb",
+    measure_callbacks: Sequence[MeasureCallback] | MeasureCallback | str = "default",
+    task_scheduler: TaskScheduler | str = "gradient",
+    space: Any = "post-order-apply",
+    strategy: SearchStrategy | str = "evolutionary",
+    num_tuning_cores: int | Literal["physical", "logical"] = "physical",
+    seed: int | None = None,
+    module_equality: str = "structural",
+    max_seconds: float | None = None,
+    patience: int | None = None,
+    report: str | Path | Literal[True] | None = None,
+) -> Database:
+    """Search for the fastest schedules of the tensor programs of a model by measuring.
+
+    Args:
+        mod: the model.
+        params: values of parameters of ``main`` by name.
+        target: what it is tuned for.
+        work_dir: a directory for the records and the logs.
+        max_trials_global: how many candidates are measured at most.
+        max_trials_per_task: how many of each program.
+        op_names: tune only programs whose name contains one of these.
+        num_trials_per_iter: how many at a time at most.
+        builder: compiles candidates.
+        runner: times candidates.
+        database: where records go.
+        cost_model: says which candidates are worth a trial.
+        measure_callbacks: what happens after each batch.
+        task_scheduler: shares trials among tasks.
+        space: the sketches.
+        strategy: chooses candidates.
+        num_tuning_cores: how many processes may work on the search.
+        seed: of all random choices; None for another one every time.
+        module_equality: when records of one program count for another.
+        max_seconds: how long the search may take.
+        patience: a task is done after so many trials without a gain.
+        report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
+
+    Returns:
+        Database: with a record of each candidate, for `compile_relax`.
+
+    Raises:
+        TuningError: if not a single candidate ran; it says why.
+        ArgumentError: if there is nothing to tune.
+    """
+    tasks = extract_tasks(mod, target, params, module_equality=module_equality)
+    names = [task.task_name for task in tasks]
+    if op_names is not None:
+        tasks = [task for task in tasks if any(name in task.task_name for name in op_names)]
+    if not tasks:
+        raise ArgumentError(
+            f"tune_relax: there is nothing to tune; the model calls the tensor programs {names}"
+        )
+    contexts, weights = extracted_tasks_to_tune_contexts(
+        tasks,
+        space=space,
+        strategy=strategy,
+        num_tuning_cores=num_tuning_cores,
+        seed=seed,
+    )
+    return tune_tasks(
+        tasks=contexts,
+        task_weights=weights,
+        work_dir=work_dir,
+        max_trials_global=max_trials_global,
+        max_trials_per_task=max_trials_per_task,
+        num_trials_per_iter=num_trials_per_iter,
+        builder=builder,
+        runner=runner,
+        database=database,
+        cost_model=cost_model,
+        measure_callbacks=measure_callbacks,
+        task_scheduler=task_scheduler,
+        module_equality=module_equality,
+        max_seconds=max_seconds,
+        patience=patience,
+        report=report,
+    )
+
+
+def apply_database(
+    mod: IRModule, database: Database, target: Target | str | None = None
+) -> IRModule:
+    """A lowered model in which the tensor programs have the best schedules of a database.
+
+    How many were found is logged: ``20 of 23 tasks matched``. The others keep what they have, so
+    that they get the default schedule when they are built.
+
+    Args:
+        mod: a model as calls of tensor programs.
+        database: where to look.
+        target: what it is built for; by default the current target, else any.
+    """
+    from tilewright.schedule_rules.eligible import IS_SCHEDULED
+
+    programs = {var: f for var, f in mod.functions.items() if isinstance(f, PrimFunc)}
+    result = mod.clone()
+    missed = []
+    for var, function in programs.items():
+        if function.attrs.get(IS_SCHEDULED):
+            continue
+        found = find_schedules(database, function.without_attr("global_symbol"), target)
+        if not found.matched:
+            missed.append(var.name_hint)
+            continue
+        (scheduled,) = found.schedule.mod.functions.values()
+        attrs = {**scheduled.attrs, **function.attrs, IS_SCHEDULED: True}
+        result.update_func(var, scheduled.replace(attrs=attrs))
+    text = f" (nothing for {', '.join(missed)})" if missed else ""
+    count = len(programs) - len(missed)
+    level = logging.WARNING if missed else logging.INFO
+    _logger.log(level, "%d of %d tasks matched%s", count, len(programs), text)
+    return result
+
+
+def compile_relax(
+    database: Database,
+    mod: IRModule,
+    target: Target | str,
+    params: Mapping[str, Any] | None = None,
+    enable_warning: bool = False,
+) -> Any:
+    """Build a model with the best schedules of a database.
+
+    Args:
+        database: of `tune_relax`.
+        mod: the model.
+        target: what it is built for.
+        params: values of parameters of ``main`` by name.
+        enable_warning: kept for old programs; what is not found is always logged.
+
+    Returns:
+        Executable: as `relax.build` returns it.
+    """
+    from tilewright import relax
+
+    del enable_warning
+    lowered = apply_database(lowered_model(mod, params), database, target)
+    return relax.build(lowered, target=target)
