@@ -313,5 +313,5 @@ def compile_relax(
     from tilewright import relax
 
     del enable_warning
-    lowered = apply_database(lowered_model(mod, params), database, target)
-    return relax.build(lowered, target=target)
+    with database:  # the pipeline asks it for each kernel
+        return relax.build(mod, target, params)

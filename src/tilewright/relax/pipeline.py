@@ -37,6 +37,7 @@ def default_build() -> Pass:
         [
             zero(),
             # For one machine.
+            transform.MetaScheduleApplyDatabase(),  # what was tuned, if a database is in scope
             transform.PackConstants(),  # weights as the schedules of their kernels read them
         ],
         name="default_build",

@@ -18,6 +18,11 @@ from tilewright.relax.transform.function_pass import (
 from tilewright.relax.transform.fuse_ops import FuseOps
 from tilewright.relax.transform.fuse_tir import FuseTIR
 from tilewright.relax.transform.legalize_ops import LegalizeOps
+from tilewright.relax.transform.meta_schedule import (
+    MetaScheduleApplyDatabase,
+    MetaScheduleTuneIRMod,
+    MetaScheduleTuneTIR,
+)
 from tilewright.relax.transform.normalize import Normalize
 from tilewright.relax.transform.pack_constants import PackConstants
 from tilewright.relax.transform.remove_purity_checking import RemovePurityChecking
