@@ -62,7 +62,7 @@ def lowered_model(mod: IRModule, params: Mapping[str, Any] | None = None) -> IRM
     if not isinstance(mod, IRModule):
         raise ArgumentError(f"expected the IRModule of a model, got {mod!r}")
     if params:
-        mod = relax.transform.BindParams("main", params)(mod)
+        mod = relax.transform.BindParams("main", {**params})(mod)
     return relax.get_pipeline("zero")(mod)
 
 
