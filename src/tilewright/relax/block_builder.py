@@ -338,6 +338,7 @@ class BlockBuilder:
         func: Callable[..., Any],
         *args: Any,
         primfunc_name_hint: str | None = None,
+        primfunc_attrs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> Any:
         """The call of a tensor program that computes ``func(*args, **kwargs)``.
@@ -348,11 +349,12 @@ class BlockBuilder:
             func: makes tensors of tensors, such as a function of `tilewright.topi`.
             *args: its arguments; graph values among them become tensors, scalars and shapes.
             primfunc_name_hint: the name of the tensor program; by default that of `func`.
+            primfunc_attrs: attributes of the tensor program.
             **kwargs: more arguments.
         """
         from tilewright.relax.call_te import call_te
 
-        return call_te(self, func, args, kwargs, primfunc_name_hint)
+        return call_te(self, func, args, kwargs, primfunc_name_hint, primfunc_attrs)
 
     def emit_te(
         self, func: Callable[..., Any], *args: Any, name_hint: str = "", **kwargs: Any

@@ -8,7 +8,7 @@ only the rank is known gets sizes by a `match_cast` before the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilewright import te
@@ -48,6 +48,7 @@ def call_te(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     name_hint: str | None,
+    attrs: Mapping[str, Any] | None,
 ) -> Any:
     """See `BlockBuilder.call_te`."""
     conversion = Conversion(builder)
@@ -64,7 +65,7 @@ def call_te(
     if not several and outputs[0] in conversion.values:
         return conversion.values[outputs[0]]
     outputs = _distinct(outputs, conversion)
-    return conversion.call(outputs, name, several)
+    return conversion.call(outputs, name, several, attrs or {})
 
 
 def _distinct(outputs: list[Tensor], conversion: Conversion) -> list[Tensor]:
@@ -188,12 +189,15 @@ class Conversion:
 
     # --- out of it --------------------------------------------------------------------------
 
-    def call(self, outputs: list[Tensor], name: str, several: bool) -> Any:
+    def call(
+        self, outputs: list[Tensor], name: str, several: bool, attrs: Mapping[str, Any]
+    ) -> Any:
         """The call of the tensor program that computes `outputs`."""
         tensors = [*self.values, *outputs]
         read = {extent for tensor in tensors for extent in tensor.shape if isinstance(extent, Var)}
         scalars = [var for var in self._outer if var not in read]
-        function = te.create_prim_func([*tensors, *scalars]).without_attr("global_symbol")
+        function = te.create_prim_func([*tensors, *scalars])
+        function = function.without_attr("global_symbol").with_attrs(attrs)
         infos = [self._struct_info(output) for output in outputs]
         return call_tir(
             self._builder.add_func(function, name),
