@@ -315,7 +315,7 @@ def borrowed(tensor: core.Tensor) -> core.Tensor:
     A tensor that compiled code made on its stack is valid during the call only; its array refers
     to the same elements and must not be kept either, but its shape and dtype are copied.
     """
-    if isinstance(tensor, NDArray) or tensor.device.dlpack_device_type() != CPU:
+    if isinstance(tensor, NDArray) or tensor.__dlpack_device__()[0] != CPU:
         return tensor
     if tensor.__chandle__():
         return import_tensor(tensor, NDArray)

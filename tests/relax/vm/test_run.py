@@ -154,6 +154,19 @@ def test_a_result_is_a_new_array_for_each_call():
     assert second.numpy().tolist() == [0, 0]
 
 
+def test_shapes_and_scalars_as_parameters():
+    n, m = Size("n", "int64"), Size("m", "int64")
+    shape = relax.Var("shape", relax.ShapeStructInfo([n, m]))
+    x = relax.Var("x", array(n, 1))
+
+    def body(builder):
+        return builder.emit(op.broadcast_to(x, relax.ShapeExpr([n, m])))
+
+    vm = check(module_of([shape, x], body), (2, 3), np.ones((2, 1), "float32"))
+    with pytest.raises(ArgumentValueError, match=r"shape\[0\] is 5, expected 2 \(n"):
+        vm["main"]((2, 3), np.ones((5, 1), "float32"))
+
+
 # --- control flow ------------------------------------------------------------------------------
 
 
@@ -179,6 +192,40 @@ def test_one_branch_of_an_if_runs(target, flag):
     x = relax.Var("x", array(n))
     module = choice(lambda b: twice(x), lambda b: b.emit(x), condition, [condition, x])
     check(module, np.array(flag), np.arange(4, dtype="float32"), target=target)
+
+
+def test_graph_functions_call_each_other_and_themselves():
+    n = Size("n", "int64")
+    builder = relax.BlockBuilder()
+    flags = relax.Var("flags", relax.TensorStructInfo((3,), "bool"))
+    x = relax.Var("x", array(n))
+    name = builder.declare_func(
+        "until", relax.FuncStructInfo([flags.struct_info, array(n)], array(n))
+    )
+    with builder.function("until", [flags, x], private=True):
+        first = builder.emit(op.reshape(op.strided_slice(flags, [0], [0], [1]), ()))
+        builder.begin_scope()
+        rest = builder.emit(op.concat([
+            op.strided_slice(flags, [0], [1], [3]), relax.const(np.array([False]))
+        ]))  # fmt: skip
+        more = builder.emit(relax.Call(name, [rest, builder.emit(twice(x))]))
+        yes = relax.SeqExpr(builder.end_scope(), more, more.struct_info)
+        builder.begin_scope()
+        same = builder.emit(negative(x))
+        no = relax.SeqExpr(builder.end_scope(), same, same.struct_info)
+        builder.emit_func_output(builder.emit(relax.If(first, yes, no)))
+    f, y = relax.Var("f", relax.TensorStructInfo((3,), "bool")), relax.Var("y", array(2, 2))
+    with builder.function("main", [f, y]):
+        flat = builder.emit(op.reshape(y, (4,)))
+        result = builder.emit(relax.Call(name, [f, flat]))
+        builder.emit_func_output(result)
+    module = builder.get()
+    ones = np.ones((2, 2), "float32")
+    vm = machine(module)
+    for count in range(4):
+        result = vm["main"](np.arange(3) < count, ones)
+        assert result.numpy().tolist() == [-(2.0**count)] * 4
+    assert "until" not in vm.module.function_names()
 
 
 def test_several_functions_share_kernels():

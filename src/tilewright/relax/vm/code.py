@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from tilewright.driver.build import compile_code
-from tilewright.driver.compiled_units import compile_units, declaration, with_callees
+from tilewright.driver.compiled_units import CompiledUnit, compile_units, declaration, with_callees
 from tilewright.driver.default import with_default_schedule
 from tilewright.driver.lower import lower
 from tilewright.driver.object_cache import default_cache
@@ -28,7 +29,8 @@ def native_code(
     kernels: dict[GlobalVar, PrimFunc],
     target: Target,
     constants: ConstantTable,
-) -> CompiledCode:
+    units: Mapping[GlobalVar, CompiledUnit] | None,
+) -> tuple[CompiledCode, Mapping[GlobalVar, CompiledUnit]]:
     """Compile graph functions and kernels.
 
     Args:
@@ -37,21 +39,26 @@ def native_code(
         kernels: the kernels.
         target: what to compile for.
         constants: what the graph functions refer to.
+        units: the kernels, if they are compiled already.
+
+    Returns:
+        The code, and the kernels as far as they are object files of their own.
     """
-    if target.kind.name == "llvm":
-        return _linked(module, whole, kernels, target, constants)
-    return _in_one_piece(module, whole, kernels, target, constants)
+    if target.kind.name != "llvm":
+        return _in_one_piece(module, whole, kernels, target, constants), {}
+    if units is None:
+        units = compile_units(module, kernels, target, default_cache())
+    return _linked(whole, kernels, target, constants, units), units
 
 
 def _linked(
-    module: IRModule,
     whole: IRModule,
     kernels: dict[GlobalVar, PrimFunc],
     target: Target,
     constants: ConstantTable,
+    units: Mapping[GlobalVar, CompiledUnit],
 ) -> CompiledCode:
     """Graph functions in one object file, and each kernel in one of its own."""
-    units = compile_units(module, kernels, target, default_cache())
     symbols = {name: GlobalVar(unit.symbol) for name, unit in units.items()}
     declared = {name: declaration(kernel) for name, kernel in kernels.items()}
     whole = IRModule({**whole.functions, **declared}, whole.attrs)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tilewright.driver.compiled_units import CompiledUnit
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.relax.expr import Function
 from tilewright.relax.vm.code import native_code
 from tilewright.relax.vm.constants import ConstantTable
-from tilewright.relax.vm.emit import emit
+from tilewright.relax.vm.emit import Observer, emit
 from tilewright.relax.vm.function import GRAPHS_FUNCTION, Descriptions
 from tilewright.relax.vm.kernel_calls import KernelCalls
 from tilewright.relax.vm.plan import MemoryPlan, plan_memory
 from tilewright.relax.vm.signature import Signature, signature_of
 from tilewright.relax.vm.steps import NotCompilableError
 from tilewright.relax.vm.translate import Program, translate
-from tilewright.runtime.module import CompiledCode
+from tilewright.runtime.module import CompiledCode, Module, compiled_module
+from tilewright.runtime.packed_func import Parameter
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.metadata import TEXTS
+from tilewright.tir.transform.metadata import TEXTS, signatures_of
 
 
 @dataclass(eq=False)
@@ -80,6 +83,7 @@ class CompiledGraphs:
         constants: what the code refers to.
         graphs: the programs that it was made from.
         descriptions: how the functions are called.
+        units: the kernels, where they are object files of their own.
     """
 
     code: CompiledCode
@@ -87,20 +91,44 @@ class CompiledGraphs:
     constants: ConstantTable
     graphs: GraphPrograms
     descriptions: Descriptions
+    units: Mapping[GlobalVar, CompiledUnit]
+
+    def runtime_module(self) -> Module:
+        """The functions, to be called."""
+        signatures = {
+            symbol: tuple(Parameter(*parameter) for parameter in parameters)
+            for symbol, parameters in signatures_of(self.module).items()
+        }
+        return compiled_module(self.code, signatures)
 
 
-def compile_graphs(module: IRModule, graphs: GraphPrograms, target: Target) -> CompiledGraphs:
+def compile_graphs(
+    module: IRModule,
+    graphs: GraphPrograms,
+    target: Target,
+    observers: Mapping[GlobalVar, Observer] | None = None,
+    units: Mapping[GlobalVar, CompiledUnit] | None = None,
+) -> CompiledGraphs:
     """Compile graph functions and their kernels.
 
     Args:
         module: the module that they are of.
         graphs: its programs.
         target: what to compile for.
+        observers: what looks at the steps of functions.
+        units: the kernels, if they are compiled already.
     """
+    observers = observers or {}
     private = {name: _private(kernel) for name, kernel in graphs.kernels.items()}
     constants = ConstantTable()
     emitted = {
-        name: emit(module[name].global_symbol, program, graphs.plans[name], constants)
+        name: emit(
+            module[name].global_symbol,
+            program,
+            graphs.plans[name],
+            constants,
+            observers.get(name),
+        )
         for name, program in graphs.programs.items()
     }
     descriptions = {
@@ -110,8 +138,8 @@ def compile_graphs(module: IRModule, graphs: GraphPrograms, target: Target) -> C
     }
     texts = {GRAPHS_FUNCTION: json.dumps(descriptions)}
     whole = IRModule({**private, **emitted}, {TEXTS: texts})
-    code = native_code(module, whole, private, target, constants)
-    return CompiledGraphs(code, whole, constants, graphs, descriptions)
+    code, units = native_code(module, whole, private, target, constants, units)
+    return CompiledGraphs(code, whole, constants, graphs, descriptions, units)
 
 
 def _private(kernel: PrimFunc) -> PrimFunc:

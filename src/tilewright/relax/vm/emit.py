@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from tilewright.ir.arithmetic import logical_not
 from tilewright.ir.convert import const
@@ -20,6 +21,7 @@ from tilewright.relax.vm.steps import (
     PackedCallStep,
     Place,
     Step,
+    in_order,
 )
 from tilewright.relax.vm.translate import Program
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
@@ -36,8 +38,34 @@ from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.return_results import RETURNS
 
 
+class Observer(NamedTuple):
+    """A registered function that is called before and after each call of a graph function.
+
+    It gets the number of the step, whether the step comes, and numbers and arrays of it. When it
+    returns `SKIP` before a step, the step is left out.
+
+    Attributes:
+        name: under which it is registered.
+        first: the number of the first step; those of a function are numbered as in `in_order`.
+        sees_arrays: whether it gets the arguments of the step, or else the symbolic sizes of the
+            tensor program that is called.
+    """
+
+    name: str
+    first: int
+    sees_arrays: bool
+
+
+SKIP: Final = 1
+"""What an observer returns to leave out a step."""
+
+
 def emit(
-    name: str | None, program: Program, plan: MemoryPlan, constants: ConstantTable
+    name: str | None,
+    program: Program,
+    plan: MemoryPlan,
+    constants: ConstantTable,
+    observer: Observer | None = None,
 ) -> PrimFunc:
     """The tensor program of a graph function; it calls others of its module by their raw form.
 
@@ -46,13 +74,22 @@ def emit(
         program: what it does.
         plan: where its temporary arrays are.
         constants: the constants of the module.
+        observer: what looks at the steps, if something does.
     """
-    return _Emission(program, plan, constants).function(name)
+    return _Emission(program, plan, constants, observer).function(name)
 
 
 class _Emission:
-    def __init__(self, program: Program, plan: MemoryPlan, constants: ConstantTable) -> None:
+    def __init__(
+        self,
+        program: Program,
+        plan: MemoryPlan,
+        constants: ConstantTable,
+        observer: Observer | None,
+    ) -> None:
         self._program, self._plan, self._constants = program, plan, constants
+        self._observer = observer
+        self._numbers = {id(step): number for number, step in enumerate(in_order(program.steps))}
         self._params = list(program.signature.params)
         self._buffers = dict(program.signature.buffers)
         self._results: list[Buffer] = []
@@ -79,7 +116,25 @@ class _Emission:
     # --- steps ------------------------------------------------------------------------------
 
     def _sequence(self, steps: Sequence[Step]) -> Stmt:
-        return seq(*map(self._step, steps)) if steps else nop()
+        return seq(*map(self._observed, steps)) if steps else nop()
+
+    def _observed(self, step: Step) -> Stmt:
+        """A step, between two calls of the observer."""
+        observer = self._observer
+        if observer is None or not isinstance(step, (CallStep, PackedCallStep)):
+            return self._step(step)
+        number = observer.first + self._numbers[id(step)]
+        if observer.sees_arrays:
+            seen = [
+                self._view(value) if isinstance(value, ArrayValue) else value
+                for value in step.arguments
+            ]
+        else:
+            seen = list(step.sizes) if isinstance(step, CallStep) else []
+        before = call_packed(observer.name, number, const(True), *seen)
+        after = call_packed(observer.name, number, const(False), *seen)
+        done = seq(self._step(step), Evaluate(after))
+        return IfThenElse(before != const(SKIP, INT32), done)
 
     def _step(self, step: Step) -> Stmt:
         if isinstance(step, CallStep):

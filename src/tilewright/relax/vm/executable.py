@@ -13,10 +13,8 @@ from tilewright.ir.module import IRModule
 from tilewright.relax.interpreter import CompiledKernels, Evaluator
 from tilewright.relax.vm.compile import CompiledGraphs
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, in_order
-from tilewright.runtime.module import Module, compiled_module
-from tilewright.runtime.packed_func import Parameter
+from tilewright.runtime.module import Module
 from tilewright.target import Target
-from tilewright.tir.transform.metadata import signatures_of
 
 
 class Executable:
@@ -25,13 +23,14 @@ class Executable:
     Attributes:
         mod: the module after all passes, from which the code was made.
         target: what it is compiled for.
+        compiled: the native code, and what it was made from.
         descriptions: how native functions are called.
         reasons: why graph functions are not native code, by name; they are evaluated.
     """
 
     def __init__(self, mod: IRModule, target: Target, compiled: CompiledGraphs) -> None:
         self.mod, self.target = mod, target
-        self._compiled = compiled
+        self.compiled = compiled
         self.descriptions = compiled.descriptions
         self.reasons: Mapping[str, str] = {
             var.name_hint: reason for var, reason in compiled.graphs.reasons.items()
@@ -40,11 +39,7 @@ class Executable:
     @functools.cached_property
     def module(self) -> Module:
         """The native functions."""
-        signatures = {
-            symbol: tuple(Parameter(*parameter) for parameter in parameters)
-            for symbol, parameters in signatures_of(self._compiled.module).items()
-        }
-        return compiled_module(self._compiled.code, signatures)
+        return self.compiled.runtime_module()
 
     @functools.cached_property
     def evaluator(self) -> Evaluator:
@@ -90,7 +85,7 @@ class Executable:
 
     def stats(self) -> str:
         """What it consists of: functions, kernels, constants, and the memory that a call takes."""
-        compiled = self._compiled
+        compiled = self.compiled
         lines = [
             f"target: {self.target}",
             f"kernels: {len(compiled.graphs.kernels)}",
@@ -110,7 +105,7 @@ class Executable:
 
     def as_text(self) -> str:
         """The native functions as a script: tensor programs that call each other."""
-        return self._compiled.module.script()
+        return self.compiled.module.script()
 
     def as_python(self) -> str:
         """The same as `as_text`."""

@@ -16,6 +16,8 @@ from tilewright.relax.vm.function import (
     descriptions_of,
     graph_function,
 )
+from tilewright.relax.vm.observe import InstrumentedFunction, ObservedFunctions
+from tilewright.relax.vm.profile import Profile, profile
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import as_device, cpu, require_host
 from tilewright.runtime.module import Module, load_module
@@ -58,6 +60,9 @@ class VirtualMachine:
         self._descriptions = (
             rt_mod.descriptions if isinstance(rt_mod, Executable) else descriptions_of(rt_mod)
         )
+        self._profiled: ObservedFunctions | None = None
+        self._instrumented: ObservedFunctions | None = None
+        self._instrument: Callable[..., Any] | None = None
         self._functions: dict[str, Any] = {}
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: dict[str, Any] = {}
@@ -72,6 +77,8 @@ class VirtualMachine:
     def _find(self, name: str) -> Any:
         if self._executable is not None and name in self._executable.reasons:
             return EvaluatedFunction(self._executable.evaluator, name)
+        if self._instrument is not None and self._instrumented is not None:
+            return InstrumentedFunction(self._instrumented, name, self._instrument)
         return graph_function(self.module, name, self._descriptions)
 
     def invoke_closure(self, closure: Callable[..., Any], *args: Any) -> Any:
@@ -157,6 +164,49 @@ class VirtualMachine:
             timer = TimeEvaluator(function.native, number, repeat, **options)
             return lambda *args: timer(*function.flat(args))
         return TimeEvaluator(function, number, repeat, **options)
+
+    # --- looking at the steps -----------------------------------------------------------------
+
+    def profile(self, func_name: str, *args: Any, repeat: int = 10) -> Profile:
+        """Time each kernel of a function.
+
+        Args:
+            func_name: the function.
+            *args: its arguments.
+            repeat: how often it runs; the medians are reported.
+
+        Returns:
+            Profile: printed, it is a table of kernels, their times, shares and FLOP/s.
+
+        Raises:
+            ArgumentError: for a function that is no native code, or was loaded from a file.
+        """
+        executable = self._observable("profile", func_name)
+        if self._profiled is None:
+            self._profiled = ObservedFunctions(executable, sees_arrays=False)
+        return profile(self._profiled, executable.mod, func_name, args, repeat)
+
+    def set_instrument(self, instrument: Callable[..., Any] | None) -> None:
+        """Call `instrument` before and after each step of each function.
+
+        Args:
+            instrument: called as ``instrument(function, name, before_run, return_value, *args)``
+                with the arrays and scalars of the step; `function` and `return_value` are None.
+                What it returns before a step may be `VMInstrumentReturnKind.SKIP_RUN`. None ends
+                it.
+        """
+        self._instrument = instrument
+        self._functions.clear()
+        if instrument is not None and self._instrumented is None:
+            executable = self._observable("set_instrument")
+            self._instrumented = ObservedFunctions(executable, sees_arrays=True)
+
+    def _observable(self, caller: str, func_name: str | None = None) -> Executable:
+        if self._executable is None:
+            raise ArgumentError(f"{caller}: a module that was loaded from a file shows no steps")
+        if func_name in self._executable.reasons:
+            raise ArgumentError(f"{caller}: {func_name} is evaluated by Python")
+        return self._executable
 
 
 def parameter_names(function: Any) -> list[str]:

@@ -1,0 +1,171 @@
+"""Where the time of a graph function goes: a table of its kernels."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tilewright.driver.build import build
+from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import cast, const
+from tilewright.ir.module import IRModule
+from tilewright.relax.vm.observe import ObservedFunctions, label_of, observing
+from tilewright.relax.vm.steps import CallStep, PackedCallStep, Step
+from tilewright.tir.analysis.flops import estimate_tir_flops
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.calls import call_packed
+from tilewright.tir.stmt import Evaluate, seq
+from tilewright.tir.substitute import symbolic_sizes
+
+WARM_UP = 2
+"""Calls before those that count."""
+
+
+class KernelTime(NamedTuple):
+    """The time of a kernel or a registered function.
+
+    Attributes:
+        name: of the function.
+        calls: how often it is called.
+        seconds: for all calls together.
+        share: of the time of all kernels.
+        flops: floating-point operations of all calls; None where they are not known.
+    """
+
+    name: str
+    calls: int
+    seconds: float
+    share: float
+    flops: float | None
+
+    @property
+    def flops_per_second(self) -> float | None:
+        """The rate of operations."""
+        return None if self.flops is None or not self.seconds else self.flops / self.seconds
+
+
+class Profile(NamedTuple):
+    """The result of `VirtualMachine.profile`; as text it is a table.
+
+    Attributes:
+        function: the name of the graph function.
+        kernels: the most expensive first.
+    """
+
+    function: str
+    kernels: tuple[KernelTime, ...]
+
+    @property
+    def seconds(self) -> float:
+        """The time of all kernels."""
+        return sum(kernel.seconds for kernel in self.kernels)
+
+    def table(self) -> str:
+        """A line for each kernel."""
+        rows = [("kernel", "calls", "us", "share", "GFLOP/s")]
+        for kernel in self.kernels:
+            rate = kernel.flops_per_second
+            rows.append((
+                kernel.name, str(kernel.calls), f"{kernel.seconds * 1e6:.1f}",
+                f"{kernel.share:.1%}", "" if not rate else f"{rate / 1e9:.1f}",
+            ))  # fmt: skip
+        calls = str(sum(kernel.calls for kernel in self.kernels))
+        rows.append(("total", calls, f"{self.seconds * 1e6:.1f}", "", ""))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if not column else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def profile(
+    observed: ObservedFunctions, module: IRModule, name: str, args: Sequence[Any], repeat: int
+) -> Profile:
+    """Time each step of a graph function.
+
+    Args:
+        observed: the functions, which see symbolic sizes.
+        module: where the kernels are.
+        name: the graph function.
+        args: its arguments.
+        repeat: how often it runs; each step counts with the median of its times.
+    """
+    clock, begin = time.perf_counter, 0.0
+    runs: list[list[tuple[Step, float, tuple[int, ...]]]] = []
+
+    def note(step: Step, before: bool, *sizes: int) -> None:
+        nonlocal begin
+        now = clock()
+        if not before:
+            runs[-1].append((step, now - begin, sizes))
+        begin = clock()
+
+    function = observed.function(name)
+    with observed.calling(note):
+        for _ in range(WARM_UP + repeat):
+            runs.append([])
+            function(*args)
+    timed = runs[WARM_UP:]
+    gap = _gap()
+    seconds: dict[str, float] = {}
+    calls: dict[str, int] = {}
+    flops: dict[str, float | None] = {}
+    for position, (step, _, sizes) in enumerate(timed[0]):
+        label = label_of(step)
+        spent = statistics.median(run[position][1] for run in timed if position < len(run))
+        seconds[label] = seconds.get(label, 0.0) + max(spent - gap, 0.0)
+        calls[label] = calls.get(label, 0) + 1
+        done, before = _flops(module, step, sizes), flops.get(label, 0.0)
+        flops[label] = None if done is None or before is None else before + done
+    total = sum(seconds.values()) or 1.0
+    kernels = [
+        KernelTime(label, calls[label], spent, spent / total, flops[label])
+        for label, spent in seconds.items()
+    ]
+    return Profile(name, tuple(sorted(kernels, key=lambda kernel: -kernel.seconds)))
+
+
+@functools.cache
+def _gap() -> float:
+    """Seconds from the end of one callback to the beginning of the next, without a step."""
+    clock, begin = time.perf_counter, 0.0
+    name, gaps = "tilewright.relax.gap", []
+    calls = [Evaluate(call_packed(name, 0, const(before), 1)) for before in (True, False)]
+    function = build(PrimFunc((), seq(*calls), attrs={"global_symbol": "main"}), target="llvm")
+
+    def note(step: Step, before: bool, *sizes: int) -> None:
+        nonlocal begin
+        now = clock()
+        if not before:
+            gaps.append((step, now - begin, sizes))
+        begin = clock()
+
+    nothing = PackedCallStep(name, (), frozenset())
+    with observing(name, [nothing], note):
+        for _ in range(100):
+            function()
+    return statistics.median(gap for _, gap, _ in gaps)
+
+
+def _flops(module: IRModule, step: Step, sizes: Sequence[int]) -> float | None:
+    """The operations of a step; None where they are not known."""
+    function = module.functions.get(step.callee) if isinstance(step, CallStep) else None
+    if not isinstance(function, PrimFunc):
+        return None
+    values = {
+        size: cast(size.dtype, value)
+        for size, value in zip(symbolic_sizes(function), sizes, strict=False)
+    }
+    try:
+        return estimate_tir_flops(function.specialize(values) if values else function)
+    except ArgumentValueError:
+        return None
