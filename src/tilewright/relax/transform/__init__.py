@@ -16,8 +16,10 @@ from tilewright.relax.transform.function_pass import (
     function_pass,
 )
 from tilewright.relax.transform.fuse_ops import FuseOps
+from tilewright.relax.transform.fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern
 from tilewright.relax.transform.fuse_tir import FuseTIR
 from tilewright.relax.transform.legalize_ops import LegalizeOps
+from tilewright.relax.transform.merge_composite_functions import MergeCompositeFunctions
 from tilewright.relax.transform.meta_schedule import (
     MetaScheduleApplyDatabase,
     MetaScheduleTuneIRMod,

@@ -73,7 +73,7 @@ class FuseOps(ModulePass):
                 if sum(node.is_kernel for node in group.nodes) > 1
             ]
 
-        return GroupOutliner(mod, "fused", groups_of).outlined(skip=PRIMITIVE)
+        return GroupOutliner(mod, "fused", groups_of).outlined(skip=(PRIMITIVE,))
 
 
 class Group:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.ir.expr import Expr
@@ -65,11 +65,11 @@ class GroupOutliner:
         self._prefix = prefix
         self._groups_of = groups_of
 
-    def outlined(self, skip: str) -> IRModule:
-        """The module with all groups moved, but those of functions with the attribute `skip`."""
+    def outlined(self, skip: Collection[str]) -> IRModule:
+        """The module with all groups moved, but those of functions with an attribute of `skip`."""
         rewriter = _BlockRewriter(self._block)
         for var, func in self.mod.functions.items():
-            if isinstance(func, Function) and skip not in func.attrs:
+            if isinstance(func, Function) and not any(name in func.attrs for name in skip):
                 changed = rewriter(func)
                 if changed is not func:
                     self.result.update_func(var, changed)
