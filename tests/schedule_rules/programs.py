@@ -168,5 +168,16 @@ def sums(n, m, axis):
     return te.create_prim_func([a, s])
 
 
+def windows(height, width, window, stride, reducer=te.max):
+    """The maximum or the sum of each window of an image."""
+    a = te.placeholder((2, height, width), name="A")
+    y, x = te.reduce_axis((0, window), name="y"), te.reduce_axis((0, window), name="x")
+    shape = (2, (height - window) // stride + 1, (width - window) // stride + 1)
+    s = te.compute(
+        shape, lambda c, i, j: reducer(a[c, i * stride + y, j * stride + x], axis=[y, x]), name="S"
+    )
+    return te.create_prim_func([a, s])
+
+
 VECTOR = ForKind.VECTORIZED
 PARALLEL = ForKind.PARALLEL

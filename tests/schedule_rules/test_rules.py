@@ -209,6 +209,20 @@ def test_a_small_sum_of_columns_stays_in_registers():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+def test_small_windows_run_along_the_results(stride, machine):
+    sch = scheduled(windows(9, 26, 3, stride), machine)
+    assert loops_of(sch, "S")[-1] == ("vectorized", 4)
+
+
+def test_large_windows_that_are_neighbours_are_one_row():
+    sch = scheduled(windows(12, 6, 6, 6, te.sum))
+    assert loops_of(sch, "S_update")[-1] == ("serial", 36)
+    sch = scheduled(windows(6, 12, 6, 6, te.sum))
+    assert loops_of(sch, "S")[-2:] == [("serial", 6), ("serial", 6)]
+
+
 # --- elements ---------------------------------------------------------------------------------
 
 

@@ -103,6 +103,18 @@ class BlockAccesses:
             total *= self.extent(var)
         return total
 
+    def continues(self, outer: Var, inner: Var) -> bool:
+        """Whether each step of `outer` is as far as `inner` runs, in all operands and results."""
+        extent = self.extents[inner]
+        if extent is None:
+            return False
+
+        def follows(access: Access) -> bool:
+            step = access.stride(inner)
+            return step is not None and access.stride(outer) == extent * step
+
+        return all(follows(access) for access in (*self.loads, *self.stores))
+
     def size(self, access: Access) -> int:
         """Bytes that all instances access together, at the most."""
         return self.count(access.strides) * access.buffer.dtype.itemsize

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
+from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
     attempt,
@@ -108,18 +108,6 @@ def joined_with(vector: Var, accesses: BlockAccesses, candidates: Sequence[Var])
     """
     joined = [vector]
     before = list(candidates[: next(n for n, v in enumerate(candidates) if v is vector)])
-    while before and _continues(accesses, before[-1], joined):
+    while before and accesses.continues(before[-1], joined[0]):
         joined.insert(0, before.pop())
     return joined
-
-
-def _continues(accesses: BlockAccesses, var: Var, joined: Sequence[Var]) -> bool:
-    extent = accesses.extents[joined[0]]
-    if extent is None:
-        return False
-
-    def follows(access: Access) -> bool:
-        step, stride = access.stride(joined[0]), access.stride(var)
-        return step is not None and stride == extent * step
-
-    return all(follows(access) for access in (*accesses.loads, *accesses.stores))

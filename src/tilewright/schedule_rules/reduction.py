@@ -69,7 +69,7 @@ def _column_of_windows(accesses: BlockAccesses, inner: Var, machine: Machine) ->
     size = accesses.count(accesses.reduction)
     if None in (accesses.extents[v] for v in accesses.reduction) or size > MOST_UNROLLED:
         return None
-    if accesses.extent(inner) >= lanes:
+    if accesses.count(joined_rows(accesses, inner)) >= lanes:
         return None
     columns = [v for v in accesses.spatial if all(s.stride(v) == 1 for s in accesses.stores)]
     return next((v for v in columns if accesses.extent(v) >= lanes // 2), None)
@@ -98,6 +98,16 @@ def _windows(
         parallelize(sch, around, machine)
 
 
+def joined_rows(accesses: BlockAccesses, inner: Var) -> list[Var]:
+    """The reduction iterators that run over one stretch of all operands, the last is `inner`."""
+    joined = [inner]
+    before = accesses.reduction
+    before = before[: next(n for n, var in enumerate(before) if var is inner)]
+    while before and accesses.continues(before[-1], joined[0]):
+        joined.insert(0, before.pop())
+    return joined
+
+
 def _along_rows(
     sch: Schedule,
     block: BlockRV,
@@ -109,8 +119,16 @@ def _along_rows(
     """The innermost loop runs along a row, into a few vectors that are added at the end."""
     loops = loops_by_iterator(sch, block, outer)
     spatial = [loops[var] for var in accesses.spatial if var in loops]
-    rest = [loops[v] for v in accesses.reduction if v is not inner and v in loops]
-    sch.reorder(*spatial, *rest, loops[inner])
+    joined = [var for var in joined_rows(accesses, inner) if var in loops]
+    rest = [
+        loops[v] for v in accesses.reduction if v in loops and not any(v is item for item in joined)
+    ]
+    reduced = [*rest, *(loops[var] for var in joined)]
+    sch.reorder(*spatial, *reduced)
+    if len(joined) > 1:
+        # One long loop has no start of its own that the initialisation could wait for.
+        sch.decompose_reduction(block, reduced[0])
+        sch.fuse(*reduced[len(rest) :])
     if outer == 0:
         parallelize(sch, spatial, machine)
 

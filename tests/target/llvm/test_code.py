@@ -168,6 +168,15 @@ def test_sources():
         code.source("pdf")
 
 
+@pytest.mark.parametrize("stride", [2, 3, 4])
+def test_a_few_places_apart_is_a_shuffle_of_neighbours(stride):
+    a, c = (tir.decl_buffer((128,), "float32", name) for name in "AC")
+    index = tir.Ramp(const(5), const(stride), LANES)
+    code = compiled(function([a, c], tir.BufferStore(c, a.vload((index,)), vector(0))), AVX512)
+    assert "gather" not in code.llvm_ir
+    assert code.llvm_ir.count("load <") == stride
+
+
 def test_backwards_is_a_load_and_a_shuffle():
     a, c = (tir.decl_buffer((64,), "float32", name) for name in "AC")
     index = tir.Ramp(const(31), const(-1), LANES)

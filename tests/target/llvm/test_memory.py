@@ -21,7 +21,7 @@ def ramp(base, stride, lanes):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("stride", [1, -1, 2, 3, -2])
+@pytest.mark.parametrize("stride", [1, -1, 2, 3, 4, 5, -2])
 @pytest.mark.parametrize("masked", [False, True])
 def test_vectors_with_strides(dtype, stride, masked):
     lanes = 8
@@ -53,14 +53,18 @@ def test_gather_and_scatter_by_data(dtype):
     check(function([a, positions, c], loop(4, body)), array(16, dtype), order, array(16, dtype, 1))
 
 
-def test_masked_lanes_touch_no_memory():
-    """A whole page after the array is missing; the mask ends at the array."""
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_lanes_that_are_not_accessed_touch_no_memory(stride, is_masked):
+    """A whole page after the array is missing; the mask, or the last lane, ends at the array."""
     import mmap
 
-    lanes = 16
-    a, c = tir.decl_buffer((10,), "float32", "A"), tir.decl_buffer((10,), "float32", "C")
-    mask = ramp(const(0, "int32"), 1, lanes) < tir.Broadcast(const(10, "int32"), lanes)
-    index = ramp(const(0, "int32"), 1, lanes)
+    lanes, count = 16, 10 if is_masked else 16
+    size = (count - 1) * stride + 1
+    a, c = tir.decl_buffer((size,), "float32", "A"), tir.decl_buffer((size,), "float32", "C")
+    mask = ramp(const(0, "int32"), 1, lanes) < tir.Broadcast(const(count, "int32"), lanes)
+    mask = mask if is_masked else None
+    index = ramp(const(0, "int32"), stride, lanes)
     body = tir.BufferStore(c, tir.BufferLoad(a, (index,), mask), (index,), mask)
     run = native(function([a, c], body))
     memory = mmap.mmap(-1, 2 * mmap.PAGESIZE)
@@ -70,11 +74,11 @@ def test_masked_lanes_touch_no_memory():
     address = page.ctypes.data
     libc = ctypes.CDLL(None, use_errno=True)
     assert libc.mprotect(ctypes.c_void_p(address + mmap.PAGESIZE), mmap.PAGESIZE, 0) == 0
-    source, target = page[-10:], np.zeros(10, "float32")
-    source[:] = np.arange(10)
+    source, target = page[-size:], np.zeros(size, "float32")
+    source[:] = np.arange(size)
     assert run(source, target) == 0
     assert run(target, source) == 0
-    np.testing.assert_array_equal(target, np.arange(10))
+    np.testing.assert_array_equal(target[::stride], np.arange(size)[::stride])
     assert libc.mprotect(ctypes.c_void_p(address + mmap.PAGESIZE), mmap.PAGESIZE, 3) == 0
 
 

@@ -254,7 +254,7 @@ def _reduced(
     for axis, w in zip(axes, windows, strict=True):
         shape[axis] = w.number
     inner = [
-        te.reduce_axis((0, w.size), f"r{layout[axis].lower()}")
+        te.reduce_axis((0, as_expr(w.size, data.shape[axis].dtype)), f"r{layout[axis].lower()}")
         for axis, w in zip(axes, windows, strict=True)
     ]
 

@@ -10,6 +10,7 @@ from tilewright.ir.expr import Add, Broadcast, Cast, Expr, IntImm, Mul, Ramp, Sh
 from tilewright.target.codegen.llvm.expressions import Expressions
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.register_window import RegisterWindow
+from tilewright.target.codegen.llvm.strided import is_strided, neighbours_of
 from tilewright.target.codegen.llvm.types import HALVES, mangled, memory_type, splat, value_type
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore
@@ -212,6 +213,8 @@ class Memory(Expressions):
                 f"{ty} zeroinitializer)"
             )
             return self.from_memory(raw, dtype)
+        if is_strided(index) and load.buffer.dtype.lanes == 1:
+            return self.operand(neighbours_of(load))
         return self._gather(load, index)
 
     def _guarded_load(self, load: BufferLoad, pointer: str) -> str:
