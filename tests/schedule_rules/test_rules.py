@@ -18,6 +18,7 @@ from tests.schedule_rules.programs import (
     softmax,
     strided_conv2d,
     sums,
+    sums_of_boxes,
     transpose,
     windows,
 )
@@ -188,12 +189,13 @@ def test_sums(shape, axis, machine):
 
 
 @pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
-@pytest.mark.parametrize(("size", "stride"), [(9, 2), (9, 1), (12, 3), (3, 1)])
+@pytest.mark.parametrize(("size", "stride"), [(9, 2), (9, 1), (12, 3), (6, 1)])
 def test_windows_run_in_vectors_of_results(size, stride, machine):
     sch = scheduled(windows(5, size, stride), machine)
-    *_, ky, kx, lane = loops_of(sch, "Y")
-    assert (ky, kx) == (("unrolled", 3), ("unrolled", 3))
-    assert lane == ("vectorized", 4)
+    loops = loops_of(sch, "Y")
+    if ("unrolled", 2) in loops:
+        loops.remove(("unrolled", 2))
+    assert loops[-3:] == [("serial", 3), ("serial", 3), ("vectorized", 4)]
 
 
 def test_a_large_sum_of_columns_takes_rows_as_they_come():
@@ -209,17 +211,10 @@ def test_a_small_sum_of_columns_stays_in_registers():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("stride", [1, 2, 3])
-@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
-def test_small_windows_run_along_the_results(stride, machine):
-    sch = scheduled(windows(9, 26, 3, stride), machine)
-    assert loops_of(sch, "S")[-1] == ("vectorized", 4)
-
-
 def test_large_windows_that_are_neighbours_are_one_row():
-    sch = scheduled(windows(12, 6, 6, 6, te.sum))
+    sch = scheduled(sums_of_boxes(12, 6))
     assert loops_of(sch, "S_update")[-1] == ("serial", 36)
-    sch = scheduled(windows(6, 12, 6, 6, te.sum))
+    sch = scheduled(sums_of_boxes(6, 12))
     assert loops_of(sch, "S")[-2:] == [("serial", 6), ("serial", 6)]
 
 

@@ -21,9 +21,6 @@ from tilewright.tir.schedule import BlockRV, Schedule
 VECTORS: Final = 8
 """How many vectors of results are computed at a time, so that sums do not wait for each other."""
 
-MOST_UNROLLED: Final = 64
-"""So many elements of a window are read one after the other at the most."""
-
 ROWS: Final = 8
 """How many rows are added at a time to results that do not fit into registers."""
 
@@ -54,7 +51,7 @@ def schedule_reduction(
     if any(inner is var for var in accesses.reduction):
         column = _column_of_windows(accesses, inner, machine)
         if column is not None:
-            return attempt(sch, lambda s: _windows(s, block, accesses, column, outer, machine))
+            return attempt(sch, lambda s: _in_registers(s, block, accesses, column, outer, machine))
         return attempt(sch, lambda s: _along_rows(s, block, accesses, inner, outer, machine))
     if any(store.stride(inner) != 1 for store in accesses.stores):
         return None
@@ -66,36 +63,11 @@ def schedule_reduction(
 def _column_of_windows(accesses: BlockAccesses, inner: Var, machine: Machine) -> Var | None:
     """The iterator over neighbours in the results, if what is reduced are short pieces of rows."""
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    size = accesses.count(accesses.reduction)
-    if None in (accesses.extents[v] for v in accesses.reduction) or size > MOST_UNROLLED:
-        return None
-    if accesses.count(joined_rows(accesses, inner)) >= lanes:
+    rows = joined_rows(accesses, inner)
+    if None in (accesses.extents[v] for v in rows) or accesses.count(rows) >= lanes:
         return None
     columns = [v for v in accesses.spatial if all(s.stride(v) == 1 for s in accesses.stores)]
     return next((v for v in columns if accesses.extent(v) >= lanes // 2), None)
-
-
-def _windows(
-    sch: Schedule,
-    block: BlockRV,
-    accesses: BlockAccesses,
-    column: Var,
-    outer: int,
-    machine: Machine,
-) -> None:
-    """A vector of results at a time, from all elements of their windows."""
-    loops = loops_by_iterator(sch, block, outer)
-    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    (piece,), lane = split_into(sch, loops[column], [lanes], vector=True)
-    spatial = [loops[v] for v in accesses.spatial if v is not column and v in loops]
-    reduced = [loops[var] for var in accesses.reduction if var in loops]
-    around = [*spatial, *present(piece)]
-    sch.reorder(*around, *reduced, lane)
-    for loop in reduced:
-        sch.unroll(loop)
-    sch.vectorize(lane)
-    if outer == 0:
-        parallelize(sch, around, machine)
 
 
 def joined_rows(accesses: BlockAccesses, inner: Var) -> list[Var]:
