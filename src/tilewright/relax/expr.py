@@ -20,6 +20,7 @@ from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.node import Node, attr, binds, child, meta, node
 from tilewright.ir.op import Op
 from tilewright.ir.operators import Operators
+from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
 from tilewright.relax.struct_info import (
     FuncStructInfo,
@@ -36,7 +37,7 @@ from tilewright.runtime.ndarray import NDArray, array
 _set = object.__setattr__
 
 
-class RelaxExpr(Operators, Node):
+class RelaxExpr(Operators, Scriptable, Node):
     """Base class of graph expressions.
 
     Python's operators build calls of the operators of `tilewright.relax.op`; ``==`` is identity.
@@ -329,7 +330,7 @@ class If(RelaxExpr):
 # --- bindings -------------------------------------------------------------------------------
 
 
-class Binding(Node):
+class Binding(Scriptable, Node):
     """Base class of what gives a variable its value."""
 
     __slots__ = ()
@@ -365,7 +366,7 @@ class MatchCast(Binding):
 
 
 @node
-class BindingBlock(Node):
+class BindingBlock(Scriptable, Node):
     """Bindings, one after the other."""
 
     bindings: tuple[Binding, ...] = child()

@@ -15,6 +15,7 @@ from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.global_info import VDevice
 from tilewright.ir.node import Node, attr, child, meta, node
+from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ UNKNOWN_NDIM = -1
 _set = object.__setattr__
 
 
-class StructInfo(Node):
+class StructInfo(Scriptable, Node):
     """Base class of struct info."""
 
     __slots__ = ()

@@ -73,10 +73,12 @@ def node_repr(node: Node) -> str:
     """The text of `repr(node)`: what the script would say, without comments."""
     printer = Printer(options_from({}))
     try:
-        if node.__class__ in FUNCTIONS:
+        if printer_of(FUNCTIONS, node.__class__):
             print_function(printer, node)  # type: ignore[arg-type]
-        elif node.__class__ in STATEMENTS:
-            print_fragment(printer, node)  # type: ignore[arg-type]
+        elif isinstance(node, Stmt):
+            print_fragment(printer, node)
+        elif print_statement := printer_of(STATEMENTS, node.__class__):
+            print_statement(printer, node)
         else:
             return printer.expr(node)
     except Exception:

@@ -18,6 +18,7 @@ def nodes_to_underline(root: Any, options: PrinterOptions) -> Iterator[object]:
 def resolve_path(root: Any, path: tuple[str | int, ...]) -> Any:
     """The innermost node on `path` (attribute names, indices and keys) below `root`."""
     from tilewright.ir.node import Node
+    from tilewright.ir.op import Op
 
     found = value = root
     for step in path:
@@ -32,7 +33,7 @@ def resolve_path(root: Any, path: tuple[str | int, ...]) -> Any:
             if not matches:
                 break
             value = matches[0]
-        if isinstance(value, Node):
+        if isinstance(value, Node) and not isinstance(value, Op):  # one object for all calls
             found = value
     return found
 
