@@ -347,7 +347,7 @@ class VarBinding(Binding):
     value: RelaxExpr = child()
     span: Span | None = meta(default=None)
 
-    __compare_first__ = ("value",)
+    __compare_first__ = ("var",)
 
 
 @node

@@ -43,10 +43,11 @@ class GraphFunction:
         attrs: its attributes.
         ret_struct_info: what its signature says of its result.
         dataflow: the dataflow block that is open.
-        declared: what is known of results of conditionals, by name.
+        declared: what is said of results of conditionals, by `branches` and name.
         branches: how many branches are open.
         result: its result, after ``return``.
         end: the statement that gives it.
+        has_left: whether Python would not reach what follows.
     """
 
     def __init__(self, name: str, names: tuple[Mapping[str, Any], ...]) -> None:
@@ -57,10 +58,11 @@ class GraphFunction:
         self.attrs: dict[str, Any] = {}
         self.ret_struct_info: StructInfo | None = None
         self.dataflow: DataflowBlockUnderConstruction | None = None
-        self.declared: dict[str, StructInfo] = {}
+        self.declared: dict[tuple[int, str], StructInfo] = {}
         self.branches = 0
         self.result: Any = None
         self.end: Any = None
+        self.has_left = False
 
     def set_attrs(self, values: Mapping[str, Any]) -> None:
         """Set attributes; none may be set twice."""

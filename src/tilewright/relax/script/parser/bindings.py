@@ -113,7 +113,8 @@ def _annotated(parser: GraphParser, node: ast.AnnAssign) -> None:
         raise parser.error(node.target, "only names can be annotated")
     known = annotation_of(parser, node)
     if node.value is None:
-        parser.builder.function.declared[node.target.id] = known
+        function = parser.builder.function
+        function.declared[function.branches, node.target.id] = known
         return
     assign(parser, node, node.target, parser.evaluate.unbound(node.value), known)
 

@@ -56,6 +56,8 @@ class GraphParser(BodyParser):
 
     def statement(self, node: ast.stmt) -> None:
         """Parse one statement."""
+        if self.builder.function.has_left:
+            return  # as Python does not reach it
         if self.builder.function.result is not None:
             raise self.error(node, "nothing can follow `return`")
         super().statement(node)

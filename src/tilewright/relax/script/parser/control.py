@@ -101,6 +101,7 @@ def _if(parser: GraphParser, node: ast.If) -> None:
         # Python knows the condition: only one branch is part of the program.
         for statement in node.body if condition else node.orelse:
             parser.statement(statement)
+        parser.builder.function.has_left = parser.builder.function.result is not None
         return
     name, result = _conditional(parser, node, condition)
     parser.scope.define(name, result)
@@ -131,7 +132,8 @@ def _conditional(parser: GraphParser, node: ast.If, condition: Any) -> tuple[str
         )
     span = parser.source.span(node)
     value = If(operand, true_branch, false_branch, None, span)
-    declared = builder.function.declared.pop(name, None)
+    function = builder.function
+    declared = function.declared.pop((function.branches, name), None)
     return name, parser.guarded(node.test, _bind, parser, name, value, node, declared)
 
 

@@ -52,6 +52,8 @@ def _annotation(p: Printer, node: Binding) -> str:
     """What is known of the variable, unless the binding says it anyway."""
     known = node.var.struct_info
     stated = stated_struct_info(node)
+    if stated is None and not p.options.show_all_struct_info:
+        stated = node.value.struct_info
     if known is None or (stated is not None and structural_equal(stated, known)):
         return ""
     return f": {p.expr(known)}"
