@@ -5,7 +5,7 @@ from tests.relax.builders import array
 
 from tilewright import relax
 from tilewright.ir import Var as Size
-from tilewright.ir import structural_equal
+from tilewright.ir import VDevice, structural_equal
 from tilewright.relax import analysis
 from tilewright.relax.analysis import BaseCheckResult as Result
 from tilewright.relax.struct_info import (
@@ -20,6 +20,11 @@ from tilewright.relax.struct_info import (
 N, M = Size("n", "int64"), Size("m", "int64")
 ANY = ObjectStructInfo()
 RANK_2 = TensorStructInfo(ndim=2, dtype="float32")
+
+
+def on_device(target):
+    return TensorStructInfo((2,), "float32", VDevice(target))
+
 
 CHECKS = [
     (ANY, array(2), Result.PASS),
@@ -36,6 +41,10 @@ CHECKS = [
     (array(2), array(2, dtype="int32"), Result.FAIL_L0),
     (TensorStructInfo((2,)), array(2), Result.PASS),
     (array(2), TensorStructInfo((2,)), Result.FAIL_L1),
+    (on_device("llvm"), on_device("llvm"), Result.PASS),
+    (on_device("llvm"), on_device("c"), Result.FAIL_L0),
+    (array(2), on_device("llvm"), Result.PASS),
+    (on_device("llvm"), array(2), Result.FAIL_L1),
     (ShapeStructInfo(ndim=2), ShapeStructInfo([N, 2]), Result.PASS),
     (ShapeStructInfo([N, 2]), ShapeStructInfo([N, 3]), Result.FAIL_L0),
     (PrimStructInfo("int64"), PrimStructInfo("int64", N), Result.PASS),

@@ -17,6 +17,7 @@ class GlobalVar(Expr):
 
     name_hint: str = attr()
     dtype: DType = derived("DType('handle')")
+    struct_info = None  # what is known of the function is in its module
 
     def __eq__(self, other: object) -> Any:
         return isinstance(other, GlobalVar) and other.name_hint == self.name_hint

@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Expr, Var
+from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import RelaxExpr, ShapeExpr
 from tilewright.relax.expr import Var as GraphVar
 from tilewright.relax.sizes import symbolic_vars_of
@@ -77,7 +78,7 @@ class _Check:
         results = [self.rank(base.ndim, derived.ndim)]
         if base.dtype is not None and base.dtype is not derived.dtype:
             results.append(_LESS_KNOWN if derived.dtype is None else _FAIL)
-        if base.vdevice is not None and base.vdevice != derived.vdevice:
+        if base.vdevice is not None and not structural_equal(base.vdevice, derived.vdevice):
             results.append(_LESS_KNOWN if derived.vdevice is None else _FAIL)
         if min(results) is not _FAIL and base.shape is not None and base.shape is not derived.shape:
             results.append(self.extents(base.extents, derived.extents))
@@ -159,7 +160,7 @@ def struct_info_lca(
 
 def _common_tensor(lhs: TensorStructInfo, rhs: Any, analyzer: Analyzer) -> TensorStructInfo:
     dtype = lhs.dtype if lhs.dtype is rhs.dtype else None
-    vdevice = lhs.vdevice if lhs.vdevice == rhs.vdevice else None
+    vdevice = lhs.vdevice if structural_equal(lhs.vdevice, rhs.vdevice) else None
     a, b = lhs.extents, rhs.extents
     if a is not None and b is not None and len(a) == len(b):
         if all(map(analyzer.can_prove_equal, a, b)):
