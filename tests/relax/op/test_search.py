@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.relax.op.graphs import compute, infer, real, tensor, whole
 
+from tilewright import relax
 from tilewright.error import ArgumentValueError, StructInfoError
 from tilewright.relax import op
 from tilewright.topi import testing
@@ -18,6 +19,12 @@ def test_where(dtype, known):
     condition = whole(3, 4) > 0
     a, b = whole(3, 4, dtype=dtype, seed=1), whole(3, 4, dtype=dtype, seed=2)
     equal(compute(op.where, condition, a, b, known=known), np.where(condition, a, b))
+
+
+def test_where_takes_scalars():
+    condition, a = np.array([True, False, True]), np.array([1.5, 2.5, 3.5], "float32")
+    scalar = relax.PrimValue(-2.5)
+    equal(compute(lambda c, x: op.where(c, scalar, x), condition, a), np.where(condition, -2.5, a))
 
 
 def test_where_broadcasts_and_takes_numbers():

@@ -181,8 +181,9 @@ def scalar_of(value: RelaxExpr, dtype: DType | None) -> PrimValue | None:
 
 
 def call_broadcasting(
-    builder: Any, call: Call, function: Any, name: str, positions: Sequence[int]
-) -> Any:
+    builder: Any, call: Call, function: Any, name: str, positions: Sequence[int],
+    scalar_dtype: DType | None = None,
+) -> Any:  # fmt: skip
     """The call of the kernel that `function` makes of operands which broadcast.
 
     Args:
@@ -191,12 +192,14 @@ def call_broadcasting(
         function: from tensors and scalars to a tensor, or to a scalar if all are scalars.
         name: of the kernel.
         positions: the arguments of `call` that are operands.
+        scalar_dtype: what numbers are converted to; by default the dtype of the first array.
     """
     result = call.struct_info
     assert isinstance(result, TensorStructInfo)
     operands = [call.args[position] for position in positions]
     infos = [operand.struct_info for operand in operands]
-    dtype = next((i.dtype for i in infos if isinstance(i, TensorStructInfo)), None)
+    first = next((i.dtype for i in infos if isinstance(i, TensorStructInfo)), None)
+    dtype = scalar_dtype or first
     scalars = {operand: scalar_of(operand, dtype) for operand in operands}
     arrays = {
         operand: with_extents(builder, operand)

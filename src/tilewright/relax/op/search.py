@@ -34,7 +34,8 @@ def _infer_where(inference: Inference) -> TensorStructInfo:
 
 
 def _legalize_where(builder: Any, expr: Call) -> Any:
-    return call_broadcasting(builder, expr, topi.where, "where", (0, 1, 2))
+    dtype = expr.struct_info.dtype  # type: ignore[union-attr]  # that of the condition is bool
+    return call_broadcasting(builder, expr, topi.where, "where", (0, 1, 2), dtype)
 
 
 _WHERE = register("where", ("condition", "x1", "x2"), _infer_where, _legalize_where)
