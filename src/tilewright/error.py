@@ -65,6 +65,10 @@ class StructInfoError(TVMError, ValueError):
         self.span = span
 
 
+class UnsupportedOperatorError(TVMError, NotImplementedError):
+    """A model of another framework with operations that have no counterpart; all are listed."""
+
+
 class DTypeError(TVMError, TypeError):
     """A data type that is unknown, or two that cannot be combined."""
 

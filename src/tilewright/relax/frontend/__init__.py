@@ -1,0 +1,3 @@
+"""Models of other frameworks as graphs, one package a framework."""
+
+from tilewright.relax.frontend.parameters import detach_params

@@ -1,0 +1,232 @@
+"""Conversion of the calls of a torch program, one after the other."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, Final
+
+import torch
+
+from tilewright.arith import Analyzer
+from tilewright.error import TVMError
+from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr
+from tilewright.relax import op
+from tilewright.relax.block_builder import BlockBuilder
+from tilewright.relax.expr import (
+    Call,
+    PrimValue,
+    RelaxExpr,
+    Var,
+)
+from tilewright.relax.frontend.torch.problems import Problems, UnsupportedError
+from tilewright.relax.frontend.torch.sizes import SYMBOLIC, Sizes
+from tilewright.relax.frontend.torch.table import Converter, converter_of
+from tilewright.relax.frontend.torch.tensors import dtype_of
+from tilewright.relax.struct_info import TensorStructInfo
+
+PLACEMENT: Final = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking"})
+"""Arguments that say where and how torch keeps the elements."""
+UNKNOWN: Final = object()
+"""The value of a call that cannot be converted, and of those that need it."""
+_LIKE: Final = {torch.SymInt: 1, torch.SymFloat: 1.0, torch.SymBool: True}
+"""Numbers in place of symbolic ones, of which only the kind matters."""
+CHECKS: Final = frozenset({
+    "aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async",
+    "aten.sym_constrain_range", "aten.sym_constrain_range_for_size",
+})  # fmt: skip
+"""What states conditions that hold for all inputs that the program was exported for."""
+
+
+class Graph:
+    """A graph function while it is made from a torch program.
+
+    Attributes:
+        builder: makes the function.
+        sizes: the symbolic sizes of the program.
+        values: what each node of the program has become: expressions, numbers, or lists of these.
+        node: the call that is being converted.
+    """
+
+    def __init__(self, builder: BlockBuilder) -> None:
+        self.builder = builder
+        self.sizes = Sizes()
+        self.values: dict[torch.fx.Node, Any] = {}
+        self.problems = Problems()
+        self.node: torch.fx.Node = None  # type: ignore[assignment]
+        self._analyzer = Analyzer()
+
+    # --- what conversions use -------------------------------------------------------------
+
+    def emit(self, expr: Any) -> Any:
+        """Bind `expr` to a variable, which has struct info; a variable stays as it is."""
+        return expr if isinstance(expr, Var) else self.builder.emit(expr, self.node.name)
+
+    def emit_te(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Bind what a function of `tilewright.topi` computes, where there is no operator for it."""
+        return self.builder.emit_te(function, *args, **kwargs)
+
+    @property
+    def result(self) -> Any:
+        """What torch knows of the result: a tensor without elements, or several."""
+        return self.node.meta["val"]
+
+    @property
+    def shape(self) -> list[Any]:
+        """The extents of the result."""
+        return self.sizes.shape(self.result.shape)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the result."""
+        return dtype_of(self.result.dtype)
+
+    def common_dtype(self) -> str:
+        """The dtype to which torch converts two operands before it compares them."""
+        operands = [known(argument) for argument in self.node.args[:2]]
+        return dtype_of(torch.result_type(*operands))
+
+    def shape_of(self, value: Any) -> list[Any]:
+        """The extents of an array."""
+        extents = value.struct_info.extents
+        assert extents is not None, "what torch knows of a result has been matched"
+        return list(extents)
+
+    def rank_of(self, value: Any) -> int:
+        """The number of dimensions of an array."""
+        return value.struct_info.ndim
+
+    def dtype_of(self, value: Any) -> str:
+        """The dtype of an array."""
+        return str(value.struct_info.dtype)
+
+    def cast(self, value: Any, dtype: str) -> Any:
+        """An array with elements of `dtype`; a number stays as it is."""
+        if not isinstance(value, RelaxExpr) or self.dtype_of(value) == dtype:
+            return value
+        return self.emit(op.astype(value, dtype))
+
+    def operand(self, value: Any, dtype: str) -> Any:
+        """An array or a number with elements of `dtype`."""
+        if isinstance(value, RelaxExpr):
+            return self.cast(value, dtype)
+        element = DType(dtype)
+        is_symbolic = isinstance(value, Expr)
+        return PrimValue(cast(element, value) if is_symbolic else const(value, element))
+
+    def permute(self, value: Any, axes: Sequence[int]) -> Any:
+        """Permute dimensions; a permutation of a permutation is one."""
+        order = [axis % len(axes) for axis in axes]
+        if isinstance(value, Var):
+            binding = self.builder.lookup_binding(value)
+            if isinstance(binding, Call) and binding.op is PERMUTE:
+                before = binding.attrs["axes"]
+                order, value = [int(before[axis]) for axis in order], binding.args[0]
+        return value if order == sorted(order) else self.emit(op.permute_dims(value, order))
+
+    def reshape(self, value: Any, shape: Sequence[Any]) -> Any:
+        """Elements in the same order with another shape."""
+        return value if self.same_shape(value, shape) else self.emit(op.reshape(value, shape))
+
+    def same_shape(self, value: Any, shape: Sequence[Any]) -> bool:
+        """Whether an array is known to have these extents."""
+        extents = value.struct_info.extents
+        return (
+            extents is not None
+            and len(extents) == len(shape)
+            and all(map(self._analyzer.can_prove_equal, extents, shape))
+        )
+
+    # --- the program ----------------------------------------------------------------------
+
+    def convert(self, node: torch.fx.Node) -> None:
+        """Convert one call; what cannot be is noted, and the search for more goes on."""
+        self.node = node
+        try:
+            if any(self.values[source] is UNKNOWN for source in node.all_input_nodes):
+                self._require_conversion(node)
+                self.values[node] = UNKNOWN
+            else:
+                self.values[node] = self._matched(self._value(node), node.meta.get("val"))
+        except (UnsupportedError, TVMError) as error:
+            self.problems.add(node, str(error))
+            self.values[node] = UNKNOWN
+
+    def _value(self, node: torch.fx.Node) -> Any:
+        if node.target is operator.getitem:
+            return self._item(node)
+        converter = self._require_conversion(node)
+        if converter is None:
+            return self.sizes.convert(node.meta.get("val"))
+        arguments, options = self._arguments(node)
+        return converter(self, *arguments, **options)
+
+    def _require_conversion(self, node: torch.fx.Node) -> Converter | None:
+        """What converts a call; None for numbers and checks, which need nothing."""
+        is_number = isinstance(node.meta.get("val"), (*SYMBOLIC, bool, int, float))
+        is_check = str(node.target).rpartition(".")[0] in CHECKS
+        if is_number or is_check or node.target is operator.getitem:
+            return None
+        converter = converter_of(node.target)
+        if converter is None:
+            raise UnsupportedError("there is no conversion of this operator")
+        return converter
+
+    def _item(self, node: torch.fx.Node) -> Any:
+        values, index = node.args
+        item = self.values[values][index]  # type: ignore[index]
+        if item is None and node.users:
+            raise UnsupportedError(f"result {index} of {values.target} is not supported")  # type: ignore[union-attr]
+        return item
+
+    def _arguments(self, node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call as the conversion takes them."""
+        schema = node.target._schema.arguments  # type: ignore[union-attr]
+        given = {parameter.name: value for parameter, value in zip(schema, node.args, strict=False)}
+        given |= node.kwargs
+        relevant = [parameter for parameter in schema if parameter.name not in PLACEMENT]
+        named = {p.name: self.argument(given[p.name])
+                 for p in relevant if p.kwarg_only and p.name in given}  # fmt: skip
+        positional = [parameter for parameter in relevant if not parameter.kwarg_only]
+        while positional and positional[-1].name not in given:
+            positional.pop()
+        return [self.argument(given.get(p.name, p.default_value)) for p in positional], named
+
+    def argument(self, value: Any) -> Any:
+        """An argument of a node: what other nodes have become, dtypes by name."""
+        if isinstance(value, torch.fx.Node):
+            return self.values[value]
+        if isinstance(value, (list, tuple)):
+            return [self.argument(item) for item in value]
+        if isinstance(value, torch.dtype):
+            return dtype_of(value)
+        return value
+
+    def _matched(self, value: Any, fake: Any) -> Any:
+        """`value` with the shape that torch knows, where ours is not known to be the same."""
+        if isinstance(fake, (list, tuple)) and isinstance(value, (list, tuple)):
+            return [self._matched(*pair) for pair in zip(value, fake, strict=True)]
+        if not isinstance(fake, torch.Tensor) or not isinstance(value, RelaxExpr):
+            return value
+        info, expected = value.struct_info, self.struct_info_of(fake)
+        assert isinstance(info, TensorStructInfo)
+        if info.dtype != expected.dtype or info.ndim not in (expected.ndim, -1):
+            raise UnsupportedError(f"the conversion gives {info!r}, torch {expected!r}")
+        if self.same_shape(value, expected.extents or ()):
+            return value
+        return self.builder.match_cast(value, expected)
+
+    def struct_info_of(self, fake: torch.Tensor) -> TensorStructInfo:
+        """What torch knows of a tensor."""
+        return TensorStructInfo(self.sizes.shape(fake.shape), dtype_of(fake.dtype))
+
+
+PERMUTE: Final = op.permute_dims(Var("x", TensorStructInfo(ndim=2)), (1, 0)).op
+
+
+def known(argument: Any) -> Any:
+    """What torch knows of an argument: a tensor without elements, or a number like it."""
+    value = argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument
+    return _LIKE.get(type(value), value)

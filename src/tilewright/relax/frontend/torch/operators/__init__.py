@@ -1,0 +1,21 @@
+"""Conversions of ATen operators, one file a family; importing this enters all into the table."""
+
+from tilewright.relax.frontend.torch.operators import (
+    activation,
+    attention,
+    binary,
+    convolution,
+    create,
+    datatype,
+    index,
+    layout,
+    linear,
+    normalization,
+    pad,
+    pooling,
+    reduction,
+    scatter,
+    search,
+    slices,
+    unary,
+)

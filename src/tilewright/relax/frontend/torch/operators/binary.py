@@ -1,0 +1,206 @@
+"""Arithmetic, comparisons and logic of two operands, which torch first gives one dtype."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tilewright.relax import op
+from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.problems import UnsupportedError
+from tilewright.relax.frontend.torch.table import CONVERTERS, converts
+
+_ARITHMETIC: Final = {
+    "mul": op.multiply,
+    "maximum": op.maximum,
+    "minimum": op.minimum,
+    "max.other": op.maximum,
+    "min.other": op.minimum,
+    "bitwise_and": op.bitwise_and,
+    "bitwise_or": op.bitwise_or,
+    "bitwise_xor": op.bitwise_xor,
+    "__and__": op.bitwise_and,
+    "__or__": op.bitwise_or,
+    "__xor__": op.bitwise_xor,
+    "bitwise_left_shift": op.left_shift,
+    "bitwise_right_shift": op.right_shift,
+    "__lshift__": op.left_shift,
+    "__rshift__": op.right_shift,
+}
+_LOGIC_OF_BITS: Final = {
+    op.bitwise_and: op.logical_and,
+    op.bitwise_or: op.logical_or,
+    op.bitwise_xor: op.logical_xor,
+}
+_COMPARISONS: Final = {
+    "eq": op.equal,
+    "ne": op.not_equal,
+    "lt": op.less,
+    "le": op.less_equal,
+    "gt": op.greater,
+    "ge": op.greater_equal,
+}
+_LOGIC: Final = {
+    "logical_and": op.logical_and,
+    "logical_or": op.logical_or,
+    "logical_xor": op.logical_xor,
+}
+_POWERS: Final = {
+    0.5: op.sqrt,
+    -0.5: op.rsqrt,
+    1: lambda x: x,
+    2: lambda x: op.multiply(x, x),
+    3: lambda x: op.multiply(op.multiply(x, x), x),
+}
+"""Exponents for which there is something quicker and more exact than a general power."""
+
+
+def combine(graph: Graph, function: Any, x: Any, y: Any, dtype: str) -> Any:
+    """``function(x, y)`` of operands of one dtype."""
+    if dtype == "bool":
+        function = _LOGIC_OF_BITS.get(function, function)
+    return graph.emit(function(graph.operand(x, dtype), graph.operand(y, dtype)))
+
+
+def _arithmetic(function: Any) -> Any:
+    def convert(graph: Graph, x: Any, y: Any) -> Any:
+        return combine(graph, function, x, y, graph.dtype)
+
+    return convert
+
+
+def _comparison(function: Any) -> Any:
+    def convert(graph: Graph, x: Any, y: Any) -> Any:
+        return combine(graph, function, x, y, graph.common_dtype())
+
+    return convert
+
+
+def _logic(function: Any) -> Any:
+    def convert(graph: Graph, x: Any, y: Any) -> Any:
+        return combine(graph, function, x, y, "bool")
+
+    return convert
+
+
+for _kind, _functions in (
+    (_arithmetic, _ARITHMETIC), (_comparison, _COMPARISONS), (_logic, _LOGIC),
+):  # fmt: skip
+    CONVERTERS.update({f"aten.{name}": _kind(function) for name, function in _functions.items()})
+
+
+def _scaled(graph: Graph, x: Any, factor: Any) -> Any:
+    return x if isinstance(factor, (int, float)) and factor == 1 else combine(
+        graph, op.multiply, x, factor, graph.dtype
+    )  # fmt: skip
+
+
+@converts("aten.add")
+def add(graph: Graph, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """``x + alpha y``."""
+    if graph.dtype == "bool":
+        return combine(graph, op.logical_or, x, y, "bool")
+    return combine(graph, op.add, x, _scaled(graph, y, alpha), graph.dtype)
+
+
+@converts("aten.sub", "aten.subtract")
+def sub(graph: Graph, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """``x - alpha y``."""
+    return combine(graph, op.subtract, x, _scaled(graph, y, alpha), graph.dtype)
+
+
+@converts("aten.rsub.Tensor")
+def rsub(graph: Graph, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """``y - alpha x``."""
+    return sub(graph, y, x, alpha=alpha)
+
+
+@converts("aten.rsub.Scalar")
+def rsub_scalar(graph: Graph, x: Any, y: Any, alpha: Any = 1) -> Any:
+    """``y - alpha x``."""
+    return sub(graph, y, x, alpha=alpha)
+
+
+@converts("aten.div", "aten.true_divide", "aten.divide")
+def div(graph: Graph, x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
+    """``x / y``, or rounded down, or towards zero."""
+    if rounding_mode == "floor":
+        return floor_divide(graph, x, y)
+    if rounding_mode == "trunc":
+        return _truncated(graph, x, y)
+    return combine(graph, op.divide, x, y, graph.dtype)
+
+
+@converts("aten.floor_divide")
+def floor_divide(graph: Graph, x: Any, y: Any) -> Any:
+    """``x / y``, rounded down."""
+    return combine(graph, op.floor_divide, x, y, graph.dtype)
+
+
+def _truncated(graph: Graph, x: Any, y: Any) -> Any:
+    dtype = graph.dtype
+    x, y = graph.operand(x, dtype), graph.operand(y, dtype)
+    if dtype.startswith(("float", "bfloat")):
+        return truncate(graph, op.divide(x, y))
+    # The remainder has the sign of x, so that nothing is left to round.
+    return graph.emit(op.floor_divide(op.subtract(x, op.mod(x, y)), y))
+
+
+@converts("aten.trunc", "aten.fix")
+def truncate(graph: Graph, x: Any) -> Any:
+    """`x` rounded towards zero."""
+    value = graph.emit(x)
+    if not graph.dtype.startswith(("float", "bfloat")):
+        return value
+    return graph.emit(op.trunc(value))
+
+
+@converts("aten.remainder")
+def remainder(graph: Graph, x: Any, y: Any) -> Any:
+    """The remainder of division, which has the sign of `y`."""
+    return combine(graph, op.floor_mod, x, y, graph.dtype)
+
+
+@converts("aten.fmod")
+def fmod(graph: Graph, x: Any, y: Any) -> Any:
+    """The remainder of division, which has the sign of `x`."""
+    return combine(graph, op.mod, x, y, graph.dtype)
+
+
+@converts("aten.pow")
+def power(graph: Graph, x: Any, exponent: Any) -> Any:
+    """``x`` to the power `exponent`."""
+    if isinstance(exponent, (int, float)) and exponent in _POWERS:
+        return graph.emit(_POWERS[exponent](graph.operand(x, graph.dtype)))
+    if not graph.dtype.startswith(("float", "bfloat")):
+        raise UnsupportedError("powers of integers other than 2 and 3 are not supported")
+    return combine(graph, op.power, x, exponent, graph.dtype)
+
+
+@converts("aten.where")
+def where(graph: Graph, condition: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, otherwise `y`."""
+    x, y = graph.operand(x, graph.dtype), graph.operand(y, graph.dtype)
+    return graph.emit(op.where(condition, x, y))
+
+
+@converts("aten.clamp", "aten.clip")
+def clamp(graph: Graph, x: Any, lower: Any = None, upper: Any = None) -> Any:
+    """`x`, but not less than `lower` nor more than `upper`."""
+    x = graph.cast(x, graph.dtype)
+    if lower is not None:
+        x = combine(graph, op.maximum, x, lower, graph.dtype)
+    if upper is not None:
+        x = combine(graph, op.minimum, x, upper, graph.dtype)
+    return x
+
+
+@converts("aten.clamp_min")
+def clamp_min(graph: Graph, x: Any, lower: Any) -> Any:
+    """`x`, but not less than `lower`."""
+    return clamp(graph, x, lower)
+
+
+@converts("aten.clamp_max")
+def clamp_max(graph: Graph, x: Any, upper: Any) -> Any:
+    """`x`, but not more than `upper`."""
+    return clamp(graph, x, None, upper)

@@ -1,0 +1,96 @@
+"""New arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.relax import op
+from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.table import converts
+
+
+def _filled(graph: Graph, value: Any) -> Any:
+    """An array of the result's shape and dtype."""
+    return graph.emit(op.full(graph.shape, graph.operand(value, graph.dtype), graph.dtype))
+
+
+@converts("aten.full", "aten.full_like")
+def full(graph: Graph, _: Any, value: Any, **__: Any) -> Any:
+    """Elements that all equal `value`."""
+    return _filled(graph, value)
+
+
+@converts("aten.new_full")
+def new_full(graph: Graph, _: Any, shape: Any, value: Any, **__: Any) -> Any:
+    """Elements that all equal `value`."""
+    return _filled(graph, value)
+
+
+@converts(
+    "aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty", "aten.empty_like",
+    "aten.new_empty", "aten.empty_permuted",
+)  # fmt: skip
+def zeros(graph: Graph, *_: Any, **__: Any) -> Any:
+    """Elements that are 0, as those of an empty array may be."""
+    return _filled(graph, 0)
+
+
+@converts("aten.ones", "aten.ones_like", "aten.new_ones")
+def ones(graph: Graph, *_: Any, **__: Any) -> Any:
+    """Elements that are 1."""
+    return _filled(graph, 1)
+
+
+@converts("aten.scalar_tensor")
+def scalar_tensor(graph: Graph, value: Any, **_: Any) -> Any:
+    """An array without dimensions."""
+    return _filled(graph, value)
+
+
+@converts("aten.arange.default")
+def arange(graph: Graph, end: Any, **_: Any) -> Any:
+    """0, 1, ... before `end`."""
+    return arange_step(graph, 0, end)
+
+
+@converts("aten.arange.start", "aten.arange.start_step")
+def arange_step(graph: Graph, start: Any, end: Any, step: Any = 1, **_: Any) -> Any:
+    """`start`, ``start + step``, ... before `end`."""
+    return graph.emit(op.arange(start, end, step, graph.dtype))
+
+
+@converts("aten.linspace.default")
+def linspace(graph: Graph, start: float, end: float, steps: int, **_: Any) -> Any:
+    """`steps` numbers from `start` to `end`."""
+    dtype = graph.dtype
+    numbers = op.arange(0, steps, 1, dtype)
+    distance = graph.operand((end - start) / max(steps - 1, 1), dtype)
+    return graph.emit(op.add(op.multiply(numbers, distance), graph.operand(start, dtype)))
+
+
+@converts("aten.eye")
+def eye(graph: Graph, *_: Any, **__: Any) -> Any:
+    """A matrix with 1 on the diagonal."""
+    rows, columns = graph.shape
+    row = graph.emit(op.arange(0, rows, 1, dtype="int64"))
+    column = graph.emit(op.arange(0, columns, 1, dtype="int64"))
+    return graph.emit(op.astype(op.equal(op.expand_dims(row, 1), column), graph.dtype))
+
+
+@converts("aten.one_hot")
+def one_hot(graph: Graph, indices: Any, *_: Any) -> Any:
+    """1 at the index and 0 elsewhere, along a new last dimension."""
+    classes = graph.emit(op.arange(0, graph.shape[-1], 1, dtype="int64"))
+    return graph.emit(op.astype(op.equal(op.expand_dims(indices, -1), classes), "int64"))
+
+
+@converts("aten.tril")
+def tril(graph: Graph, x: Any, diagonal: Any = 0) -> Any:
+    """Zeros above a diagonal."""
+    return graph.emit(op.tril(x, diagonal))
+
+
+@converts("aten.triu")
+def triu(graph: Graph, x: Any, diagonal: Any = 0) -> Any:
+    """Zeros below a diagonal."""
+    return graph.emit(op.triu(x, diagonal))

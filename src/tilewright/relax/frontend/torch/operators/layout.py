@@ -1,0 +1,173 @@
+"""Other shapes and orders of the same elements, and joining arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.relax import op
+from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.table import converts
+
+
+@converts(
+    "aten.view.default", "aten.reshape", "aten._unsafe_view", "aten.view_as", "aten.flatten",
+    "aten.unflatten", "aten.reshape_as", "aten.unsqueeze", "aten.squeeze", "aten.ravel",
+)  # fmt: skip
+def reshape(graph: Graph, x: Any, *_: Any) -> Any:
+    """The elements in the same order, in the shape of the result."""
+    return graph.reshape(x, graph.shape)
+
+
+@converts("aten.permute")
+def permute(graph: Graph, x: Any, dims: Sequence[int]) -> Any:
+    """Dimensions in the order `dims`."""
+    return graph.permute(x, dims)
+
+
+@converts("aten.transpose", "aten.swapaxes", "aten.swapdims")
+def transpose(graph: Graph, x: Any, first: int, second: int) -> Any:
+    """Two dimensions exchanged."""
+    order = list(range(graph.rank_of(x)))
+    if order:
+        order[first], order[second] = order[second], order[first]
+    return graph.permute(x, order)
+
+
+@converts("aten.t", "aten.mT", "aten.adjoint")
+def matrix_transpose(graph: Graph, x: Any) -> Any:
+    """The last two dimensions exchanged."""
+    return transpose(graph, x, -1, -2) if graph.rank_of(x) > 1 else x
+
+
+@converts("aten.numpy_T")
+def reverse_dimensions(graph: Graph, x: Any) -> Any:
+    """All dimensions in reverse order."""
+    return graph.permute(x, list(reversed(range(graph.rank_of(x)))))
+
+
+@converts("aten.movedim.intlist")
+def movedim(graph: Graph, x: Any, source: Sequence[int], destination: Sequence[int]) -> Any:
+    """Dimensions moved to other places; the others keep their order."""
+    rank = graph.rank_of(x)
+    places = {to % rank: dim % rank for dim, to in zip(source, destination, strict=True)}
+    others = iter(dim for dim in range(rank) if dim not in places.values())
+    return graph.permute(x, [places[d] if d in places else next(others) for d in range(rank)])
+
+
+@converts("aten.movedim.int")
+def move_one(graph: Graph, x: Any, source: int, destination: int) -> Any:
+    """One dimension moved to another place."""
+    return movedim(graph, x, [source], [destination])
+
+
+@converts("aten.expand", "aten.expand_as", "aten.broadcast_to")
+def expand(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
+    """Dimensions of extent 1 repeated, to the shape of the result."""
+    if graph.same_shape(x, graph.shape):
+        return x
+    return graph.emit(op.broadcast_to(x, graph.shape))
+
+
+@converts("aten.cat", "aten.concat", "aten.concatenate")
+def cat(graph: Graph, tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Arrays one after the other along `dim`."""
+    rank = len(graph.shape)
+    # torch still takes empty arrays of one dimension beside others of any rank.
+    parts = [graph.cast(x, graph.dtype) for x in tensors if graph.rank_of(x) == rank]
+    return parts[0] if len(parts) == 1 else graph.emit(op.concat(parts, dim))
+
+
+@converts("aten.stack")
+def stack(graph: Graph, tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Arrays one after the other along a new dimension."""
+    parts = [op.expand_dims(graph.cast(x, graph.dtype), dim) for x in tensors]
+    return graph.emit(op.concat([graph.emit(part) for part in parts], dim))
+
+
+@converts("aten.flip")
+def flip(graph: Graph, x: Any, dims: Sequence[int]) -> Any:
+    """Elements in reverse order along each of `dims`."""
+    for dim in dims:
+        x = graph.emit(op.flip(x, dim))
+    return x
+
+
+@converts("aten.repeat", "aten.tile")
+def repeat(graph: Graph, x: Any, repeats: Sequence[Any]) -> Any:
+    """The whole array so many times along each dimension, of which there may be new ones."""
+    known = graph.shape_of(x)
+    repeats = [1] * (len(known) - len(repeats)) + list(repeats)
+    extents = [1] * (len(repeats) - len(known)) + known
+    # Each dimension becomes two: the repetitions, and the elements.
+    wide = [part for pair in zip(repeats, extents, strict=True) for part in pair]
+    thin = graph.reshape(x, [part for extent in extents for part in (1, extent)])
+    return graph.reshape(graph.emit(op.broadcast_to(thin, wide)), graph.shape)
+
+
+@converts("aten.repeat_interleave.self_int")
+def repeat_interleave(
+    graph: Graph, x: Any, repeats: Any, dim: int | None = None, *, output_size: Any = None
+) -> Any:
+    """Each element so many times."""
+    if dim is None:
+        x, dim = graph.reshape(x, [product(graph.shape_of(x))]), 0
+    return repeat_interleaved(graph, x, repeats, dim % graph.rank_of(x))
+
+
+def repeat_interleaved(graph: Graph, x: Any, repeats: Any, dim: int) -> Any:
+    """Each element along `dim` so many times, one after the other."""
+    shape = graph.shape_of(x)
+    thin = graph.reshape(x, [*shape[: dim + 1], 1, *shape[dim + 1 :]])
+    wide = graph.emit(op.broadcast_to(thin, [*shape[: dim + 1], repeats, *shape[dim + 1 :]]))
+    return graph.reshape(wide, [*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]])
+
+
+def product(extents: Sequence[Any]) -> Any:
+    """The number of elements of an array."""
+    result: Any = 1
+    for extent in extents:
+        result = result * extent
+    return result
+
+
+@converts("aten.pixel_shuffle")
+def pixel_shuffle(graph: Graph, x: Any, factor: int) -> Any:
+    """Blocks of channels become blocks of pixels."""
+    *outer, channels, height, width = graph.shape_of(x)
+    n = len(outer)
+    split = [*outer, channels // (factor * factor), factor, factor, height, width]
+    order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
+    return graph.reshape(graph.permute(graph.reshape(x, split), order), graph.shape)
+
+
+@converts("aten.pixel_unshuffle")
+def pixel_unshuffle(graph: Graph, x: Any, factor: int) -> Any:
+    """Blocks of pixels become blocks of channels."""
+    *outer, channels, height, width = graph.shape_of(x)
+    n = len(outer)
+    split = [*outer, channels, height // factor, factor, width // factor, factor]
+    order = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
+    return graph.reshape(graph.permute(graph.reshape(x, split), order), graph.shape)
+
+
+@converts("aten.channel_shuffle")
+def channel_shuffle(graph: Graph, x: Any, groups: int) -> Any:
+    """Channels of all groups in turn."""
+    batch, channels, *rest = graph.shape_of(x)
+    split = graph.reshape(x, [batch, groups, channels // groups, *rest])
+    order = [0, 2, 1, *range(3, len(rest) + 3)]
+    return graph.reshape(graph.permute(split, order), graph.shape)
+
+
+@converts("aten.meshgrid")
+def meshgrid(graph: Graph, tensors: Sequence[Any], *, indexing: str = "ij") -> list[Any]:
+    """Coordinates of all points of a grid."""
+    results = []
+    for position, (x, fake) in enumerate(zip(tensors, graph.result, strict=True)):
+        axis = 1 - position if indexing == "xy" and position < 2 else position
+        shape: list[Any] = [1] * len(tensors)
+        shape[axis] = graph.shape_of(graph.reshape(x, [-1]) if not graph.rank_of(x) else x)[0]
+        thin = graph.reshape(x, shape)
+        results.append(graph.emit(op.broadcast_to(thin, graph.sizes.shape(fake.shape))))
+    return results

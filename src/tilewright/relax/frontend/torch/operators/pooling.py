@@ -1,0 +1,150 @@
+"""Pooling and resizing of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tilewright import topi
+from tilewright.relax import op
+from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.operators.convolution import each
+from tilewright.relax.frontend.torch.problems import UnsupportedError
+from tilewright.relax.frontend.torch.table import converts
+
+_MAX: Final = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
+_AVERAGE: Final = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}
+_ADAPTIVE: Final = {
+    1: op.nn.adaptive_avg_pool1d, 2: op.nn.adaptive_avg_pool2d, 3: op.nn.adaptive_avg_pool3d,
+}  # fmt: skip
+
+
+def _rank(graph: Graph) -> int:
+    """The number of dimensions that are pooled, from the name of the operator."""
+    return int(str(graph.node.target).split("pool")[1][0])
+
+
+def _batched(graph: Graph, x: Any, rank: int) -> Any:
+    """`x` with a batch dimension, which torch lets callers leave out."""
+    return x if graph.rank_of(x) == rank + 2 else graph.reshape(x, [1, *graph.shape_of(x)])
+
+
+@converts("aten.max_pool1d", "aten.max_pool2d", "aten.max_pool3d")
+def max_pool(
+    graph: Graph, x: Any, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window."""
+    return graph.reshape(
+        _max_pool(graph, x, kernel, stride, padding, dilation, ceil_mode), graph.shape
+    )
+
+
+def _max_pool(
+    graph: Graph, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Any:
+    rank = _rank(graph)
+    value = _MAX[rank](
+        _batched(graph, x, rank),
+        pool_size=each(kernel, rank),
+        strides=each(stride or kernel, rank),
+        padding=each(padding, rank) * 2,
+        dilation=each(dilation, rank),
+        ceil_mode=ceil_mode,
+    )
+    return graph.emit(value)
+
+
+@converts("aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")
+def max_pool_with_indices(
+    graph: Graph, x: Any, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> list[Any]:  # fmt: skip
+    """The largest element of each window; where it lies is not computed."""
+    value = _max_pool(graph, x, kernel, stride, padding, dilation, ceil_mode)
+    return [graph.reshape(value, graph.sizes.shape(graph.result[0].shape)), None]
+
+
+@converts("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
+def avg_pool(
+    graph: Graph, x: Any, kernel: Any, stride: Any = (), padding: Any = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor: int | None = None,
+) -> Any:  # fmt: skip
+    """The mean of each window."""
+    if divisor is not None:
+        raise UnsupportedError("divisor_override is not supported")
+    rank = _rank(graph)
+    value = _AVERAGE[rank](
+        _batched(graph, x, rank),
+        pool_size=each(kernel, rank),
+        strides=each(stride or kernel, rank),
+        padding=each(padding, rank) * 2,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+    )
+    return graph.reshape(graph.emit(value), graph.shape)
+
+
+@converts(
+    "aten.adaptive_avg_pool1d", "aten.adaptive_avg_pool2d", "aten.adaptive_avg_pool3d",
+    "aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d",
+)  # fmt: skip
+def adaptive_avg_pool(graph: Graph, x: Any, size: Any) -> Any:
+    """The means of so many windows that share the elements evenly."""
+    rank = _rank(graph)
+    value = _ADAPTIVE[rank](_batched(graph, x, rank), graph.shape[-rank:])
+    return graph.reshape(graph.emit(value), graph.shape)
+
+
+@converts("aten.adaptive_max_pool2d")
+def adaptive_max_pool(graph: Graph, x: Any, size: Any) -> list[Any]:
+    """The largest elements of so many windows that share the elements evenly."""
+    extents = graph.sizes.shape(graph.result[0].shape)
+    value = graph.emit_te(topi.nn.adaptive_pool, _batched(graph, x, 2), extents[-2:], "max")
+    return [graph.reshape(value, extents), None]
+
+
+def _resize(graph: Graph, x: Any, method: str, align_corners: bool) -> Any:
+    """`x` resized to the extents of the result."""
+    place = "align_corners" if align_corners else "half_pixel"
+    if method == "nearest_neighbor":
+        place = "asymmetric"
+    value = op.image.resize2d(
+        x,
+        graph.shape[2:],
+        method=method,
+        coordinate_transformation_mode=place,
+        rounding_method="floor" if method == "nearest_neighbor" else "",
+        cubic_alpha=-0.75,
+    )
+    return graph.emit(value)
+
+
+def _check_scales(graph: Graph, x: Any, scales: Sequence[float] | None) -> None:
+    """Refuse scales that the extents do not show: torch computes places with them."""
+    if not scales or scales[0] is None:
+        return
+    before, after = graph.node.args[0].meta["val"].shape[2:], graph.result.shape[2:]  # type: ignore
+    if any(a != b * scale for a, b, scale in zip(after, before, scales, strict=True)):
+        raise UnsupportedError("a scale that gives no whole extents is not supported")
+
+
+@converts("aten.upsample_nearest2d.vec", "aten.upsample_nearest2d.default")
+def upsample_nearest(graph: Graph, x: Any, size: Any, *scales: Any) -> Any:
+    """The nearest pixel before each place."""
+    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    return _resize(graph, x, "nearest_neighbor", False)
+
+
+@converts("aten.upsample_bilinear2d")
+def upsample_bilinear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
+    """Linear interpolation between pixels."""
+    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    return _resize(graph, x, "linear", align_corners)
+
+
+@converts("aten.upsample_bicubic2d")
+def upsample_bicubic(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
+    """Cubic interpolation between pixels."""
+    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    return _resize(graph, x, "cubic", align_corners)

@@ -1,0 +1,153 @@
+"""Sums, extrema and statistics along dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from tilewright.relax import op
+from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.operators.binary import combine
+from tilewright.relax.frontend.torch.problems import UnsupportedError
+from tilewright.relax.frontend.torch.table import CONVERTERS, converts
+
+Dims: TypeAlias = "int | Sequence[int] | None"
+
+
+def _axes(dim: Dims) -> list[int] | None:
+    """The dimensions that are reduced; None for all."""
+    if isinstance(dim, int):
+        return [dim]
+    return list(dim) if dim else None
+
+
+def _reduction(function: Any) -> Any:
+    def convert(
+        graph: Graph, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
+    ) -> Any:
+        return graph.emit(function(graph.cast(x, graph.dtype), _axes(dim), keepdim))
+
+    return convert
+
+
+_FUNCTIONS: Final = {
+    "sum": op.sum, "mean": op.mean, "prod": op.prod, "amax": op.max, "amin": op.min,
+    "max.default": op.max, "min.default": op.min,
+}  # fmt: skip
+CONVERTERS.update({f"aten.{name}": _reduction(function) for name, function in _FUNCTIONS.items()})
+
+
+@converts("aten.any")
+def any_of(graph: Graph, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    """Whether any element is not zero."""
+    numbers = graph.cast(graph.cast(x, "bool"), "int8")
+    return graph.cast(graph.emit(op.max(numbers, _axes(dim), keepdim)), graph.dtype)
+
+
+@converts("aten.all")
+def all_of(graph: Graph, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    """Whether no element is zero."""
+    numbers = graph.cast(graph.cast(x, "bool"), "int8")
+    return graph.cast(graph.emit(op.min(numbers, _axes(dim), keepdim)), graph.dtype)
+
+
+@converts("aten.var.correction")
+def variance(
+    graph: Graph, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+) -> Any:
+    """The variance, with the count of elements less `correction`."""
+    correction = 1 if correction is None else correction
+    axes = _axes(dim)
+    spread = graph.emit(op.variance(x, axes, keepdim))
+    if correction == 0:
+        return spread
+    extents = graph.shape_of(x)
+    count: Any = 1
+    for axis in range(len(extents)) if axes is None else axes:
+        count = count * extents[axis]
+    dtype = graph.dtype_of(x)
+    total = combine(graph, op.multiply, spread, count, dtype)
+    return combine(graph, op.divide, total, count - correction, dtype)
+
+
+@converts("aten.var.default")
+def variance_of_all(graph: Graph, x: Any, unbiased: bool = True) -> Any:
+    """The variance of all elements."""
+    return variance(graph, x, correction=int(unbiased))
+
+
+@converts("aten.var.dim")
+def variance_along(
+    graph: Graph, x: Any, dim: Dims, unbiased: bool = True, keepdim: bool = False
+) -> Any:
+    """The variance along dimensions."""
+    return variance(graph, x, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@converts("aten.std.correction")
+def std(
+    graph: Graph, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+) -> Any:
+    """The root of the variance."""
+    return graph.emit(op.sqrt(variance(graph, x, dim, correction=correction, keepdim=keepdim)))
+
+
+@converts("aten.std.default")
+def std_of_all(graph: Graph, x: Any, unbiased: bool = True) -> Any:
+    """The standard deviation of all elements."""
+    return std(graph, x, correction=int(unbiased))
+
+
+@converts("aten.std.dim")
+def std_along(graph: Graph, x: Any, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Any:
+    """The standard deviation along dimensions."""
+    return std(graph, x, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@converts("aten.var_mean.correction")
+def var_mean(
+    graph: Graph, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+) -> list[Any]:
+    """The variance and the mean."""
+    spread = variance(graph, x, dim, correction=correction, keepdim=keepdim)
+    return [spread, graph.emit(op.mean(x, _axes(dim), keepdim))]
+
+
+@converts("aten.linalg_vector_norm")
+def vector_norm(
+    graph: Graph, x: Any, order: float = 2, dim: Dims = None, keepdim: bool = False, *,
+    dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The norm of vectors along dimensions."""
+    x, axes = graph.cast(x, graph.dtype), _axes(dim)
+    if order == 2:
+        return graph.emit(op.sqrt(op.sum(op.multiply(x, x), axes, keepdim)))
+    if order == 1:
+        return graph.emit(op.sum(op.abs(x), axes, keepdim))
+    if math.isinf(order):
+        return graph.emit((op.max if order > 0 else op.min)(op.abs(x), axes, keepdim))
+    raise UnsupportedError(f"norms of order {order} are not supported")
+
+
+@converts("aten.logsumexp")
+def logsumexp(graph: Graph, x: Any, dim: Dims, keepdim: bool = False) -> Any:
+    """The logarithm of the sum of exponentials, which may be larger than numbers can be."""
+    axes = _axes(dim)
+    largest = graph.emit(op.max(x, axes, True))
+    finite = op.where(op.isinf(largest), 0, largest)
+    shift = graph.emit(finite)
+    total = op.log(op.sum(op.exp(op.subtract(x, shift)), axes, True))
+    return graph.reshape(graph.emit(op.add(total, shift)), graph.shape)
+
+
+@converts("aten.cumsum")
+def cumsum(graph: Graph, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Sums of all elements up to each along `dim`."""
+    return graph.emit(op.cumsum(x, dim, graph.dtype))
+
+
+@converts("aten.cumprod")
+def cumprod(graph: Graph, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Products of all elements up to each along `dim`."""
+    return graph.emit(op.cumprod(x, dim, graph.dtype))

@@ -1,0 +1,151 @@
+"""Parts of arrays, and arrays with a part replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.ir.expr import Expr, IntImm
+from tilewright.relax import op
+from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.operators.layout import product
+from tilewright.relax.frontend.torch.problems import UnsupportedError
+from tilewright.relax.frontend.torch.table import converts
+
+
+def part(graph: Graph, x: Any, dim: int, start: Any, length: Any, step: Any = 1) -> Any:
+    """`length` elements along `dim`, from `start` in steps."""
+    dim %= graph.rank_of(x)
+    shape = graph.shape_of(x)
+    shape[dim] = length
+    if isinstance(start, int) and start == 0 and graph.same_shape(x, shape):
+        return x
+    return graph.emit(op.strided_slice(x, [dim], [start], [start + length * step], [step]))
+
+
+def start_of(extent: Any, start: Any) -> Any:
+    """Where a slice begins, counted from the front.
+
+    Raises:
+        UnsupportedError: if that depends on how a symbolic start compares to a symbolic extent.
+    """
+    start = 0 if start is None else _number(start)
+    extent = _number(extent)
+    if isinstance(start, int) and isinstance(extent, int):
+        return min(max(start + extent if start < 0 else start, 0), extent)
+    if isinstance(start, int) and start < 0:
+        return extent + start
+    return start
+
+
+def _number(value: Any) -> Any:
+    return int(value.value) if isinstance(value, IntImm) else value
+
+
+@converts("aten.slice")
+def slice_along(
+    graph: Graph, x: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1
+) -> Any:
+    """``x[start:end:step]`` along `dim`; torch knows how many elements that are."""
+    dim %= graph.rank_of(x)
+    first = start_of(graph.shape_of(x)[dim], start)
+    return part(graph, x, dim, first, _number(graph.sizes.shape(graph.result.shape)[dim]), step)
+
+
+@converts("aten.narrow")
+def narrow(graph: Graph, x: Any, dim: int, start: Any, length: Any) -> Any:
+    """`length` elements along `dim` from `start` on."""
+    if not isinstance(start, (int, Expr)):
+        raise UnsupportedError("a start that is a tensor is not supported")
+    return part(graph, x, dim, start_of(graph.shape_of(x)[dim % graph.rank_of(x)], start), length)
+
+
+@converts("aten.select")
+def select(graph: Graph, x: Any, dim: int, index: Any) -> Any:
+    """One element along `dim`, which the result does not have."""
+    dim %= graph.rank_of(x)
+    first = start_of(graph.shape_of(x)[dim], index)
+    return graph.reshape(part(graph, x, dim, first, 1), graph.shape)
+
+
+@converts("aten.split.Tensor", "aten.split.sizes", "aten.split_with_sizes", "aten.chunk",
+          "aten.tensor_split.sections", "aten.tensor_split.indices")  # fmt: skip
+def split(graph: Graph, x: Any, _: Any, dim: int = 0) -> list[Any]:
+    """Parts one after the other along `dim`; torch knows how long each is."""
+    start, results = 0, []
+    for fake in graph.result:
+        length = _number(graph.sizes.shape(fake.shape)[dim])
+        results.append(part(graph, x, dim, start, length))
+        start = start + length
+    return results
+
+
+@converts("aten.unbind")
+def unbind(graph: Graph, x: Any, dim: int = 0) -> list[Any]:
+    """All parts along `dim`, which they do not have."""
+    return [
+        graph.reshape(part(graph, x, dim, index, 1), graph.sizes.shape(fake.shape))
+        for index, fake in enumerate(graph.result)
+    ]
+
+
+@converts("aten.diagonal")
+def diagonal(graph: Graph, x: Any, offset: int = 0, first: int = 0, second: int = 1) -> Any:
+    """The diagonal of two dimensions, as the last one: every so many of all their elements."""
+    rank = graph.rank_of(x)
+    first, second = first % rank, second % rank
+    others = [dim for dim in range(rank) if dim not in (first, second)]
+    x = graph.permute(x, [*others, first, second])
+    *outer, rows, columns = graph.shape_of(x)
+    start = offset if offset >= 0 else -offset * columns
+    length = _number(graph.shape[-1])
+    flat = graph.reshape(x, [*outer, rows * columns])
+    return part(graph, flat, -1, start, length, columns + 1)
+
+
+@converts("aten.roll")
+def roll(graph: Graph, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
+    """Elements shifted along each of `dims`; what leaves at one end enters at the other."""
+    if not dims:
+        shape = graph.shape_of(x)
+        flat = graph.reshape(x, [product(shape)])
+        return graph.reshape(roll(graph, flat, shifts, [0]), shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        extent = _number(graph.shape_of(x)[dim])
+        cut = (extent - shift) % extent if extent else 0
+        tail = part(graph, x, dim, cut, extent - cut)
+        x = graph.emit(op.concat([tail, part(graph, x, dim, 0, cut)], dim))
+    return x
+
+
+@converts("aten.slice_scatter")
+def slice_scatter(
+    graph: Graph, x: Any, source: Any, dim: int = 0, start: Any = None, end: Any = None,
+    step: Any = 1,
+) -> Any:  # fmt: skip
+    """`x` with ``x[start:end:step]`` along `dim` replaced."""
+    if step != 1:
+        raise UnsupportedError("replacing a part in steps other than 1 is not supported")
+    dim %= graph.rank_of(x)
+    extent = _number(graph.shape_of(x)[dim])
+    first, length = start_of(extent, start), _number(graph.shape_of(source)[dim])
+    if graph.same_shape(source, graph.shape):
+        return graph.cast(source, graph.dtype)
+    rest = extent - first - length
+    pieces = [
+        None if isinstance(first, int) and first == 0 else part(graph, x, dim, 0, first),
+        graph.cast(source, graph.dtype),
+        None if isinstance(rest, int) and rest == 0
+        else part(graph, x, dim, first + length, rest),
+    ]  # fmt: skip
+    return graph.emit(op.concat([piece for piece in pieces if piece is not None], dim))
+
+
+@converts("aten.select_scatter")
+def select_scatter(graph: Graph, x: Any, source: Any, dim: int, index: Any) -> Any:
+    """`x` with one element along `dim` replaced."""
+    dim %= graph.rank_of(x)
+    shape = graph.shape_of(x)
+    shape[dim] = 1
+    first = start_of(graph.shape_of(x)[dim], index)
+    return slice_scatter(graph, x, graph.reshape(source, shape), dim, first)

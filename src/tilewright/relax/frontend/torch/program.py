@@ -1,0 +1,246 @@
+"""A whole program of torch: its inputs, weights, calls and outputs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    SymIntArgument,
+    TensorArgument,
+)
+
+from tilewright.error import ArgumentError, UnsupportedOperatorError
+from tilewright.ir.module import IRModule
+from tilewright.relax.block_builder import BlockBuilder
+from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, Tuple, Var
+from tilewright.relax.frontend.torch.graph import CHECKS, Graph
+from tilewright.relax.frontend.torch.table import converter_of
+from tilewright.relax.frontend.torch.tensors import constant_of
+from tilewright.relax.struct_info import PrimStructInfo
+
+INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
+"""Calls of a part of the program with other settings, which decomposition puts in place."""
+
+
+def from_exported_program(
+    exported_program: torch.export.ExportedProgram,
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+) -> IRModule:
+    """The graph of a program that `torch.export.export` has captured, as function ``main``.
+
+    Sizes that are dynamic in the program are symbolic in the graph. Weights share the memory of
+    the model; nested inputs and outputs are flat, in the order of torch's pytrees.
+
+    Args:
+        exported_program: the program; put the model into evaluation mode before it is exported.
+        keep_params_as_input: make the weights the last parameters of the function, with their
+            values in its attribute ``params``, from which `detach_params` takes them.
+        unwrap_unit_return_tuple: return a single output as it is, not as a tuple of one.
+        no_bind_return_tuple: return the tuple of outputs without binding it to a variable.
+
+    Raises:
+        ArgumentError: if `exported_program` is something else.
+        UnsupportedOperatorError: if there are operations without a counterpart; it lists them all.
+    """
+    if not isinstance(exported_program, torch.export.ExportedProgram):
+        raise ArgumentError(
+            "from_exported_program takes what torch.export.export(model, inputs) returns, got "
+            f"{type(exported_program).__name__}"
+        )
+    program = simplified(exported_program)
+    refuse_effects(program)
+    builder = BlockBuilder()
+    graph = Graph(builder)
+    inputs, weights = bind_placeholders(graph, program, keep_params_as_input)
+    graph.sizes.is_complete = True
+    attrs: dict[str, Any] = {}
+    if keep_params_as_input:
+        attrs = {"num_input": len(inputs), "params": [weight.value for weight in weights]}
+    params = [*inputs, *(weight.variable for weight in weights)]
+    attrs |= bounds(graph, program)
+    with builder.function("main", params, attrs=attrs):
+        with builder.dataflow():
+            for node in program.graph.nodes:
+                if node.op == "call_function":
+                    graph.convert(node)
+                elif node.op == "get_attr":
+                    graph.values[node] = node.target
+            graph.problems.check()
+            outputs = results(graph, program)
+            single = unwrap_unit_return_tuple and len(outputs) == 1
+            value = outputs[0] if single else Tuple(outputs)
+            if single or not no_bind_return_tuple:
+                value = builder.emit_output(value)
+            else:
+                value = Tuple([builder.emit_output(output) for output in outputs])
+        builder.emit_func_output(value)
+    return builder.finalize()
+
+
+# --- what is converted ------------------------------------------------------------------------
+
+
+def simplified(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The program without changes in place, and without operators that have no conversion.
+
+    Operators that have one stay whole, though torch could decompose them: ``linear`` says more
+    than a product with a transposed matrix.
+    """
+    if any(_is_decomposed_first(node) for node in calls(program)):
+        program = decomposed(program, {})
+    if all(_is_known(node) for node in calls(program)):
+        return program
+    rules = torch.export.default_decompositions().items()
+    return decomposed(
+        program, {target: rule for target, rule in rules if converter_of(target) is None}
+    )
+
+
+def decomposed(program: torch.export.ExportedProgram, rules: Any) -> torch.export.ExportedProgram:
+    """The program after decomposition by rules, in which nothing is changed in place."""
+    with warnings.catch_warnings():
+        # torch copies trees of its own, and warns itself of how it does that.
+        warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
+        return program.run_decompositions(rules)
+
+
+def calls(program: torch.export.ExportedProgram) -> Iterator[torch.fx.Node]:
+    """All calls of the program."""
+    return (node for node in program.graph.nodes if node.op == "call_function")
+
+
+def _is_decomposed_first(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return str(node.target) in INLINED or (schema is not None and schema.is_mutable)
+
+
+def _is_known(node: torch.fx.Node) -> bool:
+    is_operator = isinstance(node.target, torch._ops.OpOverload)
+    return (
+        not is_operator
+        or converter_of(node.target) is not None
+        or str(node.target).rpartition(".")[0] in (*CHECKS, "aten.sym_size")
+    )
+
+
+def refuse_effects(program: torch.export.ExportedProgram) -> None:
+    """Refuse programs that change buffers or inputs.
+
+    Raises:
+        UnsupportedOperatorError: if this is one.
+    """
+    changed = [
+        f"{spec.target} ({'buffer' if spec.kind is OutputKind.BUFFER_MUTATION else 'input'})"
+        for spec in program.graph_signature.output_specs
+        if spec.kind is not OutputKind.USER_OUTPUT
+    ]
+    if changed:
+        raise UnsupportedOperatorError(
+            f"the program changes its state: {', '.join(changed)}. Functions here have no state; "
+            "call model.eval() before the export, or make the state an input and an output."
+        )
+
+
+# --- inputs and weights -----------------------------------------------------------------------
+
+
+class Weight(NamedTuple):
+    """A weight that is a parameter."""
+
+    variable: Var
+    value: Constant
+
+
+def bind_placeholders(
+    graph: Graph, program: torch.export.ExportedProgram, keep_params_as_input: bool
+) -> tuple[list[Var], list[Weight]]:
+    """Give each placeholder of the program a value.
+
+    Returns:
+        The parameters for the inputs, and those for the weights if they are to be parameters.
+    """
+    inputs, weights = [], []
+    nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
+    for node, spec in zip(nodes, program.graph_signature.input_specs, strict=True):
+        if spec.kind is InputKind.USER_INPUT:
+            graph.values[node] = input_of(graph, node, spec)
+            if isinstance(graph.values[node], Var):
+                inputs.append(graph.values[node])
+            elif isinstance(spec.arg, SymIntArgument):
+                size = graph.values[node]
+                inputs.append(Var(node.name, PrimStructInfo("int64", size)))
+            continue
+        tensor = weight_of(program, spec)
+        if keep_params_as_input and spec.kind is not InputKind.CONSTANT_TENSOR:
+            variable = Var(node.name, graph.struct_info_of(node.meta["val"]))
+            weights.append(Weight(variable, constant_of(tensor)))
+            graph.values[node] = variable
+        else:
+            graph.values[node] = constant_of(tensor)
+    return inputs, weights
+
+
+def input_of(graph: Graph, node: torch.fx.Node, spec: InputSpec) -> Any:
+    """The value of an input: a parameter, or what it was when the program was exported."""
+    if isinstance(spec.arg, TensorArgument):
+        return Var(node.name, graph.struct_info_of(node.meta["val"]))
+    if isinstance(spec.arg, ConstantArgument):
+        return spec.arg.value
+    return graph.sizes.convert(node.meta["val"])
+
+
+def weight_of(program: torch.export.ExportedProgram, spec: InputSpec) -> torch.Tensor:
+    """The tensor of the model that an input of the program stands for.
+
+    Raises:
+        UnsupportedOperatorError: if it is no tensor.
+    """
+    name = spec.target or ""
+    value = program.state_dict.get(name, program.constants.get(name))
+    if not isinstance(value, torch.Tensor):
+        raise UnsupportedOperatorError(
+            f"the program takes {name}, which is a {type(value).__name__}; only tensors can be "
+            "part of a model"
+        )
+    return value
+
+
+def bounds(graph: Graph, program: torch.export.ExportedProgram) -> dict[str, dict[str, int]]:
+    """The largest values of symbolic sizes for which the program is valid, as an attribute."""
+    upper = {
+        str(symbol): int(limits.upper)
+        for symbol, limits in program.range_constraints.items()
+        if str(symbol) in graph.sizes.variables and limits.upper.is_Integer
+    }
+    return {"tir_var_upper_bound": upper} if upper else {}
+
+
+# --- outputs ----------------------------------------------------------------------------------
+
+
+def results(graph: Graph, program: torch.export.ExportedProgram) -> list[RelaxExpr]:
+    """The outputs of the program.
+
+    Raises:
+        UnsupportedOperatorError: if one is no tensor or number.
+    """
+    (output,) = (node for node in program.graph.nodes if node.op == "output")
+    values = []
+    for position, argument in enumerate(output.args[0]):
+        value = graph.argument(argument)
+        if value is None or isinstance(value, str):
+            raise UnsupportedOperatorError(
+                f"output {position} of the program is {value!r}; only tensors and numbers can be"
+            )
+        values.append(value if isinstance(value, RelaxExpr) else PrimValue(value))
+    return values

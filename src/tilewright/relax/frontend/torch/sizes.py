@@ -1,0 +1,101 @@
+"""Symbolic sizes of torch, which are expressions of sympy, as integer expressions."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import sympy
+import torch
+from torch.utils._sympy import functions as symbolic
+
+from tilewright.error import ArgumentValueError
+from tilewright.ir.arithmetic import floordiv, floormod, maximum, minimum
+from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr, Var
+
+SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
+"""What torch calls numbers that depend on the sizes of the inputs."""
+
+
+def _real(value: Any) -> Any:
+    return cast("float64", value) if isinstance(value, Expr) else float(value)
+
+
+_OPERATIONS: Final[dict[Any, Callable[..., Any]]] = {
+    sympy.Add: lambda *terms: functools.reduce(operator.add, terms),
+    sympy.Mul: lambda *factors: functools.reduce(operator.mul, factors),
+    sympy.Max: lambda *values: functools.reduce(maximum, values),
+    sympy.Min: lambda *values: functools.reduce(minimum, values),
+    symbolic.Max: lambda *values: functools.reduce(maximum, values),
+    symbolic.Min: lambda *values: functools.reduce(minimum, values),
+    symbolic.FloorDiv: floordiv,
+    symbolic.CleanDiv: floordiv,
+    symbolic.CeilDiv: lambda a, b: floordiv(a + b - 1, b),
+    symbolic.PythonMod: floormod,
+    symbolic.Mod: floormod,
+    symbolic.ModularIndexing: lambda a, divisor, modulus: floormod(floordiv(a, divisor), modulus),
+    symbolic.ToFloat: _real,
+    symbolic.IntTrueDiv: lambda a, b: _real(a) / _real(b),
+    symbolic.FloatTrueDiv: lambda a, b: _real(a) / _real(b),
+}  # fmt: skip
+_POWERS: Final = (sympy.Pow, symbolic.PowByNatural)
+
+
+class Sizes:
+    """The symbolic sizes of one program.
+
+    Attributes:
+        variables: the size variable of each symbol.
+        is_complete: whether all inputs have been seen, which define what symbols there are.
+    """
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Var] = {}
+        self.is_complete = False
+
+    def variable(self, name: str) -> Var:
+        """The size variable of a symbol, which has the same name.
+
+        Raises:
+            ArgumentValueError: if no input defines it.
+        """
+        if name not in self.variables:
+            if self.is_complete:
+                raise ArgumentValueError(
+                    f"the number {name} depends on the elements of a tensor, which is not supported"
+                )
+            self.variables[name] = Var(name, INT64)
+        return self.variables[name]
+
+    def convert(self, value: Any) -> Any:
+        """A number of torch, which may be symbolic, as a number or an expression.
+
+        Raises:
+            ArgumentValueError: for an operation on sizes that has no counterpart.
+        """
+        return self._expression(value.node.expr) if isinstance(value, SYMBOLIC) else value
+
+    def shape(self, sizes: Sequence[Any]) -> list[Any]:
+        """The extents of a tensor of torch."""
+        return [self.convert(size) for size in sizes]
+
+    def _expression(self, value: Any) -> Any:
+        if isinstance(value, sympy.Symbol):
+            return self.variable(str(value))
+        if value.is_Integer:
+            return const(int(value), INT64)
+        if value.is_Float:
+            return float(value)
+        if value.func in _POWERS and value.args[1].is_Integer and value.args[1] > 0:
+            factors = [self._expression(value.args[0])] * int(value.args[1])
+            return functools.reduce(operator.mul, factors)
+        operation = _OPERATIONS.get(value.func)
+        if operation is None:
+            raise ArgumentValueError(
+                f"the size {value} has no counterpart: {value.func.__name__} is not supported"
+            )
+        return operation(*(self._expression(argument) for argument in value.args))

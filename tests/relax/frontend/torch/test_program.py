@@ -1,0 +1,241 @@
+"""Whole programs: sizes, weights, outputs, and what is refused."""
+
+import numpy as np
+import pytest
+import torch
+from tests.relax.frontend.torch.programs import Functions, difference, imported
+from torch import nn
+from torch.nn import functional as F
+
+from tilewright import relax
+from tilewright.error import ArgumentError, UnsupportedOperatorError
+from tilewright.ir import assert_structural_equal
+from tilewright.relax.frontend import detach_params
+from tilewright.relax.frontend.torch import from_exported_program
+from tilewright.relax.interpreter import evaluate
+
+BATCH, LENGTH = torch.export.Dim("batch"), torch.export.Dim("length", max=16)
+
+
+def operators(module):
+    """The names of the operators that the main function calls, in their order."""
+    bindings = [b for block in module["main"].body.blocks for b in block.bindings]
+    calls = [b.value for b in bindings if isinstance(b, relax.VarBinding)]
+    return [call.op.name.removeprefix("relax.") for call in calls if isinstance(call, relax.Call)]
+
+
+# --- sizes ----------------------------------------------------------------------------------
+
+
+def test_a_dynamic_batch():
+    model = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Flatten(0)).eval()
+    module = imported(model, (torch.randn(2, 4),), ({0: BATCH},))
+    extents = module["main"].params[0].struct_info.extents
+    assert isinstance(extents[0], relax.expr.Expr)
+    for batch in (1, 3):
+        assert max(difference(module, model, (torch.randn(batch, 4),))) < 1e-6
+
+
+class Sizes(nn.Module):
+    """Sizes in all places that they can have."""
+
+    def forward(self, x):
+        batch, length = x.shape
+        return (
+            torch.arange(length) * batch,
+            x.reshape(-1, 2, length),
+            x[:, 1:] + x[:, :-1],
+            x[:, -1],
+            x / length,
+            x.mean(1) * (batch * length / 4),
+            torch.cat([x, x.new_zeros(batch, length // 2)], 1),
+            torch.full((batch, 1), float("-inf")),
+            x.expand(3, -1, -1),
+            x.var(),
+            torch.tril(torch.ones(length, length)),
+            x.unsqueeze(1).repeat(1, 2, 1).flatten(1),
+        )
+
+
+def test_symbolic_sizes():
+    model = Sizes()
+    sizes = {0: 2 * torch.export.Dim("half"), 1: torch.export.Dim("length", min=4)}
+    module = imported(model, (torch.randn(4, 6),), (sizes,))
+    for shape in ((4, 5), (2, 16)):
+        assert max(difference(module, model, (torch.randn(*shape),))) < 1e-5
+
+
+def test_the_largest_size_is_an_attribute():
+    module = imported(Functions([lambda x: x + 1]), (torch.randn(2, 4),), ({0: BATCH, 1: LENGTH},))
+    (bound,) = module["main"].attrs["tir_var_upper_bound"].items()
+    assert bound == (str(module["main"].params[0].struct_info.extents[1].name), 16)
+
+
+# --- inputs and weights ---------------------------------------------------------------------
+
+
+def test_weights_are_constants_over_the_memory_of_the_model():
+    model = nn.Linear(64, 3).eval()
+    (constant,) = [
+        argument
+        for block in imported(model, (torch.randn(1, 64),))["main"].body.blocks
+        for binding in block.bindings
+        for argument in getattr(binding.value, "args", ())
+        if isinstance(argument, relax.Constant) and len(argument.data.shape) == 2
+    ]
+    assert constant.data.data_ptr() == model.weight.data_ptr()
+
+
+def test_weights_as_inputs():
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)).eval()
+    inputs = (torch.randn(2, 4),)
+    module, params = detach_params(imported(model, inputs, keep_params_as_input=True))
+    main = module["main"]
+    assert main.attrs["num_input"] == 1
+    assert len(main.params) == 1 + len(params["main"])
+    assert "params" not in main.attrs
+    (result,) = evaluate(module, *(x.numpy() for x in inputs), *params["main"])
+    np.testing.assert_allclose(np.asarray(result), model(*inputs).detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_module_without_weights_stays_as_it_is():
+    module = imported(Functions([lambda x: x + 1]), (torch.randn(2),))
+    detached, params = detach_params(module)
+    assert params == {}
+    assert_structural_equal(detached, module)
+
+
+class Settings(nn.Module):
+    """Inputs that are no tensors, nested and named inputs, and a constant."""
+
+    def forward(self, pair, scale, *, flag=None, offset):
+        total = pair["a"] * scale + pair["b"]
+        return {"sum": total + torch.tensor([1.0, 2.0]), "rest": (offset - total, total.shape[0])}
+
+
+def test_nested_inputs_and_numbers():
+    inputs = ({"a": torch.ones(3, 2), "b": torch.zeros(2)}, 4)
+    program = torch.export.export(Settings(), inputs, {"offset": torch.ones(2)})
+    module = from_exported_program(program)
+    assert [param.name_hint for param in module["main"].params] == ["pair_a", "pair_b", "offset"]
+    total, rest, size = evaluate(module, *(np.ones(s, "float32") for s in ((3, 2), 2, 2)))
+    np.testing.assert_array_equal(np.asarray(total), [[6, 7]] * 3)
+    np.testing.assert_array_equal(np.asarray(rest), [[-4, -4]] * 3)
+    assert size == 3
+
+
+# --- outputs --------------------------------------------------------------------------------
+
+
+def test_one_output_is_a_tuple_unless_it_is_unwrapped():
+    model, inputs = Functions([lambda x: x + 1]), (torch.zeros(2),)
+    module = imported(model, inputs)
+    assert isinstance(module["main"].ret_struct_info, relax.TupleStructInfo)
+    module = imported(model, inputs, unwrap_unit_return_tuple=True)
+    np.testing.assert_array_equal(np.asarray(evaluate(module, np.zeros(2, "float32"))), [1, 1])
+
+
+def test_the_tuple_of_outputs_need_not_be_bound():
+    model, inputs = Functions([lambda x: x + 1, lambda x: x]), (torch.zeros(2),)
+    assert isinstance(imported(model, inputs)["main"].body.body, relax.Var)
+    module = imported(model, inputs, no_bind_return_tuple=True)
+    assert isinstance(module["main"].body.body, relax.Tuple)
+    assert not max(difference(module, model, inputs))
+
+
+# --- what becomes of operators --------------------------------------------------------------
+
+
+def test_operators_stay_whole():
+    model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.Softmax(1))
+    called = operators(imported(model, (torch.randn(1, 2, 5, 5),)))
+    for name in ("nn.conv2d", "nn.batch_norm", "nn.gelu", "nn.softmax"):
+        assert called.count(name) == 1
+
+
+def test_the_transpositions_around_attention_vanish():
+    def attend(x):
+        heads = x.view(2, 3, 2, 4).transpose(1, 2)
+        return F.scaled_dot_product_attention(heads, heads, heads).transpose(1, 2).reshape(2, 3, 8)
+
+    module = relax.transform.DeadCodeElimination()(
+        imported(Functions([attend]), (torch.ones(2, 3, 8),))
+    )
+    assert operators(module) == ["reshape", "nn.attention", "reshape"]
+
+
+def test_an_operator_without_a_conversion_is_decomposed():
+    model, inputs = Functions([lambda x: F.hardshrink(x) + F.linear(x, x)]), (torch.randn(3, 3),)
+    called = operators(imported(model, inputs))
+    assert "linear" in called
+    assert "where" in called
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
+class Inner(nn.Module):
+    def forward(self, x):
+        return torch.fft.fft(x).real
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Inner(), Inner()])
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x + torch.linalg.det(x)
+
+
+def test_everything_that_is_not_supported_is_listed():
+    with pytest.raises(UnsupportedOperatorError) as caught:
+        imported(Outer(), (torch.randn(3, 3),))
+    text = str(caught.value)
+    for part in ("aten._fft_r2c", "module blocks.0", "module blocks.1", "det", "test_program.py"):
+        assert part in text
+    assert "return torch.fft.fft(x).real" in text
+
+
+def test_training_is_refused():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Dropout()).train()
+    program = torch.export.export(model, (torch.randn(2, 4),))
+    with pytest.raises(UnsupportedOperatorError, match=r"model.eval\(\)"):
+        from_exported_program(program)
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x):
+        self.count.add_(1)
+        return x + self.count
+
+
+def test_state_is_refused():
+    with pytest.raises(UnsupportedOperatorError, match=r"count \(buffer\)"):
+        imported(Counter(), (torch.randn(2),))
+
+
+def test_shapes_that_depend_on_elements_are_refused():
+    with pytest.raises(UnsupportedOperatorError, match=r"aten\.nonzero"):
+        imported(Functions([torch.nonzero]), (torch.ones(2),))
+
+
+def test_numbers_that_depend_on_elements_are_refused():
+    with pytest.raises(UnsupportedOperatorError, match="depends on the elements"):
+        imported(Functions([lambda x, i: x[i[0]]]), (torch.ones(4, 2), torch.tensor([1, 2])))
+
+
+def test_an_output_that_is_nothing_is_refused():
+    with pytest.raises(UnsupportedOperatorError, match="output 1"):
+        imported(Functions([lambda x: x, lambda x: None]), (torch.ones(2),))
+
+
+def test_a_model_is_no_program():
+    with pytest.raises(ArgumentError, match=r"torch.export.export"):
+        from_exported_program(nn.Linear(2, 2))
