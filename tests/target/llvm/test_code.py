@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.target.llvm.programs import as_int, compiled, elementwise, function, loop, native
 
+import tilewright
 from tilewright import te, tir
 from tilewright.error import CodegenError
 from tilewright.ir import DType, PointerType, PrimType, const
@@ -183,3 +184,13 @@ def test_backwards_is_a_load_and_a_shuffle():
     code = compiled(function([a, c], tir.BufferStore(c, a.vload((index,)), vector(0))), AVX512)
     assert "gather" not in code.llvm_ir
     assert "shufflevector" in code.llvm_ir
+
+
+@pytest.mark.parametrize("name", ["tan", "memset", "snprintf"])
+def test_functions_may_be_called_as_functions_of_c_are(name):
+    x = te.placeholder((300,), name="x")
+    tangent = te.compute((300,), lambda i: te.if_then_else(i < 200, op.tan(x[i]), 0.0), name="y")
+    program = te.create_prim_func([x, tangent]).with_attr("global_symbol", name)
+    data, result = np.linspace(-1, 1, 300, dtype="float32"), np.ones(300, "float32")
+    tilewright.build(program, target="llvm")[name](data, result)
+    np.testing.assert_allclose(result, np.where(np.arange(300) < 200, np.tan(data), 0), rtol=1e-5)

@@ -15,6 +15,7 @@ from tilewright.target.codegen.c.names import c_name
 from tilewright.target.codegen.c.object_prelude import OBJECTS
 from tilewright.target.codegen.c.structures import StructureEmitter
 from tilewright.target.codegen.c.types import HALVES, suffix, value_type
+from tilewright.target.codegen.c_library import own_name
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.transform.lower_math import expand_call
 
@@ -42,7 +43,7 @@ class CallEmitter(StructureEmitter):
 
     def call(self, call: Call) -> Text:
         if isinstance(call.op, GlobalVar):
-            return Text(f"{c_name(call.op.name_hint)}({self.arguments(call.args)})")
+            return Text(f"{c_name(own_name(call.op.name_hint))}({self.arguments(call.args)})")
         name = call.op.name.removeprefix("tir.")  # type: ignore[attr-defined]
         if name in LIBRARY and not (name in ("fma", "nextafter") and call.dtype in HALVES):
             return self.round(call.dtype, Text(self.library(name, call.dtype, call.args)))

@@ -9,6 +9,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.c.names import c_name
 from tilewright.target.codegen.c.prelude import HEADERS
 from tilewright.target.codegen.c.statements import FunctionEmitter
+from tilewright.target.codegen.c_library import own_name
 from tilewright.tir.function import PrimFunc
 
 
@@ -31,7 +32,7 @@ def generate_c(module: IRModule) -> str:
         linkage = "static" if var.name_hint in called else "static inline"
         if function.global_symbol is not None:
             linkage = "TW_EXPORT"
-        name = c_name(function.global_symbol or var.name_hint)
+        name = c_name(function.global_symbol or own_name(var.name_hint))
         prototype, definition = FunctionEmitter(helpers).function(name, function, linkage)
         prototypes.append(f"{prototype};")
         definitions.append(definition)

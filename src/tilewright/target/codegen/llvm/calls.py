@@ -10,6 +10,7 @@ from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.function import GlobalVar
+from tilewright.target.codegen.c_library import own_name
 from tilewright.target.codegen.llvm.object_calls import ObjectCalls
 from tilewright.target.codegen.llvm.types import HALVES, mangled, splat, value_type
 from tilewright.tir.buffer import BufferLoad
@@ -38,7 +39,7 @@ class Calls(ObjectCalls):
 
     def call(self, call: Call) -> str:
         if isinstance(call.op, GlobalVar):
-            return self._call_function(call.op.name_hint, call, call.args)
+            return self._call_function(own_name(call.op.name_hint), call, call.args)
         name = call.op.name.removeprefix("tir.")  # type: ignore[attr-defined]
         if name in INTRINSICS:
             operands = [self.operand(arg) for arg in call.args]

@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.error import CodegenError, LoweringError
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.types import PointerType, PrimType
+from tilewright.target.codegen.c_library import own_name
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.parallel import Parallel
 from tilewright.target.codegen.llvm.raising import COLD, SHARED
@@ -82,8 +83,9 @@ class Control(Parallel):
         internal = SHARED if func.attrs.get("tir.is_shared", False) else "internal "
         visibility = "hidden " if func.attrs.get("tir.is_hidden", False) else ""
         linkage = visibility if exported else internal
+        symbol = name if exported else own_name(name)
         speed = COLD if func.attrs.get("tir.is_cold", False) else ""
-        head = f'define {linkage}{self.result_type} @"{name}"({parameters}) nounwind {speed} {{'
+        head = f'define {linkage}{self.result_type} @"{symbol}"({parameters}) nounwind {speed} {{'
         return "\n".join([head, "entry:", *self.entry, *self.region.lines, "}"])
 
     def _parameter(self, param: Var, noalias: bool) -> str:

@@ -1,0 +1,31 @@
+"""Names that belong to the C library.
+
+Compilers call its functions on their own, ``memset`` for a loop that writes zeros and ``exp`` for
+an intrinsic. So a function of a module that has such a name gets another one in the code.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_MATH: Final = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1
+    fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p
+    log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round
+    scalbln scalbn sin sincos sinh sqrt tan tanh tgamma trunc
+""".split()  # noqa: SIM905, a table of words reads best as words
+_OTHERS: Final = """
+    abort abs aligned_alloc atexit bcmp bsearch bzero calloc clock div exit fclose fflush fopen
+    fprintf fputc fputs fread free fseek ftell fwrite getc getenv index labs llabs malloc
+    memalign memchr memcmp memcpy memmove memset posix_memalign printf putc putchar puts qsort rand
+    read realloc select signal snprintf sprintf srand stat strcat strchr strcmp strcpy strlen
+    strncmp strncpy system time write
+""".split()  # noqa: SIM905
+
+_NAMES: Final = frozenset(_OTHERS) | {f"{name}{kind}" for name in _MATH for kind in ("", "f", "l")}
+"""Functions of the C library, of all widths."""
+
+
+def own_name(function: str) -> str:
+    """The name of a function of a module in the code: another one if it is one of C's."""
+    return f"{function}.own" if function in _NAMES else function
