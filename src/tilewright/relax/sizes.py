@@ -19,6 +19,7 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
     extents_of,
 )
+from tilewright.script.printer import script
 from tilewright.tir.substitute import substitute
 
 LARGEST_SIZE = (1 << 63) - 1
@@ -31,6 +32,11 @@ def symbolic_vars_of(root: Node) -> list[Var]:
         if isinstance(node, Var):
             found[node] = None
     return list(found)
+
+
+def size_text(expr: Expr) -> str:
+    """An expression of sizes as a person writes it: ``n * 2 + 1``."""
+    return script(expr, int_dtype=str(expr.dtype))
 
 
 def defined_sizes_of(info: StructInfo) -> list[Var]:

@@ -5,6 +5,7 @@ from tilewright.relax.analysis.calls import (
     detect_recursion,
     remove_all_unused,
 )
+from tilewright.relax.analysis.memory import estimate_memory_usage
 from tilewright.relax.analysis.purity import contains_impure_call
 from tilewright.relax.analysis.variables import (
     all_global_vars,

@@ -25,6 +25,7 @@ from tilewright.relax.expr import (
     Var,
 )
 from tilewright.relax.op.base import CALL_DPS_PACKED, CALL_PURE_PACKED, CALL_TIR, CALL_TIR_INPLACE
+from tilewright.relax.sizes import size_text
 from tilewright.relax.struct_info import (
     PrimStructInfo,
     ShapeStructInfo,
@@ -186,7 +187,7 @@ def _used_in(value: Any) -> tuple[Any, ...]:
 _TEXTS: Final[dict[type, Callable[[Any], str]]] = {
     Constant: lambda expr: f"constant {text_of(expr.struct_info)}",
     ShapeExpr: lambda expr: text_of(expr.struct_info),
-    PrimValue: lambda expr: repr(expr.value),
+    PrimValue: lambda expr: size_text(expr.value),
     StringImm: lambda expr: repr(str(expr.value)),
 }
 
@@ -207,10 +208,5 @@ def text_of(info: StructInfo | None) -> str:
 
 
 def _listed(extents: tuple[Any, ...]) -> str:
-    values = [str(getattr(extent, "value", None) or _size(extent)) for extent in extents]
+    values = list(map(size_text, extents))
     return f"({', '.join(values)}{',' if len(values) == 1 else ''})"
-
-
-def _size(extent: Any) -> str:
-    """An extent without the dtypes of its constants, which are all int64."""
-    return "0" if hasattr(extent, "value") else repr(extent).replace("T.int64", "").strip()

@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.error import InterpreterError
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
 from tilewright.relax.interpreter.values import Sizes
-from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.sizes import size_text, symbolic_vars_of
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.interpreter import Interpreter
 from tilewright.tir.op import ret
@@ -32,5 +32,5 @@ class Scalars:
         variables, interpreter = known
         missing = [var.name for var in variables if var not in sizes]
         if missing:
-            raise InterpreterError(f"the size {missing[0]} of {expr!r} has no value here")
+            raise InterpreterError(f"the size {missing[0]} of {size_text(expr)} has no value here")
         return interpreter.run("size", *[sizes[var] for var in variables])

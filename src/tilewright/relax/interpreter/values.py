@@ -17,7 +17,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.relax.call_inference import solve_linear
-from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.sizes import size_text, symbolic_vars_of
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     FuncStructInfo,
@@ -184,10 +184,12 @@ class Match:
                 self._solve_for(unknown[0], expr, found, place, analyzer)
             elif unknown:
                 names = ", ".join(var.name for var in unknown)
-                raise ShapeError(f"{place}: the values of {names} do not follow from {expr!r}")
+                raise ShapeError(
+                    f"{place}: the values of {names} do not follow from {size_text(expr)}"
+                )
             number = self._evaluate(expr, self.sizes)
             if number != found:
-                text = "" if not symbolic_vars_of(expr) else f" = {expr!r}"
+                text = "" if not symbolic_vars_of(expr) else f" = {size_text(expr)}"
                 raise ShapeError(f"{place} must be {number}{text}, it is {found}")
         self._equations.clear()
 
@@ -198,7 +200,7 @@ class Match:
         solution = solve_linear(expr, const(found, expr.dtype), unknown, known, analyzer)
         value = getattr(solution, "value", None)
         if not isinstance(value, int):
-            raise ShapeError(f"{place} is {found}, which {expr!r} never is")
+            raise ShapeError(f"{place} is {found}, which {size_text(expr)} never is")
         self.sizes[unknown] = value
 
 
