@@ -48,6 +48,18 @@ def test_the_oldest_files_are_removed(tmp_path):
     assert [cache.get(f"key{n}") is not None for n in range(4)] == [True, False, False, True]
 
 
+def test_contents_can_be_mapped(tmp_path):
+    cache = ObjectCache(tmp_path)
+    assert cache.get_mapped("abcd") is None
+    cache.put("abcd", b"content")
+    assert bytes(cache.get_mapped("abcd")) == b"content"
+    (path,) = tmp_path.glob("*/*")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert cache.get_mapped("abcd") is None
+    path.write_bytes(b"")
+    assert cache.get_mapped("abcd") is None
+
+
 def test_no_file_is_left_over(tmp_path):
     ObjectCache(tmp_path).put("abcd", b"content")
     assert len(list(tmp_path.glob("*/*"))) == 1

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tilewright import te, tir
+from tilewright import relax, te, tir
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir import IRModule, structural_equal, structural_hash
 from tilewright.script import ir as I
@@ -138,3 +138,15 @@ def test_a_function_of_python_is_refused():
 def test_malformed_forms_are_refused(form, message):
     with pytest.raises((ArgumentValueError, KeyError, TypeError), match=message):
         from_json(form)
+
+
+def test_arrays_can_be_kept_elsewhere():
+    constant = relax.const(np.arange(3, dtype="float32"))
+    arrays = []
+    form = to_json(relax.Tuple([constant, relax.Constant(constant.data)]), arrays)
+    assert arrays == [constant.data]
+    assert "base64" not in json.dumps(form)
+    back = from_json(json.loads(json.dumps(form)), arrays)
+    assert back.fields[1].data is constant.data
+    with pytest.raises(ArgumentValueError, match="no program in JSON"):
+        from_json(form, [])

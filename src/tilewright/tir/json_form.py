@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import enum
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TVMError
@@ -28,30 +28,41 @@ from tilewright.tir.stmt import BlockKey, ForKind
 _ENUMS: Final[dict[str, type[enum.Enum]]] = {"ForKind": ForKind, "IterType": IterType}
 _CONSTANTS: Final = (IntImm, FloatImm, StringImm)  # shorter than a reference
 _MODULE: Final = "IRModule"
+_MALFORMED: Final = (
+    TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError
+)  # fmt: skip
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: Any, arrays: list[Any] | None = None) -> Any:
     """A node, a module, or a container of those, as what `json.dumps` writes.
+
+    Args:
+        value: the value.
+        arrays: if given, the arrays in it are appended here, and the form has their numbers.
 
     Raises:
         ArgumentError: for objects that are no data, such as a Python function.
     """
-    writer = _Writer()
+    writer = _Writer(arrays)
     writer.count(value)
     return writer.encoded(value)
 
 
-def from_json(form: Any) -> Any:
+def from_json(form: Any, arrays: Sequence[Any] = ()) -> Any:
     """What `to_json` wrote.
+
+    Args:
+        form: the form.
+        arrays: those that are not in it.
 
     Raises:
         ArgumentValueError: if it is malformed.
     """
     try:
-        return _Reader().decoded(form)
+        return _Reader(arrays).decoded(form)
     except TVMError:
         raise
-    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+    except _MALFORMED as error:
         raise ArgumentValueError(f"this is no program in JSON: {error}") from None
 
 
@@ -70,7 +81,8 @@ class _Writer:
         numbers: of the nodes that were written and occur again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arrays: list[Any] | None = None) -> None:
+        self._arrays = arrays
         self.uses: dict[int, int] = {}
         self.numbers: dict[int, int] = {}
 
@@ -117,11 +129,22 @@ class _Writer:
         if isinstance(value, Mapping):
             return {"dict": [[self.encoded(k), self.encoded(v)] for k, v in value.items()]}
         if hasattr(value, "tobytes") and hasattr(value, "shape"):
+            if self._arrays is not None:
+                return {"array": self._array_number(value)}
             data = base64.b64encode(value.tobytes()).decode("ascii")
             return {"array": [str(DType(value.dtype)), list(value.shape), data]}
         if getattr(value, "is_attribute", False) and hasattr(value, "export"):
             return {"target": value.export()}
         raise ArgumentError(f"{value!r} has no form as JSON: it is no data")
+
+    def _array_number(self, value: Any) -> int:
+        """The number of an array that is kept elsewhere; the same one has the same number."""
+        assert self._arrays is not None
+        for number, other in enumerate(self._arrays):
+            if other is value:
+                return number
+        self._arrays.append(value)
+        return len(self._arrays) - 1
 
     def _node(self, value: Node | BlockKey) -> dict[str, Any]:
         number = self.numbers.get(id(value))
@@ -159,7 +182,8 @@ def _is_default(field: Field, value: Any) -> bool:
 class _Reader:
     """Reads one value; `known` has the nodes that are referred to."""
 
-    def __init__(self) -> None:
+    def __init__(self, arrays: Sequence[Any] = ()) -> None:
+        self.arrays = arrays
         self.known: dict[int, Any] = {}
 
     def decoded(self, form: Any) -> Any:
@@ -226,9 +250,11 @@ class _Reader:
         return IRModule(functions, attrs, infos)
 
 
-def _array(_: _Reader, content: list[Any]) -> Any:
+def _array(reader: _Reader, content: list[Any] | int) -> Any:
     import numpy as np
 
+    if isinstance(content, int):
+        return reader.arrays[content]
     dtype, shape, data = content
     kind = DType(dtype).numpy
     return np.frombuffer(base64.b64decode(data, validate=True), kind).reshape(shape)

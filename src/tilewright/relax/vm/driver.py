@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError
@@ -10,9 +10,8 @@ from tilewright.ir.module import IRModule
 from tilewright.relax.expr import Function
 from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
+from tilewright.relax.vm.pass_results import Pipeline, after_passes
 from tilewright.target import Target
-
-Pipeline = str | Callable[[IRModule], IRModule] | None
 
 
 def build(
@@ -55,7 +54,7 @@ def build(
 
         module = BindParams("main", {**params})(module)
     with chosen:
-        module = _passes(pipeline)(module)
+        module = after_passes(module, chosen, pipeline)
     graphs = graph_programs(module)
     return Executable(module, chosen, compile_graphs(module, graphs, chosen))
 
@@ -72,15 +71,3 @@ def _as_module(mod: object) -> IRModule:
 def _as_target(target: str | Target | None) -> Target:
     chosen = target if target is not None else Target.current() or "llvm"
     return chosen if isinstance(chosen, Target) else Target(chosen)
-
-
-def _passes(pipeline: Pipeline) -> Callable[[IRModule], IRModule]:
-    if pipeline is None:
-        return lambda module: module
-    if isinstance(pipeline, str):
-        from tilewright.relax.pipeline import get_pipeline
-
-        return get_pipeline(pipeline)
-    if not callable(pipeline):
-        raise ArgumentError(f"relax.build: the pipeline is a name or a pass, got {pipeline!r}")
-    return pipeline
