@@ -7,6 +7,7 @@ import pytest
 import tilewright.te as te
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.tir import BufferStore
+from tilewright.tir.analysis import verify_well_formed
 
 
 def body_of(*args, **options):
@@ -221,6 +222,14 @@ def unknown_size():
 
 def unlisted_scalar():
     return [X, te.compute((4,), lambda i: X[i, i] * te.var("scale", "float32"), name="Y")]
+
+
+def test_scan_over_an_extent_of_another_dtype():
+    n = te.var("n", "int64")
+    x, state = te.placeholder((n,), name="x"), te.placeholder((n,), name="state")
+    update = te.compute((n,), lambda t: state[t - 1] + x[t], name="step")
+    result = te.scan(te.compute((1,), lambda _: x[0]), update, state, inputs=[x], name="out")
+    verify_well_formed(te.create_prim_func([x, result]))
 
 
 def reader_of_scan_body():

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.convert import cast
 from tilewright.ir.expr import Var
 from tilewright.te.elementwise import same_extent
 from tilewright.te.operation import PlaceholderOp, ScanOp
@@ -64,7 +65,8 @@ def scan(
         )
     for group in zip(inits, updates, states, strict=True):
         _check_state(owner, *group)
-    first, total = inits[0].shape[0], updates[0].shape[0]
+    total = updates[0].shape[0]
+    first = cast(total.dtype, inits[0].shape[0])
     axis = IterVar(
         Range(first, expand(total - first)), Var(f"{name}_t", total.dtype), IterType.ORDERED
     )
