@@ -154,3 +154,4 @@ from tilewright.topi.slicing import (
     strided_set,
     strided_slice,
 )
+from tilewright.topi.sort import argsort, searchsorted, sort, topk

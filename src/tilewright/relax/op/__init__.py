@@ -99,6 +99,7 @@ from tilewright.relax.op.qdq import (
     dequantize,
     quantize,
 )
+from tilewright.relax.op.sampling import multinomial_from_uniform
 from tilewright.relax.op.scatter import (
     scatter_elements,
     scatter_nd,
@@ -111,6 +112,11 @@ from tilewright.relax.op.search import (
 from tilewright.relax.op.set import (
     nonzero,
     unique,
+)
+from tilewright.relax.op.sorting import (
+    argsort,
+    sort,
+    topk,
 )
 from tilewright.relax.op.statistical import (
     cumprod,

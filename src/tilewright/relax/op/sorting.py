@@ -1,0 +1,133 @@
+"""Sorting, and the largest elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright import topi
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.arithmetic import maximum
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import INT64, DType
+from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import agreeing, sized
+from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.table import call, register
+from tilewright.relax.op.unary import is_number
+from tilewright.relax.struct_info import (
+    UNKNOWN_NDIM,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+
+
+def _infer_same(inference: Inference) -> TensorStructInfo:
+    info = inference.tensor(0)
+    if info.dtype is not None and not is_number(info.dtype):
+        inference.error(f"{inference.name_of(0)} must have numbers, it has {info.dtype!s}")
+    if info.ndim != UNKNOWN_NDIM:
+        inference.axis(inference.call.attrs["axis"], info.ndim)
+    dtype = inference.attr("dtype") or info.dtype
+    return TensorStructInfo(info.shape, dtype, info.vdevice, info.ndim)
+
+
+def _legalize_sort(builder: Any, expr: Call) -> Any:
+    attrs = expr.attrs
+    return builder.call_te(
+        topi.sort, expr.args[0], attrs["axis"], not attrs["descending"], primfunc_name_hint="sort"
+    )
+
+
+_SORT = register("sort", ("x",), _infer_same, _legalize_sort)
+
+
+def sort(x: Any, axis: int = -1, descending: bool = False) -> Call:
+    """The elements in order along `axis`; a NaN counts as larger than all numbers."""
+    return call(_SORT, x, attrs={"axis": int(axis), "descending": bool(descending)})
+
+
+def _legalize_argsort(builder: Any, expr: Call) -> Any:
+    attrs = expr.attrs
+    return builder.call_te(
+        topi.argsort, expr.args[0], None, attrs["axis"], not attrs["descending"],
+        str(attrs["dtype"]), primfunc_name_hint="argsort",
+    )  # fmt: skip
+
+
+_ARGSORT = register("argsort", ("data",), _infer_same, _legalize_argsort)
+
+
+def argsort(data: Any, axis: int = -1, descending: bool = False, dtype: str = "int32") -> Call:
+    """Where the elements are, in the order of `sort`; equal elements stay in their order."""
+    attrs = {"axis": int(axis), "descending": bool(descending), "dtype": DType(dtype)}
+    return call(_ARGSORT, data, attrs=attrs)
+
+
+def _infer_topk(inference: Inference) -> StructInfo:
+    info, attrs = inference.tensor(0), inference.call.attrs
+    if info.dtype is not None and not is_number(info.dtype):
+        inference.error(f"{inference.name_of(0)} must have numbers, it has {info.dtype!s}")
+    if info.ndim != UNKNOWN_NDIM:
+        inference.axis(attrs["axis"], info.ndim)
+    shape: Any = None
+    if info.extents is not None:
+        axis = attrs["axis"] % info.ndim
+        shape = list(info.extents)
+        if attrs["k"] >= 1:
+            count = const(attrs["k"], INT64)
+            if inference.analyzer.can_prove(shape[axis] < count):
+                inference.error(f"{attrs['k']} elements are wanted of {shape[axis]!r}")
+            shape[axis] = count
+    values, places = (
+        TensorStructInfo(shape, dtype, info.vdevice, info.ndim)
+        for dtype in (info.dtype, attrs["dtype"])
+    )
+    if attrs["ret_type"] == "both":
+        return TupleStructInfo([values, places])
+    return values if attrs["ret_type"] == "values" else places
+
+
+def _legalize_topk(builder: Any, expr: Call) -> Any:
+    attrs = expr.attrs
+    data, extents = sized(builder, expr.args[0])
+    axis = attrs["axis"] % len(extents)
+    needed = maximum(extents[axis], const(attrs["k"], INT64))
+    plain = data.struct_info
+    assert isinstance(plain, TensorStructInfo)
+    if not builder.analyzer.can_prove_equal(needed, extents[axis]):
+        data = builder.match_cast(agreeing(builder, data, {axis: needed}), plain)
+    return builder.call_te(
+        topi.topk, data, attrs["k"], attrs["axis"], attrs["ret_type"],
+        not attrs["largest"], str(attrs["dtype"]), primfunc_name_hint="topk",
+    )  # fmt: skip
+
+
+_TOPK = register("topk", ("data",), _infer_topk, _legalize_topk)
+
+
+def topk(
+    data: Any, k: int = 1, axis: int = -1, ret_type: str = "both", largest: bool = True,
+    dtype: str = "int32",
+) -> Call:  # fmt: skip
+    """The `k` largest elements along `axis` in order, and where they are.
+
+    Args:
+        data: the array.
+        k: how many; less than 1 for all.
+        axis: the dimension.
+        ret_type: ``"both"`` for a tuple of both, ``"values"`` or ``"indices"`` for one of them.
+        largest: whether the largest ones are wanted, not the smallest ones.
+        dtype: of the places.
+    """
+    if ret_type not in ("both", "values", "indices"):
+        raise ArgumentValueError(
+            f'R.topk: `ret_type` is "both", "values" or "indices", got {ret_type!r}'
+        )
+    if not isinstance(k, int):
+        raise ArgumentError(f"R.topk: `k` is an integer, got {k!r}")
+    attrs = {
+        "k": k, "axis": int(axis), "ret_type": ret_type, "largest": bool(largest),
+        "dtype": DType(dtype),
+    }  # fmt: skip
+    return call(_TOPK, data, attrs=attrs)

@@ -1,0 +1,69 @@
+"""Sorting tensors."""
+
+import numpy as np
+import pytest
+from tests.topi.running import real, run, whole
+
+from tilewright import te, topi
+from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
+
+equal = np.testing.assert_array_equal
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_sort(axis, dtype):
+    x = whole(3, 5, 4, dtype=dtype, low=0, high=9)
+    equal(run(lambda X: topi.sort(X, axis), x), np.sort(x, axis))
+    equal(run(lambda X: topi.sort(X, axis, 0), x), np.flip(np.sort(x, axis), axis))
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 8, 21])
+def test_equal_elements_stay_in_their_order(length):
+    x = whole(2, length, low=0, high=3)
+    result = run(lambda X: topi.argsort(X, dtype="int64"), x, dims=[("n", "m")])
+    equal(result, np.argsort(x, kind="stable"))
+    result = run(lambda X: topi.argsort(X, is_ascend=0, dtype="int64"), x)
+    equal(result, np.argsort(-x, kind="stable"))
+
+
+def test_nan_is_larger_than_all_numbers():
+    x = np.array([np.nan, 1, np.inf, np.nan, -np.inf], "float32")
+    equal(run(topi.sort, x), np.sort(x))
+    equal(run(lambda X: topi.sort(X, is_ascend=0), x), np.sort(x)[::-1])
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 0])
+@pytest.mark.parametrize("ascending", [False, True])
+def test_topk(k, ascending):
+    x = real(2, 5, 3)
+    values, places = run(lambda X: topi.topk(X, k, 1, is_ascend=ascending), x)
+    order = np.argsort(x if ascending else -x, 1)[:, : k or 5]
+    equal(places, order)
+    equal(values, np.take_along_axis(x, order, 1))
+    equal(run(lambda X: topi.topk(X, k, 1, "values", ascending), x), values)
+    equal(run(lambda X: topi.topk(X, k, 1, "indices", ascending), x), places)
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted(right):
+    sequence, values = np.sort(whole(9)), whole(3, 4, seed=1)
+    side = "right" if right else "left"
+    result = run(lambda S, V: topi.searchsorted(S, V, right), sequence, values)
+    equal(result, np.searchsorted(sequence, values, side))
+    sequences = np.sort(whole(3, 6))
+    result = run(lambda S, V: topi.searchsorted(S, V, right), sequences, values)
+    rows = zip(sequences, values, strict=True)
+    equal(result, [np.searchsorted(s, v, side) for s, v in rows])
+
+
+def test_mistakes_are_named():
+    X = te.placeholder((3, 4))
+    with pytest.raises(ShapeError, match="axis 2 is out of range"):
+        topi.sort(X, 2)
+    with pytest.raises(ShapeError, match="5 elements are wanted"):
+        topi.topk(X, 5)
+    with pytest.raises(ArgumentValueError, match="`ret_type`"):
+        topi.topk(X, 2, ret_type="all")
+    with pytest.raises(ArgumentError, match="`valid_count`"):
+        topi.argsort(X, X)
