@@ -506,3 +506,16 @@ BAD = ["", "{}", "[]", '{"relax.expr.Constant": 3}', '{"relax.expr.Constant": [{
 def test_data_that_is_damaged(text):
     with pytest.raises(tvm.TVMError, match=r"R\.metadata: this is no data of constants"):
         R.metadata(text)
+
+
+def test_more_than_is_known_may_be_said_where_nothing_is_verified():
+    text = """
+    @R.function
+    def main(x: R.Tensor(ndim=2)) -> R.Tensor((2, 3)):
+        y: R.Tensor((2, 3)) = x
+        return y
+    """
+    with pytest.raises(tvm.TVMError, match=r"write R\.match_cast"):
+        from_source(text)
+    main = from_source(text, check_well_formed=False)
+    assert str(bindings(main)[0].var.struct_info) == "R.Tensor((2, 3))"

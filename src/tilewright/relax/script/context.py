@@ -78,12 +78,15 @@ class GraphBuilder(Builder):
     Attributes:
         blocks: the builder of their blocks.
         module: the module that they are in.
+        verifies: whether annotations that say more than is known of the value are refused.
         functions: the functions, innermost last.
     """
 
-    def __init__(self, blocks: BlockBuilder, module: ModuleReference | None) -> None:
+    def __init__(
+        self, blocks: BlockBuilder, module: ModuleReference | None, verifies: bool
+    ) -> None:
         super().__init__()
-        self.blocks, self.module = blocks, module
+        self.blocks, self.module, self.verifies = blocks, module, verifies
         self.functions: list[GraphFunction] = []
 
     @property

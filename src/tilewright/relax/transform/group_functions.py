@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tilewright.ir.attributes import attributes
 from tilewright.ir.expr import Expr
 from tilewright.ir.expr import Var as SizeVar
 from tilewright.ir.function import GlobalVar
@@ -152,7 +153,7 @@ def outline(
     result = copied[-1].var
     assert result.struct_info is not None
     body = SeqExpr((DataflowBlock(tuple(copied)),), result, result.struct_info)
-    func = Function(tuple(params), body, result.struct_info, True, dict(attrs))
+    func = Function(tuple(params), body, result.struct_info, True, attributes(attrs))
     return Outlined(func, tuple(arguments))
 
 

@@ -61,7 +61,9 @@ class GraphFunctionDecorator(FunctionDecorator):
         check_well_formed: bool = True,
     ) -> BaseFunc:
         should_check = check_well_formed and self.check_well_formed
-        result = parse_function(source, node, names, pure=self.pure, private=self.private)
+        result = parse_function(
+            source, node, names, pure=self.pure, private=self.private, verifies=should_check
+        )
         is_member = isinstance(Scope(names).find("cls"), ModuleReference)
         if should_check and not is_member:
             _check(source, source.span(node), result)

@@ -43,6 +43,7 @@ def parse_function(
     *,
     pure: bool = True,
     private: bool = False,
+    verifies: bool = True,
 ) -> Function:
     """The graph function that a definition stands for.
 
@@ -52,6 +53,7 @@ def parse_function(
         names: what is visible around it, innermost first.
         pure: whether it has no effect but its result.
         private: whether it has no `global_symbol`.
+        verifies: whether annotations that say more than is known of the value are refused.
 
     Raises:
         ScriptError: for any mistake in it.
@@ -64,7 +66,7 @@ def parse_function(
     if module is not None:
         for name in module.definitions:
             blocks.reserve_name(name.name_hint)
-    with GraphBuilder(blocks, module) as builder:
+    with GraphBuilder(blocks, module, verifies) as builder:
         parser = GraphParser(source, scope, builder)
         builder.scopes.append(scope)
         builder.span = source.span(node)
@@ -122,10 +124,9 @@ def _returned(
     if said is None:
         return known
     result = struct_info_base_check(said, known, parser.builder.blocks.analyzer)
-    if result in (BaseCheckResult.FAIL_L0, BaseCheckResult.FAIL_L1):
-        hint = ""
-        if result is BaseCheckResult.FAIL_L1:
-            hint = ": R.match_cast checks more when the program runs"
+    is_more = result is BaseCheckResult.FAIL_L1 and parser.builder.verifies
+    if is_more or result is BaseCheckResult.FAIL_L0:
+        hint = ": R.match_cast checks more when the program runs" if is_more else ""
         raise parser.error(
             node.returns or function.end,
             f"the function is said to return {said!r}, but it returns {known!r}{hint}",
