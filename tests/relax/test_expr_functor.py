@@ -83,6 +83,23 @@ def test_a_mutator_gives_normal_form():
     assert len(branches.false_branch.blocks[0].bindings) == 2
 
 
+def test_a_variable_may_stand_for_another():
+    module = chain(2)
+
+    class Skip(PyExprMutator):
+        def visit_var_binding_(self, binding):
+            call = binding.value
+            if isinstance(call, relax.Call) and isinstance(binding.var, relax.DataflowVar):
+                self.set_var_remap(binding.var.vid, self.visit_expr(call.args[0]))
+            else:
+                super().visit_var_binding_(binding)
+
+    changed = Skip(module).visit_expr(module["main"])
+    block, _ = changed.body.blocks
+    (output,) = block.bindings
+    assert output.value is changed.params[0]
+
+
 def test_struct_info_follows_what_changed():
     module = chain(3)
 

@@ -48,6 +48,18 @@ def test_operators_are_run_by_their_own_tensor_programs():
 
 
 @pytest.mark.parametrize("kernels", [None, CompiledKernels])
+def test_arrays_may_have_gaps_be_empty_or_only_be_read(kernels):
+    n = Size("n", "int64")
+    x = relax.Var("x", array(n, 2))
+    module = relax.transform.LegalizeOps()(module_of([x], lambda builder: twice(x)))
+    evaluator = Evaluator(module, kernels and kernels(module))
+    only_read = numbers(3, 2)
+    only_read.flags.writeable = False
+    for data in (numbers(2, 3).T, numbers(6, 2)[::2], numbers(0, 2), only_read):
+        np.testing.assert_array_equal(evaluator.run("main", data), data * 2)
+
+
+@pytest.mark.parametrize("kernels", [None, CompiledKernels])
 def test_tensor_programs_of_the_module_are_called(kernels):
     n = Size("n", "int64")
     x = relax.Var("x", array(n + 1))

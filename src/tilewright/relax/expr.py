@@ -108,6 +108,11 @@ class Var(RelaxExpr):
     struct_info: StructInfo | None = child(default=None)
     span: Span | None = meta(default=None)
 
+    @property
+    def vid(self) -> Var:
+        """What identifies the variable: itself."""
+        return self
+
 
 @node
 class DataflowVar(Var):

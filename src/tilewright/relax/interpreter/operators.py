@@ -60,7 +60,7 @@ def registered(name: str) -> Callable[..., Any]:
 def _as_foreign(value: Any) -> Any:
     """A value as a registered function takes it: arrays on the same memory."""
     if isinstance(value, np.ndarray):
-        return alias(np.ascontiguousarray(value) if not value.flags.c_contiguous else value)
+        return alias(value)
     if isinstance(value, tuple) and not isinstance(value, Shape):
         return [_as_foreign(field) for field in value]
     return value

@@ -1,7 +1,7 @@
 """Values while a graph runs, and whether one has a struct info.
 
-An array is a numpy array, a tuple a tuple, a shape a `Shape`, a scalar a Python number, a function
-something callable; None is no value. Registered functions may return other objects.
+An array is a numpy array without gaps, a tuple a tuple, a shape a `Shape`, a scalar a Python number,
+a function something callable; None is no value. Registered functions may return other objects.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Shape(tuple):
 
 def as_value(given: Any, info: StructInfo | None = None) -> Any:
     """What a caller, or a registered function, gives, as a value of a graph."""
-    if isinstance(given, np.ndarray):
-        return given
     if isinstance(given, NDArray):
-        return given.__array__(copy=False)
+        given = given.__array__(copy=False)
+    if isinstance(given, np.ndarray):
+        return given if given.flags.c_contiguous else given.copy(order="C")
     if isinstance(info, ShapeStructInfo) and isinstance(given, (tuple, list)):
         return Shape(given)
     if isinstance(given, (tuple, list)) and not isinstance(given, Shape):
@@ -63,7 +63,7 @@ def as_value(given: Any, info: StructInfo | None = None) -> Any:
     if hasattr(given, "__dlpack__"):
         from tilewright.runtime.ndarray import from_dlpack
 
-        return from_dlpack(given).__array__(copy=False)
+        return as_value(from_dlpack(given))
     return given
 
 
