@@ -115,6 +115,15 @@ def test_branches_checks_and_kernels_are_boxes():
     assert [box.title for box in graph.boxes[2:]] == ["add_one", "match_cast", "if", "return"]
 
 
+def test_equal_constants_are_counted():
+    x, constant = relax.Var("x", array(2)), relax.const(np.zeros(2, "float32"))
+    operands = (x, constant, constant, relax.const(1.0), constant)
+    graph = Graph(
+        module_of([x], lambda builder: op.call_dps_packed("norm", operands, array(2)))["main"]
+    )
+    assert graph.boxes[1].details == ["2 x constant (2,)", "constant ()", "constant (2,)"]
+
+
 def test_only_graph_functions_have_a_picture():
     a = te.placeholder((2,), name="a")
     kernel = te.create_prim_func([a, te.compute((2,), lambda i: a(i))])

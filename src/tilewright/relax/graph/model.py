@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -51,7 +52,7 @@ class Box:
 
     Attributes:
         title: the name of what it stands for.
-        details: lines below, such as the constants that it takes.
+        known: texts of its operands that are known, such as constants.
         kind: what it stands for.
         ports: its results, in the order of their first use: the field of the result (a path of
             indices, as results may be tuples in tuples), and the text at the arrow.
@@ -59,8 +60,14 @@ class Box:
 
     title: str
     kind: Kind
-    details: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
     ports: dict[tuple[int, ...], str] = field(default_factory=dict)
+
+    @property
+    def details(self) -> list[str]:
+        """Lines below the title: operands that are known, equal neighbours on one line."""
+        groups = [(text, len(list(group))) for text, group in itertools.groupby(self.known)]
+        return [text if count == 1 else f"{count} x {text}" for text, count in groups]
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,7 @@ class Graph:
             if arrow not in self.arrows:
                 self.arrows.append(arrow)
         else:
-            target.details.append(str(value))
+            target.known.append(str(value))
 
 
 def _title(value: Any) -> str:
