@@ -1,7 +1,8 @@
 """Values while a graph runs, and whether one has a struct info.
 
 An array is a numpy array without gaps, a tuple a tuple, a shape a `Shape`, a scalar a Python
-number, a function something callable; None is no value. Registered functions may return other objects.
+number, a function something callable; None is no value. Registered functions may return other
+objects.
 """
 
 from __future__ import annotations
