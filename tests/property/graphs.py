@@ -54,15 +54,15 @@ def random_graph(rng: random.Random, most_steps: int = 10) -> Graph:
 
 class _Maker:
     def __init__(self, rng: random.Random, most_steps: int) -> None:
-        self.rng, self.left = rng, rng.randint(1, most_steps)
+        self.rng, self.left, self.most_steps = rng, 0, most_steps
         self.builder = relax.BlockBuilder()
         self.values = {name: rng.choice((0, 1, 2, 3, 5)) for name in "nm"}
         self.sizes = {name: Size(name, "int64") for name in "nm"}
         self.callees: list[tuple[Any, list[Any]]] = []
 
     def graph(self) -> Graph:
-        if self.rng.random() < 0.3:
-            self.function("helper", private=True)
+        for name in ("helper", "second")[: self.rng.choice((0, 0, 1, 2))]:
+            self.function(name, private=True)
         params = self.function("main", private=False)
         inputs = [self.input(param.struct_info) for param in params]
         return Graph(self.builder.get(), inputs, self.values)
@@ -70,7 +70,7 @@ class _Maker:
     # --- functions --------------------------------------------------------------------------
 
     def function(self, name: str, private: bool) -> list[relax.Var]:
-        count = self.rng.randint(1, 3)
+        count, self.left = self.rng.randint(1, 3), self.rng.randint(1, self.most_steps)
         # The first arrays define the sizes, so that all of them are known everywhere.
         infos: list[Any] = [self.array("n", "m"), *(self.info() for _ in range(count - 1))]
         params = [relax.Var(f"{name[0]}{i}", info) for i, info in enumerate(infos)]
@@ -116,7 +116,9 @@ class _Maker:
             self.constant, self.filled, self.selected,
         ]  # fmt: skip
         if depth == 0:
-            kinds += [self.call_function, lambda scope: self.branch(scope, depth)] * 2
+            kinds += [lambda scope: self.branch(scope, depth)] * 2
+        if self.callees:
+            kinds += [self.call_function] * 3
         value = self.rng.choice(kinds)(scope)
         if value is not None:
             scope.append(self.builder.emit(value))
@@ -203,11 +205,12 @@ class _Maker:
         return self.builder.call_te(scaled, x, size, primfunc_name_hint="scaled")
 
     def call_function(self, scope: list[Any]) -> Any:
-        if not self.callees:
-            return None
         function, infos = self.rng.choice(self.callees)
-        args = [self.pick(scope, lambda v, i=info: same_info(v.struct_info, i)) for info in infos]
-        return None if None in args else relax.Call(function, args)
+        result = self.builder.emit(relax.Call(function, [self.value(scope, i) for i in infos]))
+        fields = getattr(result.struct_info, "fields", ())
+        if not fields or self.rng.random() < 0.3:
+            return result
+        return relax.TupleGetItem(result, self.rng.randrange(len(fields)))
 
     def branch(self, scope: list[Any], depth: int) -> Any:
         x = self.pick(scope, lambda v: is_float(v) and v.struct_info.ndim == 0)
@@ -233,6 +236,15 @@ class _Maker:
     def pick(self, scope: Sequence[Any], wanted: Callable[[Any], bool]) -> Any:
         found = [value for value in scope if wanted(value)]
         return self.rng.choice(found) if found else None
+
+    def value(self, scope: Sequence[Any], info: Any) -> Any:
+        """A value with that struct info, from the scope or a new one."""
+        found = self.pick(scope, lambda value: same_info(value.struct_info, info))
+        if found is not None and self.rng.random() < 0.8:
+            return found
+        if isinstance(info, relax.TupleStructInfo):
+            return relax.Tuple([self.value(scope, field) for field in info.fields])
+        return op.full(info.shape, relax.const(self.rng.randint(-2, 2) / 2), "float32")
 
     def shape(self) -> list[Any]:
         n, m = self.sizes["n"], self.sizes["m"]

@@ -22,9 +22,16 @@ PASSES = [
     transform.ConvertToDataflow(),
     transform.DeadCodeElimination(),
     transform.EliminateCommonSubexpr(),
+    transform.ExpandTupleArguments(),
     transform.FoldConstant(),
+    transform.InlinePrivateFunctions(),
     transform.LegalizeOps(),
+    transform.Normalize(),
+    transform.RemoveUnusedOutputs(),
+    transform.RemoveUnusedParameters(),
     transform.ToNonDataflow(),
+    transform.TopologicalSort(),
+    transform.TopologicalSort("breadth-first", "from-outputs"),
 ]
 
 

@@ -8,6 +8,7 @@ from tilewright.relax.transform.canonicalize_bindings import CanonicalizeBinding
 from tilewright.relax.transform.dataflow import ConvertToDataflow, ToNonDataflow
 from tilewright.relax.transform.dead_code_elimination import DeadCodeElimination
 from tilewright.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
+from tilewright.relax.transform.expand_tuple_arguments import ExpandTupleArguments
 from tilewright.relax.transform.fold_constant import FoldConstant
 from tilewright.relax.transform.function_pass import (
     DataflowBlockPass,
@@ -18,6 +19,7 @@ from tilewright.relax.transform.function_pass import (
 from tilewright.relax.transform.fuse_ops import FuseOps
 from tilewright.relax.transform.fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern
 from tilewright.relax.transform.fuse_tir import FuseTIR
+from tilewright.relax.transform.inline_private_functions import InlinePrivateFunctions
 from tilewright.relax.transform.legalize_ops import LegalizeOps
 from tilewright.relax.transform.merge_composite_functions import MergeCompositeFunctions
 from tilewright.relax.transform.meta_schedule import (
@@ -28,5 +30,7 @@ from tilewright.relax.transform.meta_schedule import (
 from tilewright.relax.transform.normalize import Normalize
 from tilewright.relax.transform.pack_constants import PackConstants
 from tilewright.relax.transform.remove_purity_checking import RemovePurityChecking
+from tilewright.relax.transform.remove_unused_outputs import RemoveUnusedOutputs
+from tilewright.relax.transform.remove_unused_parameters import RemoveUnusedParameters
 from tilewright.relax.transform.topological_sort import TopologicalSort
 from tilewright.relax.transform.update_param_struct_info import UpdateParamStructInfo

@@ -46,7 +46,7 @@ class TopologicalSort(DataflowBlockPass):
         before = _dependences(bindings)
         if self._direction == "from-outputs":
             bindings.reverse()
-            before = _reversed(before)
+            before = _inverted(bindings, before)
         ordered = list(_sorted(bindings, before, depth_first=self._order == "depth-first"))
         if self._direction == "from-outputs":
             ordered.reverse()
@@ -70,12 +70,13 @@ def _dependences(bindings: list[Binding]) -> _Graph:
     return before
 
 
-def _reversed(before: _Graph) -> _Graph:
-    after: _Graph = {binding: [] for binding in before}
-    for binding, others in before.items():
-        for other in others:
+def _inverted(order: list[Binding], before: _Graph) -> _Graph:
+    """For each binding those that must come after it, in that order."""
+    after: _Graph = {binding: [] for binding in order}
+    for binding in order:
+        for other in before[binding]:
             after[other].append(binding)
-    return {binding: others[::-1] for binding, others in after.items()}
+    return after
 
 
 def _sorted(bindings: list[Binding], before: _Graph, depth_first: bool) -> Iterator[Binding]:
@@ -83,7 +84,7 @@ def _sorted(bindings: list[Binding], before: _Graph, depth_first: bool) -> Itera
 
     Whatever can come next waits in a list; the next is the last of it, or the first.
     """
-    after = _reversed(before)
+    after = _inverted(bindings, before)
     missing = {binding: len(others) for binding, others in before.items()}
     ready = [binding for binding in bindings if not missing[binding]]
     if depth_first:
@@ -92,8 +93,8 @@ def _sorted(bindings: list[Binding], before: _Graph, depth_first: bool) -> Itera
         binding = ready.pop() if depth_first else ready.pop(0)
         yield binding
         freed = []
-        for other in reversed(after[binding]):
+        for other in after[binding]:
             missing[other] -= 1
             if not missing[other]:
                 freed.append(other)
-        ready += freed if depth_first else freed[::-1]
+        ready += freed[::-1] if depth_first else freed

@@ -1,0 +1,78 @@
+"""Graph functions that only other functions of the module call, directly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.rewrite import walk
+from tilewright.relax.expr import Call, ExternFunc, Function
+
+
+def private_functions(mod: IRModule) -> dict[str, Function]:
+    """By name, the graph functions of which all calls are known, so that they can be changed.
+
+    They are not exported, no name refers to them, and they are nobody's argument.
+    """
+    mentions: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
+    for function in mod.functions.values():
+        for node in walk(function):
+            if isinstance(node, GlobalVar):
+                mentions[node.name_hint] += 1
+            elif isinstance(node, ExternFunc):
+                mentions[node.global_symbol] += 1
+            elif isinstance(node, Call) and isinstance(node.op, GlobalVar):
+                calls[node.op.name_hint] += 1
+    return {
+        name.name_hint: function
+        for name, function in mod.functions.items()
+        if isinstance(function, Function)
+        and function.global_symbol is None
+        and calls[name.name_hint] == mentions[name.name_hint] > 0
+    }
+
+
+def calls_in(function: BaseFunc) -> Iterator[Call]:
+    """The calls of functions of the module in a graph function."""
+    for node in walk(function):
+        if isinstance(node, Call) and isinstance(node.op, GlobalVar):
+            yield node
+
+
+def callees_first(mod: IRModule) -> list[GlobalVar]:
+    """The graph functions of a module, each after those that it calls, but for recursion."""
+    order: dict[GlobalVar, None] = {}
+    started: set[str] = set()
+
+    def visit(name: GlobalVar) -> None:
+        function = mod.functions.get(name)
+        if name.name_hint in started or not isinstance(function, Function):
+            return
+        started.add(name.name_hint)
+        for call in calls_in(function):
+            visit(call.op)  # type: ignore[arg-type]
+        order[name] = None
+
+    for name in mod.functions:
+        visit(name)
+    return list(order)
+
+
+def recursive_functions(mod: IRModule) -> set[str]:
+    """The names of functions that call themselves, directly or not."""
+    callees = {
+        name.name_hint: {call.op.name_hint for call in calls_in(function)}  # type: ignore[union-attr]
+        for name, function in mod.functions.items()
+        if isinstance(function, Function)
+    }
+    changed = True
+    while changed:
+        changed = False
+        for known in callees.values():
+            more = {far for near in known for far in callees.get(near, ())} - known
+            known |= more
+            changed = changed or bool(more)
+    return {name for name, known in callees.items() if name in known}
