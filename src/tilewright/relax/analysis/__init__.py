@@ -7,6 +7,7 @@ from tilewright.relax.analysis.calls import (
 )
 from tilewright.relax.analysis.memory import estimate_memory_usage
 from tilewright.relax.analysis.purity import contains_impure_call
+from tilewright.relax.analysis.reshape_pattern import has_reshape_pattern
 from tilewright.relax.analysis.variables import (
     all_global_vars,
     all_vars,

@@ -18,11 +18,16 @@ class ModuleMutator(PyExprMutator):
         super().__init__(mod)
         self.mod = mod
 
-    def module(self) -> IRModule:
-        """The module with its functions rewritten; the same one if nothing changed."""
+    def module(self, func_name: str | None = None) -> IRModule:
+        """The module with its functions rewritten; the same one if nothing changed.
+
+        Args:
+            func_name: the function that is rewritten; by default all.
+        """
         is_same = True
+        chosen = None if func_name is None else self.mod.get_global_var(func_name)
         for name, function in self.mod.functions.items():
-            if isinstance(function, Function):
+            if isinstance(function, Function) and chosen in (None, name):
                 changed = self.visit_expr(function)
                 if changed is not function:
                     is_same = False

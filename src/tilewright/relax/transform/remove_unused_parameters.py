@@ -41,7 +41,8 @@ class RemoveUnusedParameters(ModulePass):
 def _used(function: Function) -> list[int]:
     """The positions of the parameters that are needed."""
     used: set[Any] = set(variables_in(function.body))
-    used.update(variables_in(function.ret_struct_info))
+    if function.ret_struct_info is not None:
+        used.update(variables_in(function.ret_struct_info))
     kept = [position for position, param in enumerate(function.params) if param in used]
     sizes = {size for size in used if isinstance(size, ScalarVar)}
     sizes |= {s for position in kept for s in _sizes(function.params[position])}

@@ -1,0 +1,174 @@
+"""Operators of neural networks become simpler operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from tilewright.ir.dtype import DType
+from tilewright.ir.module import IRModule
+from tilewright.ir.op import Op
+from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import PassContext
+from tilewright.relax import op
+from tilewright.relax.block_builder import BlockBuilder
+from tilewright.relax.expr import Call, Constant, RelaxExpr, Tuple
+from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.relax.transform.module_mutator import ModuleMutator
+
+Rule = Callable[[BlockBuilder, Call], "RelaxExpr | None"]
+"""What a call becomes; None where it stays."""
+
+
+def scalar(value: float, like: Any) -> Constant:
+    """A constant without dimensions, with the dtype of the array `like`."""
+    return Constant(np.asarray(value, DType(like.struct_info.dtype).numpy))
+
+
+def along_axis(builder: BlockBuilder, vector: RelaxExpr, axis: int, ndim: int) -> RelaxExpr:
+    """A vector as an array that broadcasts along all dimensions of `ndim` but `axis`."""
+    info = vector.struct_info
+    assert isinstance(info, TensorStructInfo)
+    assert info.extents is not None
+    trailing = ndim - 1 - axis % ndim
+    if not trailing:
+        return vector
+    return builder.emit(op.reshape(vector, (info.extents[0], *[1] * trailing)))
+
+
+def scale_and_shift(builder: BlockBuilder, call: Call) -> tuple[RelaxExpr, RelaxExpr] | None:
+    """The factor and the summand of each channel that a `batch_norm` in inference amounts to.
+
+    None for one in training, and where the shapes are not known.
+    """
+    _, gamma, beta, mean, variance = call.args
+    known = all(getattr(arg.struct_info, "extents", None) is not None for arg in call.args)
+    if call.attrs["training"] or not known:
+        return None
+    epsilon = scalar(call.attrs["epsilon"], variance)
+    factor = builder.emit(op.rsqrt(op.add(variance, epsilon)))
+    if call.attrs["scale"]:
+        factor = builder.emit(op.multiply(gamma, factor))
+    product = op.multiply(mean, factor)
+    shift = op.subtract(beta, product) if call.attrs["center"] else op.negative(product)
+    return factor, builder.emit(shift)
+
+
+def _batch_norm(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
+    parts = scale_and_shift(builder, call)
+    if parts is None:
+        return None
+    data, axis = call.args[0], int(call.attrs["axis"])
+    ndim = data.struct_info.ndim  # type: ignore[union-attr]
+    factor, shift = (along_axis(builder, part, axis, ndim) for part in parts)
+    result = builder.emit(op.add(op.multiply(data, factor), shift))
+    return Tuple([result, *call.args[3:]])
+
+
+def _dropout(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
+    data = call.args[0]
+    return Tuple([data, builder.emit(op.ones_like(data))])
+
+
+def _batch_norm_in_training(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
+    data, gamma, beta, moving_mean, moving_variance = call.args
+    known = all(getattr(arg.struct_info, "extents", None) is not None for arg in call.args)
+    if not call.attrs["training"] or not known:
+        return None
+    ndim = data.struct_info.ndim  # type: ignore[union-attr]
+    axis = int(call.attrs["axis"]) % ndim
+    others = [dimension for dimension in range(ndim) if dimension != axis]
+    mean = builder.emit(op.mean(data, others))
+    variance = builder.emit(op.variance(data, others))
+    momentum = float(call.attrs["momentum"])
+    moved = [
+        op.add(
+            op.multiply(old, scalar(1.0 - momentum, old)), op.multiply(new, scalar(momentum, new))
+        )
+        for old, new in ((moving_mean, mean), (moving_variance, variance))
+    ]
+    attrs = {**call.attrs, "training": False}
+    now = call.replace(args=(data, gamma, beta, mean, variance), attrs=attrs, struct_info=None)
+    result = _batch_norm(builder, builder.normalize(now))
+    assert isinstance(result, Tuple)
+    return Tuple([result.fields[0], *map(builder.emit, moved)])
+
+
+def _layer_norm(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
+    data, gamma, beta = call.args
+    if data.struct_info.ndim == -1:  # type: ignore[union-attr]
+        return None
+    axes = sorted(axis % data.struct_info.ndim for axis in call.attrs["axes"])  # type: ignore[union-attr]
+    if axes[-1] != data.struct_info.ndim - 1 or axes[-1] - axes[0] != len(axes) - 1:  # type: ignore[union-attr]
+        return None  # the parameters would not broadcast
+    mean = builder.emit(op.mean(data, axes, keepdims=True))
+    variance = op.variance(data, axes, keepdims=True)
+    inverse = op.rsqrt(op.add(variance, scalar(call.attrs["epsilon"], data)))
+    result: RelaxExpr = op.multiply(op.subtract(data, mean), inverse)
+    if call.attrs["scale"]:
+        result = op.multiply(result, gamma)
+    return op.add(result, beta) if call.attrs["center"] else result
+
+
+IN_INFERENCE: Final[dict[str, Rule]] = {
+    "relax.nn.batch_norm": _batch_norm,
+    "relax.nn.dropout": _dropout,
+}
+IN_TRAINING: Final[dict[str, Rule]] = {
+    "relax.nn.batch_norm": _batch_norm_in_training,
+    "relax.nn.layer_norm": _layer_norm,
+}
+
+
+class DecomposeOpsForInference(ModulePass):
+    """Replace `batch_norm` and `dropout` by what they do in inference.
+
+    What depends on the parameters only stands alone then, so that it is computed once if they are
+    constants::
+
+        before:  lv = R.nn.batch_norm(x, gamma, beta, mean, variance, axis=1)
+        after:   lv1 = R.multiply(gamma, R.rsqrt(R.add(variance, 1e-5)))
+                 lv2 = R.subtract(beta, R.multiply(mean, lv1))
+                 lv3 = R.add(R.multiply(x, R.reshape(lv1, (c, 1, 1))), R.reshape(lv2, (c, 1, 1)))
+                 lv = (lv3, mean, variance)
+
+    Args:
+        func_name: the function; by default all.
+    """
+
+    def __init__(self, func_name: str | None = None) -> None:
+        self._func_name = func_name
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return _Decomposition(mod, IN_INFERENCE).module(self._func_name)
+
+
+class DecomposeOpsForTraining(ModulePass):
+    """Replace `batch_norm` in training, and `layer_norm`, by sums and products.
+
+    Args:
+        func_name: the function; by default all.
+    """
+
+    def __init__(self, func_name: str | None = None) -> None:
+        self._func_name = func_name
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return _Decomposition(mod, IN_TRAINING).module(self._func_name)
+
+
+class _Decomposition(ModuleMutator):
+    def __init__(self, mod: IRModule, rules: dict[str, Rule]) -> None:
+        super().__init__(mod)
+        self._rules = rules
+
+    def visit_call_(self, call: Call) -> Any:
+        call = super().visit_call_(call)
+        rule = self._rules.get(call.op.name) if isinstance(call.op, Op) else None
+        if rule is None:
+            return call
+        call = self.builder_.normalize(call)
+        result = rule(self.builder_, call)
+        return call if result is None else result

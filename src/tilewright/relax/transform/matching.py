@@ -1,0 +1,70 @@
+"""Recognising what a variable is bound to, and who uses it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tilewright.ir.module import IRModule
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import walk
+from tilewright.relax.block_builder import BlockBuilder
+from tilewright.relax.expr import Call, Constant, Function, Var
+from tilewright.relax.transform.module_mutator import ModuleMutator
+
+
+def is_call_of(expr: object, *names: str) -> bool:
+    """Whether `expr` is a call of one of these operators, such as ``"nn.conv2d"``."""
+    return (
+        isinstance(expr, Call)
+        and isinstance(expr.op, Op)
+        and expr.op.name.removeprefix("relax.") in names
+    )
+
+
+def definition(builder: BlockBuilder, value: Any) -> Any:
+    """What an operand is bound to: the expression, or the operand itself if it is none."""
+    while isinstance(value, Var):
+        bound = builder.lookup_binding(value)
+        if bound is None:
+            break
+        value = bound
+    return value
+
+
+def constant_of(builder: BlockBuilder, value: Any) -> Constant | None:
+    """The constant that an operand is; None for another value."""
+    found = definition(builder, value)
+    return found if isinstance(found, Constant) else None
+
+
+def uses_of_variables(function: Function) -> Counter[Var]:
+    """How often each variable of a function is used."""
+    return Counter(node for node in walk(function.body) if isinstance(node, Var))
+
+
+class CountingMutator(ModuleMutator):
+    """A mutator that knows how often each variable of the function is used."""
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self._uses: Counter[Var] = Counter()
+        self._originals: dict[Var, Var] = {}
+
+    def visit_function_(self, function: Function) -> Any:
+        if not self.builder_.is_in_body:
+            self._uses = uses_of_variables(function)
+        return super().visit_function_(function)
+
+    def set_var_remap(self, vid: Var, var: Any) -> None:
+        super().set_var_remap(vid, var)
+        if isinstance(var, Var):
+            self._originals[var] = self._originals.get(vid, vid)
+
+    def sole_definition(self, value: Any) -> Any:
+        """What an operand is bound to, if nothing else uses it; None otherwise."""
+        while isinstance(value, Var):
+            if self._uses[self._originals.get(value, value)] != 1:
+                return None
+            value = self.builder_.lookup_binding(value)
+        return value
