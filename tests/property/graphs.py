@@ -113,7 +113,8 @@ class _Maker:
         kinds: list[Callable[[list[Any]], Any]] = [
             self.unary, self.unary, self.binary, self.binary, self.with_constant, self.converted,
             self.tuple, self.field, self.cast, self.kernel, self.alias, self.again,
-            self.constant, self.filled, self.selected,
+            self.constant, self.filled, self.selected, self.transposed, self.reshaped,
+            self.reduced, self.product, self.joined, self.halves, self.normalised,
         ]  # fmt: skip
         if depth == 0:
             kinds += [lambda scope: self.branch(scope, depth)] * 2
@@ -154,6 +155,76 @@ class _Maker:
         if x is None:
             return None
         return op.astype(op.astype(op.multiply(x, relax.const(4.0)), dtype), "float32")
+
+    def transposed(self, scope: list[Any]) -> Any:
+        x = self.pick(scope, lambda v: is_float(v) and v.struct_info.ndim > 1)
+        if x is None:
+            return None
+        axes = list(range(x.struct_info.ndim))
+        self.rng.shuffle(axes)
+        return op.permute_dims(x, axes)
+
+    def reshaped(self, scope: list[Any]) -> Any:
+        """The elements in one dimension, or with one more that has one element."""
+        x = self.pick(scope, is_float)
+        if x is None:
+            return None
+        if self.rng.random() < 0.5:
+            return op.flatten(x)
+        return op.expand_dims(x, self.rng.randint(0, x.struct_info.ndim))
+
+    def reduced(self, scope: list[Any]) -> Any:
+        x = self.pick(scope, lambda v: is_float(v) and v.struct_info.ndim > 0)
+        if x is None:
+            return None
+        axis = self.rng.randrange(x.struct_info.ndim)
+        return op.sigmoid(op.sum(x, axis, keepdims=self.rng.random() < 0.5))
+
+    def product(self, scope: list[Any]) -> Any:
+        """A product with a constant, or with the transpose of a matrix."""
+        x = self.pick(scope, lambda v: is_float(v) and v.struct_info.ndim > 1)
+        if x is None:
+            return None
+        depth = getattr(x.struct_info.extents[-1], "value", None)
+        if depth is not None:
+            other: Any = relax.const(self.numbers((depth, self.rng.randint(1, 3))))
+        else:
+            axes = list(range(x.struct_info.ndim))
+            axes[-2:] = axes[:-3:-1]
+            other = op.permute_dims(self.rng.choice((x, self.emitted(op.tanh(x)))), axes)
+        return op.tanh(op.matmul(x, other))
+
+    def emitted(self, value: Any) -> Any:
+        return self.builder.emit(value)
+
+    def joined(self, scope: list[Any]) -> Any:
+        x = self.pick(scope, lambda v: is_float(v) and v.struct_info.ndim > 0)
+        if x is None:
+            return None
+        y = self.pick(scope, lambda v: is_float(v) and same_info(v.struct_info, x.struct_info))
+        axes = list(range(x.struct_info.ndim))
+        self.rng.shuffle(axes)
+        parts = [x, y] if self.rng.random() < 0.5 else [op.permute_dims(v, axes) for v in (x, y)]
+        return op.concat(parts, axis=self.rng.randrange(len(axes)))
+
+    def halves(self, scope: list[Any]) -> Any:
+        x = self.pick(scope, lambda v: is_float(v) and static_even(v))
+        return None if x is None else op.split(x, 2, static_even(x)[0])
+
+    def normalised(self, scope: list[Any]) -> Any:
+        """A normalisation, perhaps of the result of a convolution of constants."""
+        x = self.pick(scope, lambda v: is_float(v) and v.struct_info.ndim > 1)
+        if x is None:
+            return None
+        channels = getattr(x.struct_info.extents[1], "value", None)
+        if x.struct_info.ndim == 3 and channels is not None:
+            kernel = relax.const(self.numbers((2, channels, 1)))
+            x, channels = self.emitted(op.nn.conv1d(x, kernel)), 2
+        if channels is None:
+            return None
+        params = [relax.const(np.abs(self.numbers((channels,))) + 0.5) for _ in range(4)]
+        result = self.emitted(op.nn.batch_norm(x, *params))
+        return op.tanh(relax.TupleGetItem(result, 0))
 
     def constant(self, scope: list[Any]) -> Any:
         shape = self.rng.choice(((), (3,), (2, 3)))
@@ -248,7 +319,9 @@ class _Maker:
 
     def shape(self) -> list[Any]:
         n, m = self.sizes["n"], self.sizes["m"]
-        return list(self.rng.choice(((n, m), (n, 3), (3,), (m,), (), (n + 1, m), (n, m, 2))))
+        return list(
+            self.rng.choice(((n, m), (n, 3), (3,), (m,), (), (n + 1, m), (n, m, 2), (n, 2, 4)))
+        )
 
     def info(self) -> Any:
         if self.rng.random() < 0.15:
@@ -286,6 +359,12 @@ def is_float(value: Any) -> bool:
         and str(info.dtype) == "float32"
         and info.extents is not None
     )
+
+
+def static_even(value: Any) -> list[int]:
+    """The dimensions of an array of which the extents are even numbers."""
+    extents = [getattr(extent, "value", 1) for extent in value.struct_info.extents]
+    return [axis for axis, extent in enumerate(extents) if extent % 2 == 0]
 
 
 def fits(one: Any, other: Any) -> bool:

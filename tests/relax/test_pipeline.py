@@ -9,6 +9,7 @@ from tilewright import relax
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir import GlobalVar, const
 from tilewright.ir import Var as Size
+from tilewright.relax.interpreter import evaluate
 from tilewright.tir import Evaluate, PrimFunc
 from tilewright.transform import Pass, Sequential
 
@@ -30,6 +31,38 @@ def test_a_chain_of_operators_becomes_one_kernel():
     np.testing.assert_allclose(constants[0].data.numpy(), np.exp([1, 2, 3, 4]), rtol=1e-6)
     again = relax.get_pipeline()(after)
     assert len(bindings_in(again["main"])) == 1
+
+
+def test_a_normalised_convolution_becomes_one_kernel_with_other_weights():
+    x = relax.Var("x", array(1, 2, 4, 4))
+    weight = relax.const(np.ones((3, 2, 3, 3), "float32"))
+    params = [relax.const(np.full(3, i + 1, "float32")) for i in range(4)]
+
+    def body(builder):
+        y = builder.emit(relax.op.nn.conv2d(x, weight))
+        normal = builder.emit(relax.op.nn.batch_norm(y, *params))
+        return builder.emit(relax.op.nn.relu(builder.emit(relax.TupleGetItem(normal, 0))))
+
+    before = module_of([x], body)
+    after = relax.get_pipeline("zero")(before)
+    assert names_of(after["main"]) == ["call_tir"]
+    data = np.random.default_rng(0).random((1, 2, 4, 4), np.float32)
+    np.testing.assert_allclose(evaluate(after, data), evaluate(before, data), rtol=1e-5)
+
+
+def test_a_reshape_alone_moves_nothing_and_one_between_others_is_part_of_a_kernel():
+    x = relax.Var("x", array(4, 6))
+
+    def alone(builder):
+        return builder.emit(relax.op.reshape(x, (24,)))
+
+    def between(builder):
+        y = builder.emit(relax.op.reshape(builder.emit(relax.op.permute_dims(x)), (24,)))
+        return builder.emit(relax.op.exp(y))
+
+    pipeline = relax.get_pipeline("zero")
+    assert names_of(pipeline(module_of([x], alone))["main"]) == ["reshape"]
+    assert names_of(pipeline(module_of([x], between))["main"]) == ["call_tir"]
 
 
 @pytest.mark.parametrize("symbol", [None, "linear"])

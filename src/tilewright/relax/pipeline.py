@@ -16,15 +16,19 @@ def zero() -> Pass:
     return Sequential(
         [
             # Simplify the graph while it still says what is meant.
+            transform.FoldBatchnormToConv2D(),  # while a normalisation is still one operator
+            transform.DecomposeOpsForInference(),  # the others: what depends on weights only
             transform.CanonicalizeBindings(),  # a second name hides what something is from the rest
             transform.ConvertToDataflow(),  # what follows moves things in dataflow blocks only
             transform.EliminateCommonSubexpr(),  # while calls are short: attributes, no kernels
             transform.FoldConstant(),  # last of these: weights that were rearranged are weights
+            transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart
             # From operators to kernels.
             transform.LegalizeOps(),  # one tensor program for each operator
             transform.AnnotateTIROpPattern(),  # how each reads its arguments, which fusion asks
             transform.FuseOps(),  # which of them are computed together
             transform.FuseTIR(),  # in one tensor program, whose intermediate values stay close
+            transform.RewriteDataflowReshape(),  # what is left alone of them need not move anything
             transform.DeadCodeElimination(),  # last: what was replaced has no users any more
         ],
         name="zero",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tilewright.ir.expr import Var as ScalarVar
@@ -98,7 +98,8 @@ class _Plan:
         if isinstance(value, Call):
             known = self._said_by_struct_info(value) or self._call(value)
         elif isinstance(value, TupleGetItem) and self._is_known(value.tuple_value):
-            known = self._emit(TupleGetItem(self._operand(value.tuple_value), value.index))
+            field = TupleGetItem(self._operand(value.tuple_value), value.index)
+            known = self._emit(lambda: field)
         elif self._is_known(value):
             self._known[binding.var] = self._operand(value)
             return
@@ -156,13 +157,14 @@ class _Plan:
             return None
         call = call.replace(args=tuple(map(self._operand, call.args)))
         if call.op is CALL_TIR or entry.is_view:
-            return self._emit(call)
-        return None if entry.legalize is None else self._emit(entry.legalize(self._builder, call))
+            return self._emit(lambda: call)
+        legalize = entry.legalize
+        return None if legalize is None else self._emit(lambda: legalize(self._builder, call))
 
-    def _emit(self, value: RelaxExpr) -> RelaxExpr | None:
-        """The variable of the plan that is bound to `value`; None if it cannot be computed."""
+    def _emit(self, make: Callable[[], RelaxExpr]) -> RelaxExpr | None:
+        """The variable of the plan that is bound to a value; None if it cannot be computed."""
         self._builder.begin_binding_block()
-        var = self._builder.emit(value)
+        var = self._builder.emit(make())
         block = self._builder.end_block()
         steps = () if block is None else block.bindings
         work = self._work_of(steps)
