@@ -377,3 +377,13 @@ def test_parameters_that_are_bound_become_constants():
     assert_same(relax.VirtualMachine(ex)["main"](x), expected)
     assert "main: 3 calls, 0 by name" in ex.stats()
     assert "lookup_param" in ex.as_text()
+
+
+def test_a_view_of_symbolic_sizes():
+    n, m = Size("n", "int64"), Size("m", "int64")
+    x = relax.Var("x", array(n, m))
+    mod = module_of([x], lambda builder: builder.emit(op.reshape(op.exp(x), (m, n))))
+    vm = relax.VirtualMachine(relax.build(mod, "llvm"))
+    for shape in ((2, 3), (0, 4)):
+        data = np.ones(shape, "float32")
+        np.testing.assert_allclose(vm["main"](data).numpy(), np.exp(data).reshape(shape[::-1]))

@@ -257,6 +257,7 @@ class _Translation:
         extents = tuple(map(self._known, info.extents))
         size = self._analyzer.simplify(size_of(extents, source.dtype))
         match = SizeMatch(self._analyzer)
+        match.values.update((known, known) for known in symbolic_vars_of(source.memory.size))
         match.match(source.memory.size, size, "reshape: the number of bytes")
         match.finish()
         self._steps += match.checks
