@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, ShapeError
-from tilewright.ir.arithmetic import logical_and, logical_or, select
+from tilewright.ir.arithmetic import logical_or, select
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import FLOAT32, DType
+from tilewright.ir.dtype import FLOAT32, INT32, INT64, DType
 from tilewright.ir.expr import Expr, IntImm, is_const_int
 from tilewright.te import reductions
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
-from tilewright.te.reducer import comm_reducer, reduce_axis
+from tilewright.te.reducer import reduce_axis
 from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
 from tilewright.tir.expr import IterVar
 from tilewright.tir.op.control import if_then_else
-from tilewright.tir.op.limits import infinity, max_value, min_value
+from tilewright.tir.op.limits import max_value
 from tilewright.topi import tag
 from tilewright.topi.axes import normalized_axes
 
@@ -59,11 +59,11 @@ class _Reduction:
             for n in range(self.data.ndim)
         ]
 
-    def linear_index(self) -> Expr:
-        """The place among the reduced dimensions, in row-major order."""
-        place: Expr = const(0, "int64")
+    def linear_index(self, dtype: DType) -> Expr:
+        """The place among the reduced dimensions, in row-major order, of a wide enough dtype."""
+        place: Expr = const(0, dtype)
         for n, iterator in self.reduced.items():
-            place = place * cast("int64", self.data.shape[n]) + cast("int64", iterator.var)
+            place = place * cast(dtype, self.data.shape[n]) + cast(dtype, iterator.var)
         return place
 
 
@@ -189,38 +189,46 @@ def argmin(
 
 
 def _place(name: str, data: Tensor, axis: Any, keepdims: bool, last: bool, dtype: str) -> Tensor:
-    is_max, target = name == "argmax", DType(dtype)
-    # With no place yet, -1 is before every place and the largest integer after every one.
-    nowhere = const(-1 if last else target.max_int, target)
+    """The extremum of each row, then the first (or last) place where it is.
 
-    def combine(lhs: Any, rhs: Any) -> tuple[Expr, Expr]:
-        better = lhs[1] > rhs[1] if is_max else lhs[1] < rhs[1]
-        tie = lhs[1] == rhs[1]
-        if data.dtype.is_float:
-            left_nan, right_nan = lhs[1] != lhs[1], rhs[1] != rhs[1]
-            better = logical_or(better, logical_and(left_nan, rhs[1] == rhs[1]))
-            tie = logical_or(tie, logical_and(left_nan, right_nan))
-        first = lhs[0] > rhs[0] if last else lhs[0] < rhs[0]
-        keep = logical_or(better, logical_and(tie, first))
-        return select(keep, lhs[0], rhs[0]), select(keep, lhs[1], rhs[1])
-
-    def neutral(_: DType, element: DType) -> tuple[Expr, Expr]:
-        if element.code in ("float", "bfloat"):
-            return nowhere, infinity(element) * (-1.0 if is_max else 1.0)
-        return nowhere, min_value(element) if is_max else max_value(element)
-
-    reducer = comm_reducer(combine, neutral, name=name)
+    Both are reductions of plain numbers, which machines do many at a time; pairs of a number and
+    its place they compare one after the other.
+    """
+    target = DType(dtype)
+    extremum = max if name == "argmax" else min
+    best = extremum(data, axis, keepdims=True)
     loops = _Reduction(f"topi.{name}", data, axis, keepdims)
-    places, _ = compute(
-        loops.shape,
-        lambda *outer: reducer(
-            (cast(target, loops.linear_index()), data(*loops.indices(outer))),
-            axis=loops.iterators,
-        ),
-        f"{data.name}_red_temp",
-        tag.COMM_REDUCE_IDX,
-    )
-    return places
+    counter = _counter(loops)
+    nowhere = const(-1, counter) if last else max_value(counter)
+    reducer = reductions.max if last else reductions.min
+
+    def place(*outer: Any) -> Expr:
+        indices = loops.indices(outer)
+        value = data(*indices)
+        kept = (
+            zero_like(data.shape[n]) if n in loops.reduced else i for n, i in enumerate(indices)
+        )
+        found = value == best(*kept)
+        if data.dtype.is_float:  # the extremum is NaN where there is a NaN
+            found = logical_or(found, value != value)
+        here = select(found, loops.linear_index(counter), nowhere)
+        return reducer(here, axis=loops.iterators)
+
+    if not loops.reduced:
+        return compute(data.shape, lambda *_: const(0, target), f"T_{name}", tag.INJECTIVE)
+    places = compute(loops.shape, place, f"{data.name}_red_temp", tag.COMM_REDUCE_IDX)
+    if target is counter:
+        return places
+    return compute(places.shape, lambda *i: cast(target, places(*i)), f"T_{name}", tag.ELEMWISE)
+
+
+def _counter(loops: _Reduction) -> DType:
+    """The narrowest type in which places can be counted."""
+    extents = [loops.data.shape[n] for n in loops.reduced]
+    count = 1
+    for extent in extents:
+        count *= extent.value if isinstance(extent, IntImm) else INT32.max_int
+    return INT32 if count < INT32.max_int else INT64
 
 
 def collapse_sum(data: Tensor, target_shape: Sequence[Any]) -> Tensor:
