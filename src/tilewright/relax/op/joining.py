@@ -8,7 +8,8 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.error import ArgumentValueError
-from tilewright.relax.expr import Call
+from tilewright.relax.expr import Call, RelaxExpr, Tuple, TupleGetItem
+from tilewright.relax.op.agreement import agreeing, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import array_like, axis_of, checked
 from tilewright.relax.op.table import call, register
@@ -63,7 +64,23 @@ def _infer_concat(inference: Inference) -> StructInfo:
 
 def _legalize_concat(builder: Any, expr: Call) -> Any:
     axis = expr.attrs["axis"]
-    return builder.call_te(topi.concatenate, expr.args[0], axis, primfunc_name_hint="concatenate")
+    arrays = _agreeing_fields(builder, expr.args[0], axis)
+    return builder.call_te(topi.concatenate, arrays, axis, primfunc_name_hint="concatenate")
+
+
+def _agreeing_fields(builder: Any, value: RelaxExpr, axis: int | None) -> list[RelaxExpr]:
+    """The arrays of a tuple, with checks that they agree but for dimension `axis`."""
+    info = value.struct_info
+    assert isinstance(info, TupleStructInfo)
+    fields = (
+        value.fields
+        if isinstance(value, Tuple)
+        else [builder.emit(TupleGetItem(value, n)) for n in range(len(info.fields))]
+    )
+    first, extents = sized(builder, fields[0])
+    along = None if axis is None else axis % len(extents)
+    wanted = {n: extent for n, extent in enumerate(extents) if n != along}
+    return [first, *(agreeing(builder, field, wanted) for field in fields[1:])]
 
 
 _CONCAT = register("concat", ("tensors",), _infer_concat, _legalize_concat)
@@ -88,8 +105,8 @@ def _infer_stack(inference: Inference) -> StructInfo:
 
 
 def _legalize_stack(builder: Any, expr: Call) -> Any:
-    axis = expr.attrs["axis"]
-    return builder.call_te(topi.stack, expr.args[0], axis, primfunc_name_hint="stack")
+    arrays = _agreeing_fields(builder, expr.args[0], None)
+    return builder.call_te(topi.stack, arrays, expr.attrs["axis"], primfunc_name_hint="stack")
 
 
 _STACK = register("stack", ("tensors",), _infer_stack, _legalize_stack)

@@ -10,6 +10,7 @@ from tilewright.ir.convert import cast
 from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import agreeing, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import axis_of
 from tilewright.relax.op.table import call, register
@@ -56,11 +57,10 @@ def _check_parameter(inference: Inference, position: int, data: TensorStructInfo
 
 def _legalize(builder: Any, expr: Call, kernel: Any, name: str) -> Any:
     axis, dtype = expr.attrs["axis"], expr.attrs["out_dtype"]
-    return builder.call_te(
-        lambda data, scale, zero_point: kernel(data, scale, zero_point, axis, dtype),
-        *expr.args,
-        primfunc_name_hint=name,
-    )
+    data, extents = sized(builder, expr.args[0])
+    length = {0: extents[axis]} if extents else {}
+    parameters = [agreeing(builder, parameter, length) for parameter in expr.args[1:]]
+    return builder.call_te(kernel, data, *parameters, axis, dtype, primfunc_name_hint=name)
 
 
 def _at(parameter: Tensor, place: tuple[Expr, ...], axis: int) -> Expr:

@@ -8,6 +8,7 @@ from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import agreeing, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import axis_of, integers
 from tilewright.relax.op.table import call, register
@@ -50,12 +51,14 @@ def _infer_scatter_elements(inference: Inference) -> StructInfo:
 
 
 def _legalize_scatter_elements(builder: Any, expr: Call) -> Any:
-    options = (expr.attrs["axis"], expr.attrs["reduction"])
+    axis, reduction = expr.attrs["axis"], expr.attrs["reduction"]
+    data, indices, updates = expr.args
+    indices, extents = sized(builder, indices)
+    updates = agreeing(builder, updates, dict(enumerate(extents)))
     return builder.call_te(
-        lambda data, indices, updates: topi.scatter_elements(data, indices, updates, *options),
-        *expr.args,
+        topi.scatter_elements, data, indices, updates, axis, reduction,
         primfunc_name_hint="scatter_elements",
-    )
+    )  # fmt: skip
 
 
 _SCATTER_ELEMENTS = register(
@@ -104,7 +107,12 @@ def _legalize_scatter_nd(builder: Any, expr: Call) -> Any:
         columns = topi.transpose(indices, (last, *range(last)))
         return topi.scatter_nd(data, columns, updates, reduction)
 
-    return builder.call_te(scatter_rows, *expr.args, primfunc_name_hint="scatter_nd")
+    data, indices, updates = expr.args
+    (data, extents), (indices, places) = sized(builder, data), sized(builder, indices)
+    assert isinstance(places[-1], IntImm)
+    wanted = (*places[:-1], *extents[places[-1].value :])
+    updates = agreeing(builder, updates, dict(enumerate(wanted)))
+    return builder.call_te(scatter_rows, data, indices, updates, primfunc_name_hint="scatter_nd")
 
 
 _SCATTER_ND = register(
