@@ -28,7 +28,7 @@ from tilewright import te
 from tilewright.ir import walk
 from tilewright.ir.expr import is_const_int
 from tilewright.script import from_source
-from tilewright.tir.stmt import BufferStore, For
+from tilewright.tir.stmt import BufferStore, For, ForKind
 from tilewright.tir.transform.pipeline import GenericMachine, legalize_for, lower
 
 # --- contractions -----------------------------------------------------------------------------
@@ -270,6 +270,18 @@ def test_symbolic_sizes():
     for size in (1, 5, 16, 33):
         sch = scheduled(func, SMALL, {"n": size})
     assert VECTOR in kinds_of(sch)
+
+
+def test_a_symbolic_batch_is_no_tile():
+    n = te.size_var("n")
+    a, b = te.placeholder((n, 12, 6), name="A"), te.placeholder((6, 8), name="B")
+    k = te.reduce_axis((0, 6), name="k")
+    c = te.compute((n, 12, 8), lambda i, j, m: te.sum(a[i, j, k] * b[k, m], axis=k), name="C")
+    sch = scheduled(te.create_prim_func([a, b, c]), LARGE, {"n": 2})
+    batch = sch.get(sch.get_loops("C")[0])
+    assert batch.kind is ForKind.SERIAL
+    assert not is_const_int(batch.extent)
+    assert all(is_const_int(sch.get(loop).extent) for loop in sch.get_loops("C")[1:])
 
 
 def test_steps_that_depend_on_each_other_stay_in_order():

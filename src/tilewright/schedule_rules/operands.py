@@ -15,6 +15,9 @@ from tilewright.tir.substitute import variables_of
 NEAR: Final = 2
 """Rows that are so many elements apart, or fewer, share cache lines."""
 
+ENOUGH_ROWS: Final = 8
+"""So many rows use a vector of columns about as often as registers allow."""
+
 CONSTANT_PARAMS: Final = "tir.constant_params"
 """The attribute with the positions of parameters that are constants in all calls."""
 
@@ -122,9 +125,14 @@ def find_contraction(accesses: BlockAccesses) -> Contraction | None:
     rows = _independent(spatial, moving, column) or _independent(spatial, fixed, column)[-1:]
     if not rows:
         return None
-    row = max(rows, key=accesses.extent)
+    row = max(rows, key=lambda var: _certain_rows(accesses.extents[var]))
     outer = tuple(var for var in spatial if var is not column and var is not row)
     return Contraction(accesses, column, row, outer, moving, fixed)
+
+
+def _certain_rows(extent: int | None) -> int:
+    """How many rows an iterator has; where that is symbolic, a few, as a batch may be one row."""
+    return ENOUGH_ROWS if extent is None else extent
 
 
 def _independent(spatial: Sequence[Var], loads: Sequence[Access], column: Var) -> list[Var]:
