@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.error import StructInfoError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.node import map_tuple
+from tilewright.ir.span import Span
 from tilewright.relax.call_inference import infer_call
 from tilewright.relax.expr import (
     Binding,
@@ -250,7 +251,7 @@ def emit_binding(builder: BlockBuilder, binding: Binding) -> Var:
     if var.struct_info is None:
         var = scope.renamed[binding.var] = var.replace(struct_info=info)
     else:
-        _check_annotation(builder, var, info)
+        _check_annotation(builder, var, info, var.span or binding.span)
     if var is not binding.var or value is not binding.value:
         binding = VarBinding(var, value, binding.span)
     return scope.bind(binding)
@@ -274,13 +275,13 @@ def _emit_match_cast(builder: BlockBuilder, binding: MatchCast) -> Var:
     return scope.bind(binding)
 
 
-def _check_annotation(builder: BlockBuilder, var: Var, info: StructInfo) -> None:
+def _check_annotation(builder: BlockBuilder, var: Var, info: StructInfo, span: Span | None) -> None:
     assert var.struct_info is not None
     analyzer = builder.function_scope.analyzer
     if struct_info_base_check(var.struct_info, info, analyzer) is BaseCheckResult.FAIL_L0:
         raise StructInfoError(
             f"{var.name_hint} is said to be {var.struct_info!r}, but its value is {info!r}",
-            var.span,
+            span,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
+from tilewright.relax.analysis import check_well_formed
 from tilewright.relax.expr import Function
 from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
@@ -40,6 +41,7 @@ def build(
 
     Raises:
         ArgumentError: for something that cannot be compiled.
+        VerifyError: for a malformed graph function.
         LoweringError: for operators that the pipeline did not lower.
         UnknownNameError: for a call of a function that is nowhere.
     """
@@ -47,11 +49,12 @@ def build(
         raise ArgumentError(f"relax.build: exec_mode is 'compiled' or 'bytecode': {exec_mode!r}")
     if system_lib:
         raise ArgumentError("relax.build: a system library is not possible; use export_library")
-    module = _as_module(mod)
+    from tilewright.relax.transform import BindParams, Normalize
+
+    module = Normalize()(_as_module(mod))
+    check_well_formed(module)
     chosen = _as_target(target)
     if params:
-        from tilewright.relax.transform import BindParams
-
         module = BindParams("main", {**params})(module)
     with chosen:
         module = after_passes(module, chosen, pipeline)
