@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import re
 import textwrap
 import warnings
 from typing import Any
@@ -26,7 +25,7 @@ class Source:
     def __init__(self, text: str, filename: str) -> None:
         self.filename = filename
         # Not splitlines(), which also splits where Python does not count a line.
-        self.lines = re.split(r"\r\n|\r|\n", text)
+        self.lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self.tree = self._parse(text)
         self._definitions: dict[str, list[Definition]] | None = None
 
@@ -128,4 +127,6 @@ def source_of_file(filename: str, module_globals: dict[str, Any]) -> Source | No
 
 def source_of_text(text: str, filename: str = "<script>") -> Source:
     """The source of a string, whose common indentation does not matter."""
-    return Source(textwrap.dedent(text), filename)
+    # A text with the data of a model is long: an indented one alone is worth the search.
+    is_indented = text.lstrip("\r\n")[:1].isspace()
+    return Source(textwrap.dedent(text) if is_indented else text, filename)

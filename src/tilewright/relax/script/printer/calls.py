@@ -6,9 +6,10 @@ the same call again; where it does not, all parts of the node are written (``R.C
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tilewright.error import TVMError
@@ -87,7 +88,7 @@ def _written_arguments(p: Printer, node: Call) -> list[_Argument] | None:
     entry = OPERATORS.get(node.op)  # type: ignore[arg-type]
     if function is None or entry is None:
         return None
-    signature = inspect.signature(function).parameters
+    signature = _parameters(function)
     arguments = _operands(p, node, entry.arguments, signature)
     if arguments is None:
         return None
@@ -109,6 +110,11 @@ def _written_arguments(p: Printer, node: Call) -> list[_Argument] | None:
         if _gives(function, [*arguments, *fewer], node):
             attributes = fewer
     return [*arguments, *attributes]
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
 def _operands(
