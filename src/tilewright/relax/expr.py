@@ -67,6 +67,15 @@ class RelaxExpr(Operators, Scriptable, Node):
 
         return operate(name, *operands)
 
+    def __pow__(self, other: object) -> Any:
+        return self.operate("power", self, other)
+
+    def __rpow__(self, other: object) -> Any:
+        return self.operate("power", other, self)
+
+    def __matmul__(self, other: object) -> Any:
+        return self.operate("matmul", self, other)
+
     def astype(self, dtype: str) -> Any:
         """The call that converts each element to `dtype`."""
         from tilewright.relax.op.datatype import astype

@@ -283,12 +283,13 @@ def test_operators_of_python():
         b = a == y
         a += x
         c = a > 1.0
-        return (b, c)
+        d = 2.0**a @ y**x
+        return (b, c, d)
 
     names = [binding.value.op.name for binding in bindings(main)]
     assert names == [
         "relax.negative", "relax.multiply", "relax.add", "relax.equal", "relax.add",
-        "relax.greater",
+        "relax.greater", "relax.power", "relax.power", "relax.matmul",
     ]  # fmt: skip
 
 

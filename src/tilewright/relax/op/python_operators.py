@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tilewright.relax.op import binary, unary
+from tilewright.relax.op import binary, linear_algebra, unary
 
 _FUNCTIONS: Final = {
     "floordiv": binary.floor_divide,
@@ -14,6 +14,7 @@ _FUNCTIONS: Final = {
     "absolute": unary.abs,
     "negative": unary.negative,
     "bitwise_not": unary.bitwise_not,
+    "matmul": linear_algebra.matmul,
 }
 """The functions whose names are not those of `tilewright.ir.arithmetic`."""
 
