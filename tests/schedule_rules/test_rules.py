@@ -227,6 +227,18 @@ def test_producers_are_inlined_and_dimensions_joined():
     assert loops_of(sch, "C") == [("serial", 18), ("vectorized", 4)]
 
 
+def test_long_calculations_that_wait_for_each_other_stay_apart():
+    def chain(outer):
+        a = te.placeholder((4, 6), name="A")
+        b = te.compute((4, 6), lambda i, j: tvm.tir.exp(a[i, j] * 0.0), name="B")
+        c = te.compute((4, 6), lambda i, j: b[i, j] + 1.0, name="C")
+        d = te.compute((4, 6), lambda i, j: outer(c[i, j]), name="D")
+        return te.create_prim_func([a, d])
+
+    assert names_of(scheduled(chain(tvm.tir.exp), LARGE)) == ["C", "D"]
+    assert names_of(scheduled(chain(tvm.tir.abs), LARGE)) == ["D"]
+
+
 def test_a_transposition_runs_in_squares():
     sch = scheduled(transpose(70, 40))
     assert [extent for _, extent in loops_of(sch, "B")] == [2, 3, 32, 32]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.expr import Add, Call, Cast, Expr, Max, Min, Mul, Select, Sub
+from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
@@ -13,7 +14,12 @@ from tilewright.schedule_rules.nest import attempt, block_of, is_complete
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tir.stmt import BufferStore
+from tilewright.tir.stmt import Block, BufferStore
+from tilewright.tir.transform.lower_math import EXPANDED
+
+LONG: Final = frozenset(EXPANDED)
+"""Operators that are long chains of arithmetic. One that needs another one is not computed in the
+same loop: a processor would wait there, and does not see the next vectors soon enough."""
 
 CONDITIONAL: Final = ("tir.if_then_else", "tir.likely")
 CHEAP: Final = (Add, Sub, Mul, Min, Max, Cast, Select)
@@ -57,8 +63,26 @@ def _pays(producer: BlockAccesses, value: Expr, consumers: Sequence[BlockAccesse
     if _is_conditional(value) and any(consumer.reduction for consumer in consumers):
         return False
     buffer = producer.stores[0].buffer
+    if _calls_in_a_row(value) and any(_is_called_on(c.block, buffer) for c in consumers):
+        return False
     times = sum(_times_read(consumer, producer, buffer) for consumer in consumers)
     return times <= (2 if _is_cheap(producer, value) else 1)
+
+
+def _calls_in_a_row(value: Node) -> int:
+    """How many long calculations wait for each other."""
+    inside = max(map(_calls_in_a_row, value.children()), default=0)
+    return inside + (isinstance(value, Call) and value.op in LONG)
+
+
+def _is_called_on(consumer: Block, buffer: object) -> bool:
+    """Whether a long calculation of a block waits for elements of `buffer`."""
+    return any(
+        isinstance(load, BufferLoad) and load.buffer is buffer
+        for node in walk(consumer.body)
+        if isinstance(node, Call) and node.op in LONG
+        for load in walk(node)
+    )
 
 
 def _times_read(consumer: BlockAccesses, producer: BlockAccesses, buffer: object) -> float:
