@@ -264,3 +264,19 @@ def test_numbers_beyond_the_dtype_wrap_around(dtype):
     assert same(analyzer.plus(x + most + most, 4), analyzer.simplify(x + 2))
     assert same(analyzer.plus(x * power * power + x, 1), analyzer.simplify(x + 1))
     assert same(analyzer.difference(x + most + most, x), const(wrap_int(-2, DType(dtype)), dtype))
+
+
+@pytest.mark.parametrize("factor", [1, 2, -3])
+def test_a_multiple_of_a_sum_that_is_bounded_is_part_of_a_larger_one(factor):
+    a, b, c = (Var(name, "int64") for name in "abc")
+    analyzer = Analyzer()
+    for var, extent in ((a, 4), (b, 16), (c, 3)):
+        analyzer.bind_range(var, 0, extent)
+    least, largest = (0, factor * 55 + 2) if factor > 0 else (factor * 55, 2)
+    total = (a * 16 + b) * factor + c
+    with analyzer.constraint(a * 16 + b < 56):
+        assert analyzer.can_prove(total <= largest)
+        assert not analyzer.can_prove(total <= largest - 1)
+        assert analyzer.can_prove(total >= least)
+        assert not analyzer.can_prove(total >= least + 1)
+    assert not (analyzer.can_prove(total >= least) and analyzer.can_prove(total <= largest))

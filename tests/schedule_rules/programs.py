@@ -168,6 +168,25 @@ def sums(n, m, axis):
     return te.create_prim_func([a, s])
 
 
+def padded_windows(channels, size):
+    """The largest elements of windows of 3 by 3, every other one, with -1 around the image."""
+    x = te.placeholder((channels, size, size), name="X")
+    padded = te.compute(
+        (channels, size + 2, size + 2),
+        lambda c, i, j: te.if_then_else(
+            te.all(i >= 1, i < size + 1, j >= 1, j < size + 1), x[c, i - 1, j - 1], -1.0
+        ),
+        name="P",
+    )
+    ry, rx = (te.reduce_axis((0, 3), name=name) for name in ("ry", "rx"))
+    y = te.compute(
+        (channels, size // 2, size // 2),
+        lambda c, i, j: te.max(padded[c, i * 2 + ry, j * 2 + rx], axis=[ry, rx]),
+        name="Y",
+    )
+    return te.create_prim_func([x, y])
+
+
 def sums_of_boxes(height, width):
     """The sum of each box of 6 by 6 elements of two images."""
     a = te.placeholder((2, height, width), name="A")

@@ -1,5 +1,7 @@
 """What each rule makes of programs, and that they compute the same."""
 
+import math
+
 import pytest
 from tests.schedule_rules.programs import (
     LARGE,
@@ -14,6 +16,7 @@ from tests.schedule_rules.programs import (
     matmul,
     matmul_relu,
     names_of,
+    padded_windows,
     scheduled,
     softmax,
     strided_conv2d,
@@ -28,7 +31,7 @@ from tilewright import te
 from tilewright.ir import walk
 from tilewright.ir.expr import is_const_int
 from tilewright.script import from_source
-from tilewright.tir.stmt import BufferStore, For, ForKind
+from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
 from tilewright.tir.transform.pipeline import GenericMachine, legalize_for, lower
 
 # --- contractions -----------------------------------------------------------------------------
@@ -209,6 +212,12 @@ def test_a_small_sum_of_columns_stays_in_registers():
     assert loops_of(scheduled(sums(8, 8, 0), LARGE), "S") == [
         ("serial", 8), ("unrolled", 2), ("vectorized", 4),
     ]  # fmt: skip
+
+
+def test_a_channel_is_padded_in_memory_for_one_channel():
+    sch = scheduled(padded_windows(4, 10), SMALL)
+    (memory,) = (n for n in walk(lower(sch.mod["main"])) if isinstance(n, Allocate))
+    assert math.prod(int(extent) for extent in memory.extents) <= 12 * 12
 
 
 def test_large_windows_that_are_neighbours_are_one_row():

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.arith.facts import EVERYTHING, UNBOUNDED, Facts, Interval
+from tilewright.arith.facts import EVERYTHING, UNBOUNDED, Facts, FormKey, Interval
 from tilewright.arith.linear import Terms, variables_of
 from tilewright.ir.dtype import INT32, INT64, DType
 from tilewright.ir.expr import (
@@ -178,13 +178,31 @@ def linear_bounds(facts: Facts, terms: Terms, constant: int) -> Interval:
 
 
 def _tightened(facts: Facts, terms: Terms, constant: int, low: int, high: int) -> Interval:
-    known = facts.forms.get(frozenset(terms.items()))
-    if known is not None:
-        low, high = max(low, known[0] + constant), min(high, known[1] + constant)
-    known = facts.forms.get(frozenset((term, -factor) for term, factor in terms.items()))
-    if known is not None:
-        low, high = max(low, constant - known[1]), min(high, constant - known[0])
+    """The bounds, by what is known of sums of which a multiple is a part of this one."""
+    for form, known in facts.forms.items():
+        ratio = _ratio(form, terms)
+        if not ratio:
+            continue
+        least, most = (ratio * known[0], ratio * known[1])[:: 1 if ratio > 0 else -1]
+        inside = {term for term, _ in form}
+        for term, factor in terms.items():
+            if term not in inside:
+                bounds = bounds_of(facts, term)
+                ends = (factor * bounds[0], factor * bounds[1])
+                least, most = least + min(ends), most + max(ends)
+        low, high = max(low, least + constant), min(high, most + constant)
     return low, high
+
+
+def _ratio(form: FormKey, terms: Terms) -> int:
+    """By what the terms of `form` are multiplied among `terms`; 0 if they are no multiple."""
+    ratio = 0
+    for term, factor in form:
+        quotient, rest = divmod(terms.get(term, 0), factor)
+        if rest or not quotient or (ratio and quotient != ratio):
+            return 0
+        ratio = quotient
+    return ratio
 
 
 def is_exact(facts: Facts, terms: Terms, interval: Interval, dtype: DType) -> bool:
