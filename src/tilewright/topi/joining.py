@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ShapeError
-from tilewright.ir.arithmetic import floordiv, floormod, minimum
+from tilewright.ir.arithmetic import floordiv, floormod, minimum, select
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, IntImm, is_const_int
 from tilewright.te.compute import compute
@@ -73,12 +73,16 @@ def stack(a_tuple: Sequence[Tensor], axis: int) -> Tensor:
         raise ArgumentError("topi.stack: there are no tensors")
     _check_alike("topi.stack", tensors, None)
     along = normalized_axis("topi.stack", axis, tensors[0].ndim + 1)
+    # Where neighbours come from different tensors, reading all of them and choosing is a shuffle of
+    # vectors; elsewhere it would be reading what is not needed.
+    interleaves = along == tensors[0].ndim and len(tensors) <= 16
+    choose = select if interleaves else if_then_else
 
     def element(*i: Expr) -> Expr:
         place = (*i[:along], *i[along + 1 :])
         value = tensors[-1](*place)
         for n in range(len(tensors) - 2, -1, -1):
-            value = if_then_else(i[along] == n, tensors[n](*place), value)
+            value = choose(i[along] == n, tensors[n](*place), value)
         return value
 
     first = tensors[0].shape
