@@ -28,7 +28,9 @@ from tilewright.relax.transform.fuse_ops_by_pattern import FuseOpsByPattern, Fus
 from tilewright.relax.transform.fuse_tir import FuseTIR
 from tilewright.relax.transform.fuse_transpose_matmul import FuseTransposeMatmul
 from tilewright.relax.transform.inline_private_functions import InlinePrivateFunctions
+from tilewright.relax.transform.lambda_lift import LambdaLift
 from tilewright.relax.transform.legalize_ops import LegalizeOps
+from tilewright.relax.transform.lift_transform_params import LiftTransformParams
 from tilewright.relax.transform.merge_composite_functions import MergeCompositeFunctions
 from tilewright.relax.transform.meta_schedule import (
     MetaScheduleApplyDatabase,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
@@ -14,6 +16,7 @@ from tilewright.relax.expr import (
     Binding,
     BindingBlock,
     Call,
+    Constant,
     DataflowBlock,
     DataflowVar,
     ExternFunc,
@@ -121,4 +124,7 @@ def _key(value: Any) -> Hashable:
         return ("GlobalVar", value.name_hint)
     if isinstance(value, ExternFunc):
         return ("ExternFunc", value.global_symbol)
+    if isinstance(value, Constant):  # a few elements tell most weights apart
+        elements = np.asarray(value.data)
+        return ("Constant", elements.shape, elements.flat[:4].tobytes())
     return type(value).__name__

@@ -1,0 +1,134 @@
+"""What depends on weights only becomes a function of its own, which runs once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tilewright.error import ArgumentError
+from tilewright.ir.attributes import attributes
+from tilewright.ir.expr import Var as ScalarVar
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import PassContext
+from tilewright.relax.expr import (
+    Binding,
+    BindingBlock,
+    Function,
+    If,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    Var,
+    VarBinding,
+)
+from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.struct_info import TupleStructInfo
+from tilewright.relax.transform.effects import is_pure
+from tilewright.relax.transform.scopes import variables_in, with_bindings, with_blocks
+from tilewright.relax.transform.substitution import Substitution
+
+NUM_INPUT: Final = "num_input"
+"""The attribute of a function that says how many of its parameters are no weights."""
+
+
+class LiftTransformParams(ModulePass):
+    """Compute what depends on weights only in a function that is called once.
+
+    For functions with the attribute ``num_input``, the parameters after so many are weights. The
+    new function takes them as one tuple, and returns what the other takes instead of them::
+
+        before:  def main(x, w):                after:  def main(x, lv):
+                     R.func_attr({"num_input": 1})          return R.matmul(x, lv)
+                     lv = R.permute_dims(w)
+                     return R.matmul(x, lv)             def main_transform_params(params):
+                                                            w = params[0]
+                                                            lv = R.permute_dims(w)
+                                                            return (lv,)
+    """
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        result = mod.clone()
+        for name, function in mod.functions.items():
+            if isinstance(function, Function) and NUM_INPUT in function.attrs:
+                other = GlobalVar(f"{name.name_hint}_transform_params")
+                if other in mod:
+                    raise ArgumentError(f"the module has a function {other.name_hint!r} already")
+                changed, lifted = _lifted(function, mod, other.name_hint)
+                result.update_func(name, changed)
+                result.update_func(other, lifted)
+        return mod if len(result) == len(mod) else result
+
+
+def _lifted(function: Function, mod: IRModule, name: str) -> tuple[Function, Function]:
+    count = int(getattr(function.attrs[NUM_INPUT], "value", -1))
+    if not 0 <= count <= len(function.params):
+        raise ArgumentError(f"num_input is {count}, of {len(function.params)} parameters")
+    inputs, weights = function.params[:count], function.params[count:]
+    body = function.body
+    assert isinstance(body, SeqExpr)
+    bindings = list(_of_weights(body, weights, mod))
+    results = _used_by_the_rest(function, set(bindings), [*weights, *(b.var for b in bindings)])
+    params = {var: Var(var.name_hint, var.struct_info, var.span) for var in results}
+    rest = function.replace(params=(*inputs, *params.values()), body=_without(body, set(bindings)))
+    return Substitution(params)(rest), _transformation(weights, bindings, results, name)
+
+
+def _of_weights(body: SeqExpr, weights: tuple[Var, ...], mod: IRModule) -> Iterator[Binding]:
+    """The bindings that need nothing but weights, and what is computed of them."""
+    known: set[Any] = set(weights)
+    for weight in weights:
+        if weight.struct_info is not None:
+            known.update(symbolic_vars_of(weight.struct_info))
+    for block in body.blocks:
+        for binding in block.bindings:
+            used = set(variables_in(binding))
+            if (
+                isinstance(binding, VarBinding)
+                and not isinstance(binding.value, (If, Function))
+                and any(isinstance(variable, Var) for variable in used)
+                and used <= known
+                and is_pure(binding.value, mod)
+            ):
+                known.add(binding.var)
+                yield binding
+
+
+def _used_by_the_rest(function: Function, lifted: set[Binding], candidates: list[Var]) -> list[Var]:
+    body = function.body
+    assert isinstance(body, SeqExpr)
+    used: set[Any] = set(variables_in(body.body))
+    for block in body.blocks:
+        for binding in block.bindings:
+            if binding not in lifted:
+                used.update(variables_in(binding))
+    return [var for var in candidates if var in used]
+
+
+def _without(body: SeqExpr, lifted: set[Binding]) -> SeqExpr:
+    blocks = [
+        with_bindings(block, [b for b in block.bindings if b not in lifted])
+        for block in body.blocks
+    ]
+    return with_blocks(body, blocks)
+
+
+def _transformation(
+    weights: tuple[Var, ...], bindings: list[Binding], results: list[Var], name: str
+) -> Function:
+    """The function that takes a tuple of the weights and gives the `results`."""
+    infos = [weight.struct_info for weight in weights]
+    whole = Var("params", TupleStructInfo(infos))  # type: ignore[arg-type]
+    fields = [VarBinding(w, TupleGetItem(whole, i)) for i, w in enumerate(weights)]
+    # Variables of a dataflow block cannot be returned, so that the block is an ordinary one.
+    plain = {b.var: Var(b.var.name_hint, b.var.struct_info) for b in bindings}
+    moved = [b.replace(var=plain[b.var], value=Substitution(plain)(b.value)) for b in bindings]
+    result = Tuple([plain.get(var, var) for var in results])
+    block = BindingBlock((*fields, *moved))
+    assert result.struct_info is not None
+    body = SeqExpr((block,), result, result.struct_info)
+    attrs = attributes({"global_symbol": name})
+    function = Function((whole,), body, result.struct_info, attrs=attrs)
+    sizes = {s: ScalarVar(s.name, s.dtype) for s in symbolic_vars_of(whole.struct_info)}  # type: ignore[arg-type]
+    return Substitution(None, sizes, fresh=True)(function)
