@@ -9,8 +9,10 @@ import pytest
 from tests.relax.builders import array, module_of, twice
 from tests.relax.vm.programs import perceptron, perceptron_inputs
 
+import tilewright as tvm
 from tilewright import relax
 from tilewright.error import ExportError
+from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
 from tilewright.runtime.linking import include_directory
 
@@ -24,11 +26,9 @@ def bound(target="llvm"):
     return ex, x, expected
 
 
-@TARGETS
-@pytest.mark.parametrize("extension", ["so", "tar", "o"])
-def test_a_library_gives_the_same_numbers_in_a_new_process(target, extension, tmp_path):
-    ex, x, expected = bound(target)
-    path = tmp_path / f"model.{extension}"
+def test_a_library_gives_the_same_numbers_in_a_new_process(tmp_path):
+    ex, x, expected = bound()
+    path = tmp_path / "model.so"
     ex.export_library(path)
     np.save(tmp_path / "x.npy", x)
     program = (
@@ -43,6 +43,16 @@ def test_a_library_gives_the_same_numbers_in_a_new_process(target, extension, tm
     result = np.load(tmp_path / "y.npy")
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(result, relax.VirtualMachine(ex)["main"](x).numpy())
+
+
+@TARGETS
+def test_all_kinds_of_files_can_be_loaded(target, tmp_path):
+    ex, x, expected = bound(target)
+    for extension in ("so", "tar", "o"):
+        path = tmp_path / f"model.{extension}"
+        ex.export_library(path)
+        result = relax.VirtualMachine(tvm.runtime.load_module(path))["main"](x)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_tuples_are_passed_to_a_library_too(tmp_path):
@@ -138,3 +148,50 @@ def test_what_cannot_be_linked_says_so(tmp_path):
         ex.export_library(tmp_path / "model.zip")
     with pytest.raises(ExportError, match="no directory"):
         ex.export_library(tmp_path / "absent" / "model.so")
+
+
+HEADER_PROGRAM = """
+#include <stdio.h>
+#include "small model.h"
+int main(void) {
+  float x[6] = {1, 2, 3, 4, 5, 6}, doubled[6], joined[4] = {7, 7, 7, 7};
+  int8_t flags[6] = {1, 0, 1, 0, 1, 0};
+  if (small_model_main(x, flags, 2.5, doubled, joined, 3)) return 1;
+  printf("%g %g %g %g\\\\n", doubled[0], doubled[5], joined[0], joined[1]);
+  return small_model_main(x, flags, 2.5, doubled, joined, -1) == 0;
+}
+""".replace("\\\\", "\\")
+
+
+@TARGETS
+def test_the_header_has_functions_with_plain_pointers(target, tmp_path):
+    n = Size("n", "int64")
+    x, flags = relax.Var("x", array(n, 2)), relax.Var("flags", array(2 * n, dtype="int8"))
+    factor = relax.Var("factor", relax.PrimStructInfo("float64"))
+
+    def body(builder):
+        doubled = builder.emit(op.add(x, x))
+        halves = builder.emit(op.strided_slice(x, [0], [0], [n], [2]))
+        joined = builder.emit(op.sum(halves, axis=1))
+        return relax.Tuple([doubled, joined])
+
+    ex = relax.build(module_of([x, flags, factor], body), target)
+    ex.export_library(tmp_path / "small model.so")
+    header = ex.export_header(tmp_path / "small model.h")
+    assert "x: float32[n, 2]" in (tmp_path / "small model.h").read_text()
+    assert header == str(tmp_path / "small model.h")
+    (tmp_path / "main.c").write_text(HEADER_PROGRAM)
+    command = ["cc", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-std=c11"]
+    command += ["-I", include_directory(), "-I", tmp_path, tmp_path / "main.c"]
+    command += [tmp_path / "small model.so", "-o", tmp_path / "main", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run([*command, "-lm"], check=True)
+    ran = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)
+    assert ran.stdout == "2 12 3 11\n"
+    assert "shape[0] is -1" in ran.stderr
+
+
+def test_elements_that_c_does_not_know():
+    x = relax.Var("x", array(2, dtype="e4m3_float8"))
+    ex = relax.build(module_of([x], lambda b: relax.Tuple([x])))
+    with pytest.raises(ExportError, match="C has no type for the elements"):
+        ex.export_header("model.h")

@@ -11,6 +11,8 @@ from tilewright.error import ExportError
 from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
 from tilewright.relax.interpreter import CompiledKernels, Evaluator
+from tilewright.relax.sizes import size_text
+from tilewright.relax.vm.c_header import c_header
 from tilewright.relax.vm.compile import CompiledGraphs
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, in_order
 from tilewright.runtime.module import Module
@@ -83,6 +85,32 @@ class Executable:
             **kwargs,
         )  # fmt: skip
 
+    def export_header(self, file_name: str | os.PathLike[str]) -> str:
+        """Write a C header for the library of the same name.
+
+        It has a function with plain pointers for each graph function; symbolic sizes come last::
+
+            #include "model.h"
+            int status = model_main(x, result_0, n);
+
+        Args:
+            file_name: such as ``"model.h"``; it needs ``tilewright.h`` beside it (see
+                `tilewright.runtime.include_directory`).
+
+        Returns:
+            str: the path that was written.
+        """
+        path = os.fspath(file_name)
+        functions = {
+            symbol: self.compiled.module[name]
+            for name in self.compiled.graphs.programs
+            if (symbol := self.mod[name].global_symbol) is not None
+        }
+        text = c_header(functions, os.path.splitext(os.path.basename(path))[0])
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        return path
+
     def stats(self) -> str:
         """What it consists of: functions, kernels, constants, and the memory that a call takes."""
         compiled = self.compiled
@@ -96,9 +124,9 @@ class Executable:
             steps = list(in_order(program.steps))
             kernels = sum(isinstance(step, CallStep) for step in steps)
             packed = sum(isinstance(step, PackedCallStep) for step in steps)
-            shared = f"{plan.size} bytes of memory"
+            shared = f"{size_text(plan.size)} bytes of memory"
             if not (isinstance(plan.size, IntImm) and plan.size.value == 0):
-                shared += f" ({plan.unshared_size} without sharing)"
+                shared += f" ({size_text(plan.unshared_size)} without sharing)"
             lines.append(f"{name.name_hint}: {kernels} calls, {packed} by name, {shared}")
         lines += [f"{name}: evaluated, {reason}" for name, reason in self.reasons.items()]
         return "\n".join(lines)

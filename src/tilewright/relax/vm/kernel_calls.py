@@ -149,7 +149,7 @@ class KernelCalls:
 
     def copy(self, source: ArrayValue, target: ArrayValue, analyzer: Analyzer) -> Step:
         """The copy of an array."""
-        dtype = source.dtype
+        dtype = DType(f"uint{8 * source.dtype.itemsize}")  # bits are copied, whatever they mean
         callee = GlobalVar(f"copy_{dtype!s}")
         number = 0
         while callee in self._module.functions:

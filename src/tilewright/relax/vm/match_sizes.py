@@ -10,6 +10,7 @@ from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, Var
+from tilewright.relax.sizes import size_text
 from tilewright.relax.vm.steps import CheckStep
 from tilewright.tir.substitute import substitute, variables_of
 
@@ -78,10 +79,10 @@ class SizeMatch:
         if self._analyzer.can_prove_equal(expected, actual):
             return
         if self._analyzer.can_prove(expected != actual):
-            raise ShapeError(f"{what} is {actual}, expected {expected}")
+            raise ShapeError(f"{what} is {size_text(actual)}, expected {size_text(expected)}")
         message = f"{_escaped(what)} is %lld, expected %lld"
         if variables_of(declared):
-            message += f" ({_escaped(str(declared))})"
+            message += f" ({_escaped(size_text(declared))})"
         condition = expected.equal(actual)
         self.checks.append(CheckStep(condition, self._kind, message, (actual, expected)))
 
