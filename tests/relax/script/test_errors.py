@@ -159,6 +159,8 @@ SIGNATURES = [
     ("x: R.Tensor('floaty')", "R.Tensor('floaty')", "unknown dtype 'floaty'"),
     ("x: R.Tensor((-1,))", "R.Tensor((-1,))", "which is negative"),
     ("x: R.Tensor((1,), ndim=2)", "R.Tensor((1,), ndim=2)", "but ndim is 2"),
+    ("x: R.Tensor(ndim='n')", "R.Tensor(ndim='n')", "ndim is a number of dimensions, got 'n'"),
+    ("x: R.Shape(ndim=-3)", "R.Shape(ndim=-3)", "ndim is a number of dimensions, got -3"),
     ("x: R.Tensor(3)", "R.Tensor(3)", "a shape is a sequence of extents"),
     ("x: R.Object, x: R.Object", "x: R.Object", "the parameter `x` occurs twice"),
     ("x: R.Object = 3", "3", "parameters have no default values"),

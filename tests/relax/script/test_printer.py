@@ -37,6 +37,8 @@ EXPRESSIONS = [
      'out_sinfo=R.Tensor((n,), dtype="float32"), inplace_indices=[1])'),
     (R.call_dps_packed("f", (), row),
      'R.call_dps_packed("f", R.tuple(), out_sinfo=R.Tensor((n,), dtype="float32"))'),
+    (R.call_pure_packed("f", R.ExternFunc("g")), 'R.call_pure_packed("f", R.ExternFunc("g"))'),
+    (R.print((R.ExternFunc("g"), 1)), 'R.print((R.ExternFunc("g"), R.prim_value(1)))'),
     (R.call_packed("f", x, 1), 'R.call_packed("f", x, R.prim_value(1))'),
     (R.call_packed("f", sinfo_args=R.Object()), 'R.call_packed("f", sinfo_args=(R.Object,))'),
     (R.call_pure_packed("f", x, sinfo_args=row),

@@ -142,7 +142,13 @@ def _tensor(
         shape, dtype = None, shape
     if shape is not None and not isinstance(shape, RelaxExpr):
         shape = _extents(shape)
-    return TensorStructInfo(shape, dtype, _device(vdevice), ndim)
+    return TensorStructInfo(shape, dtype, _device(vdevice), _rank(ndim))
+
+
+def _rank(ndim: Any) -> int:
+    if not isinstance(ndim, int) or isinstance(ndim, bool) or ndim < UNKNOWN_NDIM:
+        raise ArgumentError(f"ndim is a number of dimensions, got {ndim!r}")
+    return ndim
 
 
 def _device(value: Any) -> VDevice | None:
@@ -161,7 +167,7 @@ def _device(value: Any) -> VDevice | None:
 
 
 def _shape(values: Any = None, ndim: int = UNKNOWN_NDIM) -> StructInfo:
-    return ShapeStructInfo(None if values is None else _extents(values), ndim)
+    return ShapeStructInfo(None if values is None else _extents(values), _rank(ndim))
 
 
 def _prim(dtype: Any = None, value: Any = None) -> StructInfo:

@@ -15,8 +15,8 @@ from tilewright.relax.script.metadata import OmittedMetadata
 from tilewright.relax.script.parser import bindings as _bindings  # registers statements
 from tilewright.relax.script.parser import control as _control  # registers statements
 from tilewright.relax.script.parser.body import GraphParser, parses_graph
-from tilewright.relax.script.parser.signatures import read_signature
-from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
+from tilewright.relax.script.parser.signatures import read_signature, signature_of
+from tilewright.relax.struct_info import StructInfo
 from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check
 from tilewright.script.parser.calls import ModuleReference
 from tilewright.script.parser.macro import MacroDecorator, define_macro
@@ -96,7 +96,7 @@ def _parse(
     parser.scope.push()
     params = read_signature(parser.evaluate, function, node)
     if builder.module is not None and function.ret_struct_info is not None:
-        blocks.declare_func(node.name, _signature(params, function.ret_struct_info, pure))
+        blocks.declare_func(node.name, signature_of(params, function.ret_struct_info, pure))
     with blocks.function(node.name, params, None, pure, private) as open_function:
         _parse_body(parser, function, node)
         open_function.attrs = function.attrs
@@ -132,11 +132,6 @@ def _returned(
             f"the function is said to return {said!r}, but it returns {known!r}{hint}",
         )
     return said
-
-
-def _signature(params: list[Var], ret: StructInfo | None, pure: bool) -> FuncStructInfo:
-    infos = [param.struct_info or ObjectStructInfo() for param in params]
-    return FuncStructInfo(infos, ret, pure)
 
 
 # --- functions inside of functions -----------------------------------------------------------
@@ -186,7 +181,7 @@ def _parse_local(
     parser.scope.push()
     params = read_signature(parser.evaluate, function, node)
     said = function.ret_struct_info
-    signature = None if said is None else _signature(params, said, pure)
+    signature = None if said is None else signature_of(params, said, pure)
     var = kind(node.name, signature, span)
     if not parser.scope.is_defined_here(node.name):
         parser.scope.define(node.name, _NotYetKnown(node.name) if said is None else var)

@@ -12,7 +12,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.relax.expr import Var
 from tilewright.relax.script.annotations import as_struct_info
 from tilewright.relax.script.context import GraphFunction
-from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo
+from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
 from tilewright.script.builder import set_name
 from tilewright.script.constructs.dtypes import DTypeFunction
 
@@ -146,5 +146,10 @@ def _signature(evaluate: GraphEvaluator, node: ast.FunctionDef, pure: bool) -> F
         params = read_signature(outer, function, node)
     finally:
         evaluate.builder.functions.pop()
+    return signature_of(params, function.ret_struct_info, pure)
+
+
+def signature_of(params: Sequence[Var], ret: StructInfo | None, pure: bool) -> FuncStructInfo:
+    """What is known of a function with these parameters."""
     infos = [param.struct_info or ObjectStructInfo() for param in params]
-    return FuncStructInfo(infos, function.ret_struct_info, pure)
+    return FuncStructInfo(infos, ret, pure)

@@ -143,8 +143,10 @@ def _operands(
                 several = tuple(map(_as_written, rest))
                 text = python_tuple([p.expr(argument) for argument in rest])
                 return [*found, _Argument(several, text, keyword)]
-        text = _callee(p, value) if position == 0 else p.expr(value)
-        found.append(_Argument(_as_written(value), text, keyword))
+        if position == 0 and isinstance(value, ExternFunc) and is_opaque(value):
+            found.append(_Argument(value.global_symbol, _callee(p, value), keyword))
+        else:
+            found.append(_Argument(_as_written(value), p.expr(value), keyword))
     return found
 
 
@@ -156,8 +158,6 @@ def _as_written(argument: Any) -> Any:
     """The Python value that the text of an argument evaluates to."""
     if isinstance(argument, Tuple) and argument.fields:
         return tuple(map(_as_written, argument.fields))
-    if isinstance(argument, ExternFunc) and is_opaque(argument):
-        return argument.global_symbol
     return argument
 
 
