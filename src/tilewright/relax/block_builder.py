@@ -21,7 +21,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
-from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.relax.expr import (
     Binding,
@@ -37,6 +37,7 @@ from tilewright.relax.expr import (
     VarBinding,
     as_relax,
 )
+from tilewright.relax.module_builder import ModuleBuilder
 from tilewright.relax.normalize import (
     emit_binding,
     emit_blocks,
@@ -44,12 +45,11 @@ from tilewright.relax.normalize import (
     operand,
     value_struct_info,
 )
-from tilewright.relax.scope import FunctionScope, Names, OpenBlock, Scope
-from tilewright.relax.shared_functions import SharedFunctions
-from tilewright.relax.struct_info import FuncStructInfo, StructInfo, TupleStructInfo
+from tilewright.relax.scope import FunctionScope, OpenBlock, Scope
+from tilewright.relax.struct_info import StructInfo
 
 
-class BlockBuilder:
+class BlockBuilder(ModuleBuilder):
     """Builds graph functions in normal form, and the module that they are in.
 
     Args:
@@ -57,13 +57,8 @@ class BlockBuilder:
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
-        self._module = IRModule() if mod is None else mod.clone()
-        self._shared = SharedFunctions(self._module)
-        self._signatures: dict[str, StructInfo] = {}
+        super().__init__(mod)
         self._functions = [FunctionScope()]
-        self._function_names = Names()
-        for name in self._module.functions:
-            self._function_names.reserve(name.name_hint)
 
     # --- functions --------------------------------------------------------------------------
 
@@ -87,7 +82,7 @@ class BlockBuilder:
         """
         known = [params] if isinstance(params, Var) else params
         scope = FunctionScope(name, known, attrs, pure, private)
-        self._function_names.reserve(name)
+        self.reserve_name(name)
         self._functions.append(scope)
         try:
             yield scope
@@ -173,56 +168,11 @@ class BlockBuilder:
         """The function that is being built; None outside of all."""
         return None if self.function_scope.name is None else self.function_scope
 
-    # --- the module -------------------------------------------------------------------------
-
-    def get(self) -> IRModule:
-        """The module, with all functions that are finished."""
-        return self._module.clone()
-
     def finalize(self) -> IRModule:
         """The finished module."""
         if len(self._functions) > 1:
             raise ArgumentError(f"function {self.function_scope.name!r} is not finished")
         return self.get()
-
-    def add_func(self, func: BaseFunc, func_name: str) -> GlobalVar:
-        """Add a function under `func_name`, with a number if the name is taken.
-
-        A tensor program that is not exported and equals one of the module is not added again.
-        """
-        shared = self._shared.find(func)
-        if shared is not None:
-            return shared
-        name = GlobalVar(self._function_names.unique(func_name))
-        self.update_func(name, func)
-        return name
-
-    def update_func(self, gv: GlobalVar, updated_func: BaseFunc) -> None:
-        """Set the function named by `gv`."""
-        self._function_names.reserve(gv.name_hint)
-        self._module.update_func(gv, updated_func)
-        self._shared.add(gv, updated_func)
-
-    def declare_func(self, name: str, signature: StructInfo) -> GlobalVar:
-        """Make known a function of the module that is built later."""
-        self._function_names.reserve(name)
-        self._signatures[name] = signature
-        return GlobalVar(name)
-
-    def reserve_name(self, name: str) -> None:
-        """Give `name` to no function that `add_func` adds."""
-        self._function_names.reserve(name)
-
-    def signature_of(self, gv: GlobalVar) -> StructInfo | None:
-        """What is known of a function of the module; None if there is none."""
-        declared = self._signatures.get(gv.name_hint)
-        function = self._module.functions.get(gv)
-        if isinstance(function, Function):
-            return function.struct_info
-        if function is None:
-            return declared
-        # Tensor programs write into their arguments.
-        return FuncStructInfo.opaque_func(ret=TupleStructInfo(()))
 
     # --- scopes and blocks ------------------------------------------------------------------
 

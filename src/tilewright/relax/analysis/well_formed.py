@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final, NoReturn
+from collections.abc import Callable
+from typing import Any, Final
 
-from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, StructInfoError, VerifyError
-from tilewright.ir.expr import Var as Size
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
-from tilewright.ir.span import Span
 from tilewright.relax.analysis.kernel_call import check_kernel_call
 from tilewright.relax.analysis.purity import FORCE_PURE, is_impure_call, signatures_of
+from tilewright.relax.analysis.visibility import Visibility
 from tilewright.relax.call_inference import infer_call
 from tilewright.relax.expr import (
     Binding,
@@ -36,9 +32,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.normalize import is_leaf
 from tilewright.relax.op.table import OPERATORS
-from tilewright.relax.sizes import assume_sizes, defined_sizes_of, symbolic_vars_of
-from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
-from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check
+from tilewright.relax.struct_info import StructInfo
 
 
 def well_formed(obj: Function | IRModule, check_struct_info: bool = True) -> bool:
@@ -81,61 +75,23 @@ def check_well_formed(obj: Function | IRModule, check_struct_info: bool = True) 
         raise ArgumentError(f"expected a graph function or an IRModule, got {obj!r}")
 
 
-class _Checker:
-    """Walks graph functions with the variables and sizes in scope.
-
-    Attributes:
-        bound: all variables that have been bound anywhere, and the function of each.
-    """
+class _Checker(Visibility):
+    """Walks graph functions with the variables and sizes in scope."""
 
     def __init__(self, module: IRModule | None, check_struct_info: bool) -> None:
-        self.module = module
+        super().__init__(module)
         self.check_struct_info = check_struct_info
         self.signature_of: Callable[[GlobalVar], StructInfo | None] = signatures_of(
             module or IRModule()
         )
-        self.bound: dict[Var, str] = {}
-        self.name = ""
-        self.span: Span | None = None
-        self.place = ""
-        self.visible: set[Var] = set()
-        self.sizes: set[Size] = set()
         self.is_pure = False
         self.in_dataflow = False
-        self.analyzer = Analyzer()
-
-    # --- errors -----------------------------------------------------------------------------
-
-    def fail(self, rule: str, span: Span | None = None) -> NoReturn:
-        """Raise the error for a broken rule at the current place."""
-        where = span or self.span
-        written = f" ({where})" if where is not None else ""
-        error = VerifyError(f"{self.name} is malformed{self.place}: {rule}{written}")
-        error.rule, error.span = rule, where
-        raise error
-
-    @contextmanager
-    def at(self, place: str, span: Span | None) -> Iterator[None]:
-        """Say where errors are from now on."""
-        before = self.place, self.span
-        self.place, self.span = place, span or self.span
-        yield
-        self.place, self.span = before
-
-    @contextmanager
-    def scope(self) -> Iterator[None]:
-        """What is bound inside is not known afterwards."""
-        before = self.visible, self.sizes
-        self.visible, self.sizes = set(self.visible), set(self.sizes)
-        yield
-        self.visible, self.sizes = before
 
     # --- functions --------------------------------------------------------------------------
 
     def function(self, function: Function, name: str) -> None:
         """Check a function of the module."""
-        self.name, self.place, self.span = name, "", function.span
-        self.visible, self.sizes, self.analyzer = set(), set(), Analyzer()
+        self.begin(name, function.span)
         self.in_dataflow = False
         self.function_value(function)
 
@@ -161,7 +117,7 @@ class _Checker:
             self.body(function.body)
             info = function.body.struct_info
             assert info is not None
-            if self._contradicts(function.ret_struct_info, info):
+            if self.contradicts(function.ret_struct_info, info):
                 self.fail(
                     f"the function is said to return {function.ret_struct_info!r}, but it returns "
                     f"{info!r}"
@@ -207,19 +163,8 @@ class _Checker:
         self.bind(var)
         info = binding.struct_info if isinstance(binding, MatchCast) else self._info_of(value)
         assert var.struct_info is not None
-        if info is not None and self._contradicts(var.struct_info, info):
+        if info is not None and self.contradicts(var.struct_info, info):
             self.fail(f"it is said to be {var.struct_info!r}, but its value is {info!r}")
-
-    def bind(self, var: Var) -> None:
-        """Check the variable of a binding, or a parameter, and make it visible."""
-        if var in self.bound:
-            where = "" if self.bound[var] == self.name else f" in {self.bound[var]}, too"
-            self.fail(f"variable {var.name_hint} is bound twice{where}")
-        if var.struct_info is None:
-            self.fail(f"variable {var.name_hint} has no struct info")
-        self.struct_info(var.struct_info)
-        self.bound[var] = self.name
-        self.visible.add(var)
 
     # --- values -----------------------------------------------------------------------------
 
@@ -253,26 +198,6 @@ class _Checker:
             self.struct_info(expr.struct_info)
         elif isinstance(expr, Constant) and expr.struct_info is None:
             self.fail("a constant has no struct info")
-
-    def use(self, var: Var) -> None:
-        """Check the use of a variable."""
-        if var in self.visible:
-            return
-        if isinstance(var, DataflowVar) and self.bound.get(var) == self.name:
-            self.fail(
-                f"variable {var.name_hint} is known in its dataflow block only: list it in "
-                "R.output to use it here"
-            )
-        self.fail(f"variable {var.name_hint} is used, but not bound before")
-
-    def function_name(self, name: GlobalVar) -> None:
-        """Check the name of a function of the module."""
-        if self.module is None or name in self.module:
-            return
-        names = [var.name_hint for var in self.module.functions]
-        close = difflib.get_close_matches(name.name_hint, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        self.fail(f"the module has no function {name.name_hint!r}{hint}")
 
     def call(self, call: Call) -> None:
         """Check a call."""
@@ -309,7 +234,7 @@ class _Checker:
         except StructInfoError as error:
             self.fail(str(error), call.span)
         assert call.struct_info is not None
-        if self._contradicts(call.struct_info, inferred):
+        if self.contradicts(call.struct_info, inferred):
             self.fail(
                 f"the call is said to give {call.struct_info!r}, but it gives {inferred!r}",
                 call.span,
@@ -328,33 +253,8 @@ class _Checker:
             with self.scope():
                 self.body(branch)
 
-    # --- struct info ------------------------------------------------------------------------
-
-    def define_sizes(self, info: StructInfo) -> None:
-        """Make known the sizes that a value defines."""
-        defined = [size for size in defined_sizes_of(info) if size not in self.sizes]
-        self.sizes.update(defined)
-        assume_sizes(self.analyzer, defined)
-
-    def struct_info(self, info: StructInfo | None) -> None:
-        """Check that the sizes in struct info are defined."""
-        if info is None or isinstance(info, ObjectStructInfo):
-            return
-        if isinstance(info, FuncStructInfo):
-            return  # has sizes of its own
-        for size in symbolic_vars_of(info):
-            if size not in self.sizes:
-                self.fail(
-                    f"the symbolic size {size.name} is not defined here: by the shape of a "
-                    "parameter, where it stands alone, or by R.match_cast"
-                )
-
     def _info_of(self, value: Any) -> StructInfo | None:
         return None if isinstance(value, GlobalVar) else value.struct_info
-
-    def _contradicts(self, said: StructInfo, found: StructInfo) -> bool:
-        checked = struct_info_base_check(said, found, self.analyzer)
-        return checked is BaseCheckResult.FAIL_L0
 
 
 _VALUES: Final[dict[type, Callable[[_Checker, Any], None]]] = {

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tilewright.error import ArgumentError, InterpreterError
-from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
@@ -27,7 +26,6 @@ from tilewright.relax.expr import (
     If,
     MatchCast,
     PrimValue,
-    RelaxExpr,
     SeqExpr,
     ShapeExpr,
     StringImm,
@@ -36,11 +34,12 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.expr import Var as GraphVar
 from tilewright.relax.interpreter.kernels import InterpretedKernels, Kernels
+from tilewright.relax.interpreter.operands import Operands
 from tilewright.relax.interpreter.operators import EVALUATIONS, registered
 from tilewright.relax.interpreter.scalars import Scalars
-from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value, struct_info_of
+from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value
 from tilewright.relax.op.table import OPERATORS
-from tilewright.relax.struct_info import PrimStructInfo, StructInfo, TupleStructInfo
+from tilewright.relax.struct_info import StructInfo
 
 RECURSION_LIMIT: Final = 12_000
 """Frames of Python that a run may need; a loop as recursion needs about 12 for each step."""
@@ -277,53 +276,6 @@ class Legalized(NamedTuple):
     evaluator: Evaluator
     body: SeqExpr
     params: list[GraphVar]
-
-
-class Operands:
-    """The operands of an operator: arrays as variables, shapes and scalars as what they are.
-
-    Attributes:
-        params: a variable for each array.
-        values: the arrays.
-    """
-
-    def __init__(self, evaluator: Evaluator, frame: Frame) -> None:
-        self.params: list[GraphVar] = []
-        self.values: list[Any] = []
-        self._evaluator, self._frame = evaluator, frame
-        self._numbers: list[Any] = []
-
-    def key(self) -> tuple[Any, ...]:
-        """What the tensor program depends on."""
-        arrays = [(v.shape, v.dtype.str) for v in self.values if isinstance(v, np.ndarray)]
-        return (*arrays, *self._numbers)
-
-    def known(self, argument: Any) -> Any:
-        """An operand, of which all is known but the elements of arrays."""
-        if isinstance(argument, Tuple):
-            return Tuple([self.known(field) for field in argument.fields])
-        if not isinstance(argument, RelaxExpr) or isinstance(argument, _FIXED):
-            return argument
-        return self._value(self._evaluator.evaluate(argument, self._frame), argument.struct_info)
-
-    def _value(self, value: Any, info: StructInfo | None) -> Any:
-        if isinstance(value, Shape):
-            self._numbers.append(value)
-            return ShapeExpr(value)
-        if isinstance(value, (bool, int, float)):
-            self._numbers.append(value)
-            dtype = info.dtype if isinstance(info, PrimStructInfo) else None
-            return PrimValue(const(value, dtype))
-        if isinstance(value, tuple):
-            self._numbers.append(len(value))
-            fields = info.fields if isinstance(info, TupleStructInfo) else [None] * len(value)
-            return Tuple([self._value(v, i) for v, i in zip(value, fields, strict=True)])
-        self.params.append(GraphVar(f"x{len(self.params)}", struct_info_of(value)))
-        self.values.append(value)
-        return self.params[-1]
-
-
-_FIXED: Final = (Constant, StringImm, DataTypeImm, ExternFunc)
 
 
 _RULES: Final[dict[type, Callable[[Evaluator, Any, Frame], Any]]] = {

@@ -1,0 +1,129 @@
+"""What is known at each place of a graph function, and errors that name the place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from tilewright.arith import Analyzer
+from tilewright.error import VerifyError
+from tilewright.ir.expr import Var as Size
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.span import Span
+from tilewright.relax.expr import DataflowVar, Var
+from tilewright.relax.sizes import assume_sizes, defined_sizes_of, symbolic_vars_of
+from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
+from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check
+
+
+class Visibility:
+    """The variables, sizes and functions that may be used where a check has come to.
+
+    Attributes:
+        module: where functions are found by name; None if that is not known.
+        bound: all variables that have been bound anywhere, and the function of each.
+        name: the function that is checked.
+        place: where in it, for messages.
+        span: where that was written.
+        visible: the variables in scope.
+        sizes: the symbolic sizes in scope.
+        analyzer: what is known of them.
+    """
+
+    def __init__(self, module: IRModule | None) -> None:
+        self.module = module
+        self.bound: dict[Var, str] = {}
+        self.begin("", None)
+
+    def begin(self, name: str, span: Span | None) -> None:
+        """A function of the module begins."""
+        self.name, self.place, self.span = name, "", span
+        self.visible: set[Var] = set()
+        self.sizes: set[Size] = set()
+        self.analyzer = Analyzer()
+
+    def fail(self, rule: str, span: Span | None = None) -> NoReturn:
+        """Raise the error for a broken rule at the current place."""
+        where = span or self.span
+        written = f" ({where})" if where is not None else ""
+        error = VerifyError(f"{self.name} is malformed{self.place}: {rule}{written}")
+        error.rule, error.span = rule, where
+        raise error
+
+    @contextmanager
+    def at(self, place: str, span: Span | None) -> Iterator[None]:
+        """Say where errors are from now on."""
+        before = self.place, self.span
+        self.place, self.span = place, span or self.span
+        yield
+        self.place, self.span = before
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is bound inside is not known afterwards."""
+        before = self.visible, self.sizes
+        self.visible, self.sizes = set(self.visible), set(self.sizes)
+        yield
+        self.visible, self.sizes = before
+
+    # --- variables and functions ----------------------------------------------------------------
+
+    def bind(self, var: Var) -> None:
+        """Check the variable of a binding, or a parameter, and make it visible."""
+        if var in self.bound:
+            where = "" if self.bound[var] == self.name else f" in {self.bound[var]}, too"
+            self.fail(f"variable {var.name_hint} is bound twice{where}")
+        if var.struct_info is None:
+            self.fail(f"variable {var.name_hint} has no struct info")
+        self.struct_info(var.struct_info)
+        self.bound[var] = self.name
+        self.visible.add(var)
+
+    def use(self, var: Var) -> None:
+        """Check the use of a variable."""
+        if var in self.visible:
+            return
+        if isinstance(var, DataflowVar) and self.bound.get(var) == self.name:
+            self.fail(
+                f"variable {var.name_hint} is known in its dataflow block only: list it in "
+                "R.output to use it here"
+            )
+        self.fail(f"variable {var.name_hint} is used, but not bound before")
+
+    def function_name(self, name: GlobalVar) -> None:
+        """Check the name of a function of the module."""
+        if self.module is None or name in self.module:
+            return
+        names = [var.name_hint for var in self.module.functions]
+        close = difflib.get_close_matches(name.name_hint, names, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        self.fail(f"the module has no function {name.name_hint!r}{hint}")
+
+    # --- struct info ------------------------------------------------------------------------
+
+    def define_sizes(self, info: StructInfo) -> None:
+        """Make known the sizes that a value defines."""
+        defined = [size for size in defined_sizes_of(info) if size not in self.sizes]
+        self.sizes.update(defined)
+        assume_sizes(self.analyzer, defined)
+
+    def struct_info(self, info: StructInfo | None) -> None:
+        """Check that the sizes in struct info are defined."""
+        if info is None or isinstance(info, ObjectStructInfo):
+            return
+        if isinstance(info, FuncStructInfo):
+            return  # has sizes of its own
+        for size in symbolic_vars_of(info):
+            if size not in self.sizes:
+                self.fail(
+                    f"the symbolic size {size.name} is not defined here: by the shape of a "
+                    "parameter, where it stands alone, or by R.match_cast"
+                )
+
+    def contradicts(self, said: StructInfo, found: StructInfo) -> bool:
+        """Whether a value that has the struct info `found` cannot have `said`."""
+        checked = struct_info_base_check(said, found, self.analyzer)
+        return checked is BaseCheckResult.FAIL_L0
