@@ -12,7 +12,6 @@ NUMBERS = {
     "subtract": np.subtract,
     "multiply": np.multiply,
     "floor_divide": np.floor_divide,
-    "trunc_divide": lambda a, b: np.trunc(a / b).astype(a.dtype),
     "mod": np.fmod,
     "floor_mod": np.mod,
     "maximum": np.maximum,
@@ -49,8 +48,6 @@ def array(shape, dtype, low=-5, high=6):
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers(name, dtype):
-    if name == "trunc_divide" and dtype == "float32":
-        pytest.skip("the quotient of floats is not rounded")
     a, b = array((2, 3), dtype), array((3,), dtype, 1)
     expected = NUMBERS[name](a, b)
     np.testing.assert_array_equal(evaluate(getattr(topi, name), a, b), expected)
@@ -60,6 +57,11 @@ def test_numbers(name, dtype):
 def test_integers(name):
     a, b = array((2, 1, 3), "uint8", 0, 200), array((2, 1), "uint8", 0, 8)
     np.testing.assert_array_equal(evaluate(getattr(topi, name), a, b), INTEGERS[name](a, b))
+
+
+def test_quotients_rounded_towards_zero():
+    a, b = array((2, 3), "int32"), array((3,), "int32", 1)
+    np.testing.assert_array_equal(evaluate(topi.trunc_divide, a, b), np.trunc(a / b))
 
 
 @pytest.mark.parametrize("name", BOOLS)
@@ -75,6 +77,19 @@ def test_floats(name, dtype):
     with np.errstate(divide="ignore"):
         expected = FLOATS[name](a, b)
     np.testing.assert_allclose(evaluate(getattr(topi, name), a, b), expected, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("floor_divide", np.floor_divide), ("floor_mod", np.mod), ("mod", np.fmod)],
+)
+def test_divisions_of_floats_are_exact(name, reference):
+    """1 / 0.1 of float32 is a little less than 10, and is rounded to it."""
+    a = np.array([1, -1, 7.5, -7.5, 3, np.inf, np.nan, 1, -1e8, 0.3], "float32")
+    b = np.array([0.1, 0.1, np.inf, np.inf, 0, 2, 1, -0.1, 3, -0.1], "float32")
+    result = evaluate(getattr(topi, name), a, b)
+    np.testing.assert_array_equal(result, reference(a, b))
 
 
 def test_the_larger_of_a_number_and_nan_is_nan():
