@@ -1,8 +1,9 @@
-"""Measure the compiler itself, its code beside that of other packages, or its tuner.
+"""Measure the compiler itself, its code beside that of other packages, its tuner, or models.
 
 python -m benchmarks compiler --help    the compiler: start-up, IR, schedules, compiling, calls
 python -m benchmarks suite --help       its code, beside numpy, torch and onnxruntime
 python -m benchmarks tuner --help       what the tuner finds, and how long that takes
+python -m benchmarks models --help      whole models, beside torch and onnxruntime
 python -m benchmarks                    the first two
 """
 
@@ -17,6 +18,11 @@ def main(arguments: list[str]) -> None:
         from benchmarks.tuner.command import main as measure_tuner
 
         measure_tuner(options)
+        return
+    if command == "models":
+        from benchmarks.models.command import main as measure_models
+
+        measure_models(options)
         return
     if command not in ("", "compiler", "suite"):
         print(__doc__)

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.harness import threads, tvm_peer
 from benchmarks.harness.child import ONE_THREAD, Request, empty_record
@@ -25,25 +26,37 @@ TIME_LIMIT: Final = 300.0
 
 def measure_pair(entry: Entry, request: Request, time_limit: float = TIME_LIMIT) -> list[Record]:
     """The records of one pair, one for each schedule; a failure is a record that says so."""
-    with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
-        output = Path(folder, "records.jsonl")
-        output.touch()
-        request = Request(**{**vars(request), "output": str(output)})
-        problem = _run(request, time_limit)
-        records = [
-            Record.from_dictionary(json.loads(line)) for line in output.read_text().splitlines()
-        ]
+    lines, problem = run_child(CHILD, request, time_limit)
+    records = [Record.from_dictionary(json.loads(line)) for line in lines]
     return records + [
         _failed(entry, request, schedule, problem) for schedule in request.schedules[len(records) :]
     ]
 
 
-def _run(request: Request, time_limit: float) -> str:
+def run_child(command: Sequence[str], request: Any, time_limit: float) -> tuple[list[str], str]:
+    """Let a process of its own do what a request asks for.
+
+    Args:
+        command: starts it; the request in JSON is added.
+        request: has `threads`, and the attribute `output` for the file that is to be written.
+        time_limit: seconds.
+
+    Returns:
+        The lines of that file, and what went wrong, if anything did.
+    """
+    with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
+        output = Path(folder, "records.jsonl")
+        output.touch()
+        request = replace(request, output=str(output))
+        problem = _run([*command, request.to_json()], request.threads, time_limit)
+        return output.read_text().splitlines(), problem
+
+
+def _run(command: Sequence[str], thread_count: int, time_limit: float) -> str:
     """What went wrong, if anything did."""
-    command = [*CHILD, request.to_json()]
     # A session of its own: a time-out ends the compilers that it started, too.
     with subprocess.Popen(
-        command, env=environment(request.threads), text=True, errors="replace",
+        command, env=environment(thread_count), text=True, errors="replace",
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     ) as process:  # fmt: skip
         try:

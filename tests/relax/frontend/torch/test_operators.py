@@ -146,6 +146,10 @@ REDUCTIONS = {
     "cumsum": lambda x: x.cumsum(1),
     "cumsum of integers": lambda x: x.to(torch.int32).cumsum(0),
     "cumprod": lambda x: x.cumprod(2),
+    "topk": lambda x: torch.topk(x, 2, 1)[0],
+    "places of topk": lambda x: torch.topk(x, 2, -1, largest=False)[1],
+    "sort": lambda x: torch.sort(x, 1, descending=True)[0],
+    "argsort": lambda x: torch.argsort(x, 1),
 }
 SHAPES = {
     "view": lambda x: x.view(-1, 4),

@@ -17,5 +17,6 @@ from tilewright.relax.frontend.torch.operators import (
     scatter,
     search,
     slices,
+    sorting,
     unary,
 )

@@ -1,0 +1,1 @@
+"""Measures whole models, beside torch and onnxruntime."""

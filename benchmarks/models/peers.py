@@ -1,0 +1,68 @@
+"""How others run the models: given the module and its inputs, the call to time."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+from benchmarks.harness import threads
+from benchmarks.suite.work import Call
+
+
+def eager(model: Any, inputs: Sequence[Any]) -> Call:
+    """torch, operator by operator."""
+    return partial(model, *inputs)
+
+
+def compiled(model: Any, inputs: Sequence[Any]) -> Call:
+    """`torch.compile` in its default mode."""
+    import torch
+
+    return partial(torch.compile(model, dynamic=False, fullgraph=True), *inputs)
+
+
+def onnx(model: Any, inputs: Sequence[Any]) -> Call:
+    """onnxruntime with all its optimisations; inputs and outputs are bound to memory once."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads.count()
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        _onnx_model(model, inputs), options, providers=["CPUExecutionProvider"]
+    )
+    names = [parameter.name for parameter in session.get_inputs()]
+    fed = {name: tensor.numpy() for name, tensor in zip(names, inputs, strict=True)}
+    outputs = session.run(None, fed)
+    binding = session.io_binding()
+    for name, array in fed.items():
+        binding.bind_cpu_input(name, array)
+    for info, array in zip(session.get_outputs(), outputs, strict=True):
+        binding.bind_output(info.name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+
+    def call() -> Any:
+        session.run_with_iobinding(binding)
+        return outputs
+
+    return call
+
+
+def _onnx_model(model: Any, inputs: Sequence[Any]) -> bytes:
+    """The model as torch writes it; its older exporter needs nothing but onnx."""
+    import torch
+
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(model, tuple(inputs), stream, dynamo=False)
+    return stream.getvalue()
+
+
+PEERS: Final[dict[str, Callable[[Any, Sequence[Any]], Call]]] = {
+    "torch": eager,
+    "torch.compile": compiled,
+    "onnxruntime": onnx,
+}
