@@ -21,6 +21,9 @@ MEMORY: Final = 16.0
 LOAD: Final = 0.1
 """Cycles that an operand costs beside the multiplications that it is loaded for."""
 
+NEAR_ROW: Final = 0.25
+"""What an element of a row costs that shares its cache line with those of other rows."""
+
 EDGE: Final = 0.5
 """What a tile that is cut off at the edge costs more than a whole one, in tiles."""
 
@@ -74,12 +77,15 @@ def register_tile(
     stream = MEMORY if streams else STREAM
 
     def key(tile: Tile) -> tuple[float, int]:
-        return tile_cost(tile, rows, whole, stream), abs(tile.rows - tile.vectors)
+        cost = tile_cost(tile, rows, whole, stream, near=near)
+        return cost, abs(tile.rows - tile.vectors)
 
     return min(candidates, key=key)
 
 
-def tile_cost(tile: Tile, rows: int, whole: int, stream: float = STREAM) -> float:
+def tile_cost(
+    tile: Tile, rows: int, whole: int, stream: float = STREAM, *, near: bool = False
+) -> float:
     """Cycles of one step of the reduction for all tiles.
 
     Args:
@@ -87,11 +93,13 @@ def tile_cost(tile: Tile, rows: int, whole: int, stream: float = STREAM) -> floa
         rows: how many rows there are altogether.
         whole: how many vectors cover the columns.
         stream: cycles in which a vector arrives.
+        near: whether rows are next to each other in memory.
     """
     multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / 2
     step = max(multiply, load, LATENCY, stream * tile.vectors)
     tiles = _tiles(rows, tile.rows) * _tiles(whole, tile.vectors)
-    return tiles * (step + LOAD * (tile.rows + tile.vectors))
+    lines = tile.vectors + tile.rows * (NEAR_ROW if near else 1.0)
+    return tiles * (step + LOAD * lines)
 
 
 def _tiles(extent: int, size: int) -> float:
