@@ -12,6 +12,7 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.relax.expr import PrimValue, ShapeExpr
 from tilewright.relax.expr import Var as GraphVar
 from tilewright.relax.struct_info import (
+    FuncStructInfo,
     PrimStructInfo,
     ShapeStructInfo,
     StructInfo,
@@ -31,6 +32,27 @@ def symbolic_vars_of(root: Node) -> list[Var]:
     for node in walk(root):
         if isinstance(node, Var):
             found[node] = None
+    return list(found)
+
+
+def free_sizes_of(info: Node) -> list[Var]:
+    """The symbolic sizes that struct info, or a shape, takes from around it.
+
+    Those in the parameters of a function are the function's own.
+    """
+    found: dict[Var, None] = {}
+
+    def visit(node: Node) -> None:
+        if isinstance(node, FuncStructInfo):
+            own = {size for param in node.params or () for size in symbolic_vars_of(param)}
+            found.update((size, None) for size in free_sizes_of(node.ret) if size not in own)
+        elif isinstance(node, Var):
+            found[node] = None
+        else:
+            for child in node.children():
+                visit(child)
+
+    visit(info)
     return list(found)
 
 

@@ -108,6 +108,11 @@ def size_that_does_not_stand_alone():
     return function([], x, (x,))
 
 
+def shape_of_nowhere():
+    shape = relax.Var("shape", relax.ShapeStructInfo(ndim=1))
+    return function([], X, ret=relax.TensorStructInfo(shape, "float32"))
+
+
 def missing_function():
     call = relax.Call(ir.GlobalVar("mian"), [X], None, (), array(2))
     result = var()
@@ -177,6 +182,7 @@ CASES = [
     (size_of_nothing, "at gv: the symbolic size m is not defined here"),
     (size_in_the_result_only, "at the struct info of its result: the symbolic size m"),
     (size_that_does_not_stand_alone, "at parameter x: the symbolic size m"),
+    (shape_of_nowhere, "at the struct info of its result: variable shape is used, but not"),
     (missing_function, "at gv: the module has no function 'mian'; did you mean 'main'"),
     (no_struct_info, "at gv: the value has no struct info"),
     (variable_without_struct_info, "at gv: variable gv has no struct info"),
@@ -206,6 +212,20 @@ def test_a_broken_rule_is_named_with_its_place(make, message):
 
 def test_branches_are_fine_outside_of_dataflow_blocks():
     check_well_formed(branches(False))
+
+
+def test_functions_have_sizes_of_their_own():
+    n = Size("n", "int64")
+    signature = relax.FuncStructInfo([array(n)], array(n * 2))
+    pair = relax.Var("pair", relax.TupleStructInfo([signature, signature]))
+    check_well_formed(function([], pair, (pair,)))
+    assert relax.analysis.free_symbolic_vars(function([], pair, (pair,))) == []
+
+
+def test_a_shape_may_be_a_parameter():
+    shape = relax.Var("shape", relax.ShapeStructInfo(ndim=1))
+    x = relax.Var("x", relax.TensorStructInfo(shape, "float32"))
+    check_well_formed(function([], x, (shape, x)))
 
 
 def test_a_function_inside_may_call_itself():

@@ -19,7 +19,7 @@ from tilewright.relax.expr import (
     Var,
 )
 from tilewright.relax.expr import Call as GraphCall
-from tilewright.relax.sizes import defined_sizes_of, symbolic_vars_of
+from tilewright.relax.sizes import defined_sizes_of, free_sizes_of
 from tilewright.relax.visitor import PyExprVisitor, bindings_of
 
 
@@ -80,7 +80,7 @@ class _Sizes(PyExprVisitor):
         self.defined: dict[Size, None] = {}
 
     def _use(self, node: Any) -> None:
-        self.used.update(dict.fromkeys(symbolic_vars_of(node)))
+        self.used.update(dict.fromkeys(free_sizes_of(node)))
 
     def visit_shape_expr_(self, shape: ShapeExpr) -> None:
         self._use(shape)

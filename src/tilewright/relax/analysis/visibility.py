@@ -12,10 +12,11 @@ from tilewright.error import VerifyError
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.rewrite import walk
 from tilewright.ir.span import Span
 from tilewright.relax.expr import DataflowVar, Var
-from tilewright.relax.sizes import assume_sizes, defined_sizes_of, symbolic_vars_of
-from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
+from tilewright.relax.sizes import assume_sizes, defined_sizes_of, free_sizes_of
+from tilewright.relax.struct_info import ObjectStructInfo, StructInfo
 from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check
 
 
@@ -111,12 +112,13 @@ class Visibility:
         assume_sizes(self.analyzer, defined)
 
     def struct_info(self, info: StructInfo | None) -> None:
-        """Check that the sizes in struct info are defined."""
+        """Check that the sizes, and the variables as shapes, in struct info are defined."""
         if info is None or isinstance(info, ObjectStructInfo):
             return
-        if isinstance(info, FuncStructInfo):
-            return  # has sizes of its own
-        for size in symbolic_vars_of(info):
+        for node in walk(info):
+            if isinstance(node, Var):
+                self.use(node)
+        for size in free_sizes_of(info):
             if size not in self.sizes:
                 self.fail(
                     f"the symbolic size {size.name} is not defined here: by the shape of a "
