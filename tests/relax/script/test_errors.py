@@ -49,6 +49,7 @@ STATEMENTS = [
     (["a, b = x", "return a"], "a, b", "a value that is no tuple"),
     (["a, b = (x, y, x)", "return a"], "a, b", "2 names for 3 values"),
     (["a, b = 3", "return a"], "a, b", "2 names for a single value"),
+    (["z: R.Object", "return x"], "z: R.Object", "no `if` gives it a value"),
     (["x.y: R.Object = x", "return x"], "x.y", "only names can be annotated"),
     (["z: 3 = x", "return z"], "3", "expected struct info such as"),
     (["z: R.Tensor((n,)) = x", "return z"], "n", "needs a declaration: n = T.int64()"),

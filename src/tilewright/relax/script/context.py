@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.dtype import INT64
@@ -29,6 +29,13 @@ class DataflowBlockUnderConstruction:
     def __init__(self, outputs: Mapping[str, ast.stmt]) -> None:
         self.outputs = outputs
         self.results: list[Var] | None = None
+
+
+class Declaration(NamedTuple):
+    """``name: struct_info`` alone, before a conditional that gives the value."""
+
+    struct_info: StructInfo
+    node: ast.AnnAssign
 
 
 class GraphFunction:
@@ -58,7 +65,7 @@ class GraphFunction:
         self.attrs: dict[str, Any] = {}
         self.ret_struct_info: StructInfo | None = None
         self.dataflow: DataflowBlockUnderConstruction | None = None
-        self.declared: dict[tuple[int, str], StructInfo] = {}
+        self.declared: dict[tuple[int, str], Declaration] = {}
         self.branches = 0
         self.result: Any = None
         self.end: Any = None

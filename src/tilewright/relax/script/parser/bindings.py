@@ -20,7 +20,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.normalize import value_struct_info
 from tilewright.relax.script.annotations import as_struct_info
-from tilewright.relax.script.context import GraphBuilder
+from tilewright.relax.script.context import Declaration, GraphBuilder
 from tilewright.relax.script.parser.body import GraphParser, parses_graph
 from tilewright.relax.script.statements import Cast, DataflowFrame, Emission
 from tilewright.relax.struct_info import StructInfo, TupleStructInfo
@@ -114,7 +114,7 @@ def _annotated(parser: GraphParser, node: ast.AnnAssign) -> None:
     known = annotation_of(parser, node)
     if node.value is None:
         function = parser.builder.function
-        function.declared[function.branches, node.target.id] = known
+        function.declared[function.branches, node.target.id] = Declaration(known, node)
         return
     assign(parser, node, node.target, parser.evaluate.unbound(node.value), known)
 

@@ -133,7 +133,8 @@ def _conditional(parser: GraphParser, node: ast.If, condition: Any) -> tuple[str
     span = parser.source.span(node)
     value = If(operand, true_branch, false_branch, None, span)
     function = builder.function
-    declared = function.declared.pop((function.branches, name), None)
+    declaration = function.declared.pop((function.branches, name), None)
+    declared = None if declaration is None else declaration.struct_info
     return name, parser.guarded(node.test, _bind, parser, name, value, node, declared)
 
 

@@ -112,6 +112,8 @@ def _parse(
 
 def _parse_body(parser: GraphParser, function: GraphFunction, node: ast.FunctionDef) -> None:
     parser.block(node.body)
+    for (_, name), declaration in function.declared.items():
+        raise parser.error(declaration.node, f"`{name}` is declared, but no `if` gives it a value")
     if function.result is None:
         raise parser.error(node, f"the function `{node.name}` ends without `return`")
 
