@@ -19,7 +19,9 @@ def zero() -> Pass:
             transform.FoldBatchnormToConv2D(),  # while a normalisation is still one operator
             transform.DecomposeOpsForInference(),  # the others: what depends on weights only
             transform.CanonicalizeBindings(),  # a second name hides what something is from the rest
-            transform.ConvertToDataflow(),  # what follows moves things in dataflow blocks only
+            transform.ConvertToDataflow(
+                min_size=1
+            ),  # what follows moves things in such blocks only
             transform.EliminateCommonSubexpr(),  # while calls are short: attributes, no kernels
             transform.FoldConstant(),  # last of these: weights that were rearranged are weights
             transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart

@@ -18,6 +18,7 @@ from tilewright.relax.transform import (
     DeadCodeElimination,
     DecomposeOpsForInference,
     DecomposeOpsForTraining,
+    FastMathTransform,
     FoldBatchnormToConv2D,
     FoldConstant,
     FuseTransposeMatmul,
@@ -275,6 +276,22 @@ def test_arrays_are_joined_before_they_are_transposed():
 
     square = [relax.Var(name, array(2, 2)) for name in "ab"]
     assert_unchanged(ReorderPermuteDimsAfterConcat(), in_dataflow(*square, make=other_axes))
+
+
+def test_fast_functions():
+    x = relax.Var("x", array(N, 4))
+
+    def make(builder, x):
+        for function in (op.exp, op.tanh, op.erf, lambda x: op.nn.softmax(x, 0), op.sin):
+            x = builder.emit(function(x))
+        return x
+
+    after = check(FastMathTransform(), in_dataflow(x, make=make), values(3, 4))
+    assert names_of(after["main"]) == ["call_tir"] * 4 + ["sin", "DataflowVar"]
+    assert {"fast_exp", "fast_tanh", "fast_erf", "fast_softmax"} < {
+        var.name_hint for var in after.functions
+    }
+    assert_unchanged(FastMathTransform(), after)
 
 
 class TestMixedPrecision:

@@ -15,6 +15,7 @@ from tilewright.relax.transform.decompose_ops import (
 )
 from tilewright.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
 from tilewright.relax.transform.expand_tuple_arguments import ExpandTupleArguments
+from tilewright.relax.transform.fast_math_transform import FastMathTransform
 from tilewright.relax.transform.fold_batchnorm_to_conv2d import FoldBatchnormToConv2D
 from tilewright.relax.transform.fold_constant import FoldConstant
 from tilewright.relax.transform.function_pass import (
