@@ -104,6 +104,17 @@ def conv2d(channels, size, filters, kernel, pad, depthwise=False):
     return te.create_prim_func([x, w, y])
 
 
+def pointwise_relu(channels, size, filters):
+    """A product of matrices, the columns of which are elements of an image."""
+    x = te.placeholder((channels, size, size), name="X")
+    w = te.placeholder((filters, channels), name="W")
+    k = te.reduce_axis((0, channels), name="k")
+    shape = (filters, size, size)
+    y = te.compute(shape, lambda o, i, j: te.sum(x[k, i, j] * w[o, k], axis=k), name="Y")
+    r = te.compute(shape, lambda *i: tvm.tir.max(y(*i), tir.const(0.0)), name="R")
+    return te.create_prim_func([x, w, r])
+
+
 def strided_conv2d(channels, size, filters, relu):
     """Every second window of 3 by 3 elements of an image."""
     x = te.placeholder((1, channels, size, size), name="X")

@@ -17,6 +17,7 @@ from tests.schedule_rules.programs import (
     matmul_relu,
     names_of,
     padded_windows,
+    pointwise_relu,
     scheduled,
     softmax,
     strided_conv2d,
@@ -115,9 +116,11 @@ def test_consumers_of_a_product_are_computed_for_each_tile():
     assert loops_of(sch, "E")[-1] == ("vectorized", 4)
 
 
-@pytest.mark.parametrize("columns", [16, 10])
-def test_sums_that_have_consumers_stay_in_registers(columns):
-    sch = scheduled(matmul_relu(8, columns, 64), LARGE)
+@pytest.mark.parametrize(
+    "program", [matmul_relu(8, 16, 64), matmul_relu(8, 10, 64), pointwise_relu(64, 5, 2)]
+)
+def test_sums_that_have_consumers_stay_in_registers(program):
+    sch = scheduled(program, LARGE)
     func = legalize_for(lower(sch.mod["main"]), GenericMachine(128, 32))
     sums = [
         node for node in walk(func.body) if isinstance(node, For) and is_const_int(node.extent, 64)
@@ -143,6 +146,11 @@ def test_vectors_of_filters(machine, filters, relu):
     sch = scheduled(strided_conv2d(2, 11, filters, relu), machine)
     assert loops_of(sch, "Y")[-1] == ("vectorized", 4)
     assert names_of(sch) == ["W_global", "Y", "R" if relu else "Y_global"]
+
+
+def test_a_few_rows_are_packed_and_a_large_matrix_is_read_once():
+    sch = scheduled(matmul(16, 40, 48, transposed=True))
+    assert names_of(sch) == ["A_global", "C", "C_global"]
 
 
 def test_vectors_of_filters_need_filters():

@@ -33,12 +33,21 @@ MOST_UNROLLED: Final = 128
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
 
+LINE: Final = 64
+"""Bytes that come into a cache together."""
+
 AHEAD: Final = 12
 """So many steps of a sum ahead it is asked for what is far away."""
 
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
 
+
+NEAR_BYTES: Final = 6.0
+"""Bytes of an operand that arrive from memory in a cycle, one after the other."""
+
+FAR_BYTES: Final = 2.0
+"""Bytes that arrive in a cycle where the next ones are on another page."""
 
 PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
@@ -134,12 +143,46 @@ class Plan:
         whole = -(-self.width_of_all // self.lanes)
         steps = self.depth * accesses.count(around)
         total = steps * tile_cost(self.tile, self.rows, whole, stream)
+        total += self._waiting(total)
         if self.packed and found.moving[0].buffer.data not in constants:
             panels = accesses.count(var for var in around if found.moving[0].mentions(var))
             total += PACKING * panels * self.depth * self.width_of_all
         if self.stages_results:
             total += STAGING * accesses.count(accesses.spatial)
         return total
+
+    def _waiting(self, total: float) -> float:
+        """Cycles in which operands that come from memory are waited for.
+
+        The operand with columns comes while the first tile of rows is computed, in `total` cycles
+        times the part of the rows that these are; the others while the first panel is.
+        """
+        found = self.found
+        parts = [(load, self.tile.rows / self.rows) for load in found.moving]
+        panel = self.width / max(self.width, self.width_of_all)
+        parts += [(load, panel) for load in found.fixed]
+        waiting = 0.0
+        for load, part in parts:
+            size = found.accesses.size(load)
+            if size > self.machine.own_cache // 2:
+                waiting += max(0.0, size / self._bytes_per_cycle(load) - part * total)
+        return waiting
+
+    def _bytes_per_cycle(self, load: Access) -> float:
+        """How fast an operand comes from memory."""
+        if self.packed and any(load is item for item in self.found.moving):
+            return NEAR_BYTES
+        return FAR_BYTES if self.is_far(load) else NEAR_BYTES
+
+    def is_far(self, load: Access) -> bool:
+        """Whether the next step of the sum reads an operand from where no cache has it ready."""
+        accesses = self.found.accesses
+        steps = [load.stride(var) for var in accesses.reduction if accesses.extents[var] != 1]
+        if not steps or steps[-1] is None:
+            return bool(steps)
+        distance = abs(steps[-1]) * self.itemsize
+        is_large = accesses.size(load) > self.machine.own_cache // 2
+        return distance >= FAR or (is_large and distance >= LINE)
 
     def exceeds_cache(self) -> bool:
         """Whether what is read of the operand with columns does not stay in the cache."""
@@ -313,9 +356,10 @@ class Plan:
 
         Otherwise a vector that sticks out at the end of a row would overlap the next one.
         """
-        buffer = self.found.accesses.stores[0].buffer
-        if buffer.ndim > 1 and self.width_of_all % self.lanes:
-            sch.storage_align(block, 0, -2, self.lanes, 0)
+        (store,) = self.found.accesses.stores
+        first = next((n for n, i in enumerate(store.indices) if i is self.columns[0]), 0)
+        if first > 0 and self.width_of_all % self.lanes:
+            sch.storage_align(block, 0, first - 1, self.lanes, 0)
 
     def _append(self, sch: Schedule, consumer: BlockRV, place: LoopRV | None) -> None:
         """Compute a consumer of the result for each tile of it, or else where it is.

@@ -10,7 +10,6 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access, BlockAccesses
 from tilewright.tir.schedule import Schedule
-from tilewright.tir.substitute import variables_of
 
 NEAR: Final = 2
 """Rows that are so many elements apart, or fewer, share cache lines."""
@@ -61,15 +60,6 @@ class Contraction:
         steps = [load.stride(self.row) for load in self.fixed]
         return all(step is not None and abs(step) <= NEAR for step in steps)
 
-    def has_windows(self) -> bool:
-        """Whether vectors of columns begin at places that a step of the sum moves a little."""
-        reduction = [v for v in self.accesses.reduction if self.accesses.extents[v] != 1]
-        return any(
-            load.mentions(self.column)
-            and any(_are_in_one_index(load, self.column, v) for v in reduction)
-            for load in self.moving
-        )
-
     def transposed(self) -> Contraction:
         """The same product with its rows as columns."""
         moving = tuple(load for load in self.accesses.loads if load.mentions(self.row))
@@ -89,14 +79,6 @@ class Contraction:
             if in_all and in_none and self.follows(store, var, columns[0]):
                 columns.insert(0, var)
         return tuple(columns)
-
-
-def _are_in_one_index(access: Access, one: Var, other: Var) -> bool:
-    mentioned = [variables_of(index) for index in access.indices]
-    return any(
-        any(var is one for var in variables) and any(var is other for var in variables)
-        for variables in mentioned
-    )
 
 
 def constant_memory(sch: Schedule) -> frozenset[Var]:

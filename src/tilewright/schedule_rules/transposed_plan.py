@@ -3,7 +3,8 @@
 In a convolution the results along a row of the image need vectors that begin at each element of it,
 few of them where images are small, and with strides every other element. The filters of one place
 are another vector: their weights are packed into panels, and elements of the image are broadcast.
-The results of a tile are collected, and transposed when they are written.
+In a product of a few rows with a large matrix of weights, the rows are packed, and the weights are
+read once and in order. The results of a tile are collected, and transposed when they are written.
 """
 
 from __future__ import annotations
@@ -31,16 +32,23 @@ class TransposedPlan(Plan):
 
 
 def transposed_plan(found: Contraction, machine: Machine, outer: int) -> TransposedPlan | None:
-    """The plan, if the vectors of the usual one are cut off or begin anywhere."""
+    """The plan, if it is possible and reads what it broadcasts in the order of memory."""
     swapped = found.transposed()
     lanes = machine.lanes(found.accesses.stores[0].buffer.dtype)
-    width, filters = found.accesses.extents[found.column], found.accesses.extents[swapped.column]
-    if len(swapped.moving) != 1 or not swapped.fixed or filters is None or width is None:
+    columns = found.accesses.extents[swapped.column]
+    if (
+        len(swapped.moving) != 1
+        or not swapped.fixed
+        or found.accesses.extents[found.column] is None
+    ):
         return None
-    if swapped.moving[0].mentions(swapped.row) or filters < ENOUGH_FILLED * lanes:
-        return None
-    fills_lanes = width >= ENOUGH_FILLED * -(-width // lanes) * lanes
-    if not found.has_windows() and (fills_lanes or len(found.mergeable()) > 1):
+    if (
+        swapped.moving[0].mentions(swapped.row)
+        or columns is None
+        or columns < ENOUGH_FILLED * lanes
+    ):
         return None
     plan = TransposedPlan(swapped, machine, outer)
-    return plan if plan.reuse >= ENOUGH_REUSE else None
+    if plan.reuse < ENOUGH_REUSE or any(map(plan.is_far, swapped.fixed)):
+        return None
+    return plan
