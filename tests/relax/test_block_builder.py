@@ -152,3 +152,36 @@ def test_call_tir_of_a_name_calls_a_function_of_the_registry():
     assert structural_equal(called.sinfo_args[0], array(1, 128))
     with pytest.raises(ArgumentError, match="give dtype="):
         op.call_dps_packed("env.relu", (x,), (1, 128))
+
+
+def test_mistakes_of_callers_are_named():
+    x = relax.Var("x", array(2))
+    builder = relax.BlockBuilder()
+    for wrong in ("x", relax.const(1.0), relax.Var("x", relax.ShapeExpr([2]))):
+        with (
+            pytest.raises(ArgumentError, match=r"a parameter is a relax\.Var with struct info"),
+            builder.function("main", [wrong]),
+        ):
+            pass
+    with pytest.raises(ArgumentError, match="emit_func_output stands inside"):
+        builder.emit_func_output(x)
+    with pytest.raises(ArgumentError, match="emit_output stands inside"):
+        builder.emit_output(x)
+    with builder.function("main"):
+        with pytest.raises(ArgumentError, match="give the parameters of the function"):
+            builder.emit_func_output(x)
+        with pytest.raises(ArgumentError, match="match_cast: expected struct info"):
+            builder.match_cast(x, (2, 3))
+        with pytest.raises(ArgumentError, match="expected a graph expression"):
+            builder.emit(object())
+        with builder.dataflow():
+            with pytest.raises(ArgumentError, match="stands after the dataflow block"):
+                builder.emit_func_output(x, [x])
+            with pytest.raises(ArgumentError, match="cannot have blocks inside"):
+                builder.begin_dataflow_block()
+        with pytest.raises(ArgumentError, match="'main' is not finished"):
+            builder.finalize()
+        with pytest.raises(StructInfoError, match="nothing is known of variable 'y'"):
+            builder.emit(twice(relax.Var("y")))
+        builder.emit_func_output(x, [x])
+    assert "main" in builder.finalize()

@@ -101,6 +101,12 @@ class BlockBuilder(ModuleBuilder):
             params: the parameters, if `function` did not get them.
         """
         scope = self._current_function("emit_func_output")
+        if scope.is_finished:
+            raise ArgumentError(f"function {scope.name!r} has its result already")
+        if self.in_dataflow:
+            raise ArgumentError(
+                "emit_func_output stands after the dataflow block; inside, use emit_output"
+            )
         if params is not None:
             if scope.params is not None:
                 raise ArgumentError("the parameters are given twice: to function, and here")
@@ -108,12 +114,6 @@ class BlockBuilder(ModuleBuilder):
             scope.add_params(scope.params)
         if scope.params is None:
             raise ArgumentError("give the parameters of the function: function(name, params)")
-        if scope.is_finished:
-            raise ArgumentError(f"function {scope.name!r} has its result already")
-        if self.in_dataflow:
-            raise ArgumentError(
-                "emit_func_output stands after the dataflow block; inside, use emit_output"
-            )
         assert scope.name is not None
         result = operand(self, as_relax(output))
         self._require_visible(result)
@@ -251,6 +251,8 @@ class BlockBuilder(ModuleBuilder):
 
         Symbolic sizes of `struct_info` that are new are defined by the value.
         """
+        if not isinstance(struct_info, StructInfo):
+            raise ArgumentError(f"match_cast: expected struct info, got {struct_info!r}")
         is_local = self.in_dataflow
         kind, prefix = (DataflowVar, "lv") if is_local else (Var, "gv")
         var = kind(self.get_unique_name(name_hint or prefix), struct_info)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tilewright.arith import Analyzer
+from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var as Size
 from tilewright.relax.expr import (
     Binding,
@@ -140,6 +141,12 @@ class FunctionScope:
     def add_params(self, params: Iterable[Var]) -> None:
         """Make parameters known: their names, and the sizes that they define."""
         for param in params:
+            info = getattr(param, "struct_info", None)
+            if not isinstance(param, Var) or not isinstance(info, StructInfo | None):
+                raise ArgumentError(
+                    "a parameter is a relax.Var with struct info, such as relax.Var('x', "
+                    f"relax.TensorStructInfo((2, 3), 'float32')), got {param!r}"
+                )
             self.names.reserve(param.name_hint)
             if param.struct_info is not None:
                 self.add_sizes(symbolic_vars_of(param.struct_info))
