@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -24,6 +24,9 @@ from tilewright.script.printer import script
 from tilewright.tir.substitute import substitute
 
 LARGEST_SIZE = (1 << 63) - 1
+
+UPPER_BOUNDS = "tir_var_upper_bound"
+"""The attribute of a function with the largest values that its sizes may have, by their names."""
 
 
 def symbolic_vars_of(root: Node) -> list[Var]:
@@ -54,6 +57,20 @@ def free_sizes_of(info: Node) -> list[Var]:
 
     visit(info)
     return list(found)
+
+
+def upper_bounds_of(
+    attrs: Mapping[str, Any], sizes: Iterable[Var]
+) -> Iterator[tuple[Var, int, str]]:
+    """The sizes of a function that have a largest value, that value, and a message.
+
+    The message is a printf format of the size.
+    """
+    bounds = attrs.get(UPPER_BOUNDS, {})
+    for size in sizes:
+        if size.name in bounds:
+            bound = int(bounds[size.name])
+            yield size, bound, f"the size {size.name} is %lld, it can be at most {bound}"
 
 
 def size_text(expr: Expr) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tilewright.error import ArgumentError, InterpreterError
+from tilewright.error import ArgumentError, InterpreterError, ShapeError
 from tilewright.ir.expr import Expr
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
@@ -39,6 +39,7 @@ from tilewright.relax.interpreter.operators import EVALUATIONS, registered
 from tilewright.relax.interpreter.scalars import Scalars
 from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value
 from tilewright.relax.op.table import OPERATORS
+from tilewright.relax.sizes import upper_bounds_of
 from tilewright.relax.struct_info import StructInfo
 
 RECURSION_LIMIT: Final = 12_000
@@ -140,6 +141,9 @@ class Evaluator:
                 match.value(param.struct_info, value, f"{name}: parameter {param.name_hint}")
             frame.values[param] = value
         match.solve()
+        for size, bound, message in upper_bounds_of(function.attrs, frame.sizes):
+            if frame.sizes[size] > bound:
+                raise ShapeError(f"{name}: {message.replace('%lld', '%d') % frame.sizes[size]}")
         result = self.evaluate(function.body, frame)
         if function.ret_struct_info is not None:
             self._require(function.ret_struct_info, result, f"{name}: the return value", frame)

@@ -12,7 +12,7 @@ from tilewright.ir.dtype import HANDLE, INT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.expr import Var as Scalar
 from tilewright.relax.expr import Function
-from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.sizes import symbolic_vars_of, upper_bounds_of
 from tilewright.relax.struct_info import (
     PrimStructInfo,
     ShapeStructInfo,
@@ -111,6 +111,8 @@ def signature_of(function: Function) -> Signature:
     for param in function.params:
         signature.values.append(signature.add(param.name_hint, param.struct_info))
         signature.structure.append(passing_of(param.struct_info))
+    for size, bound, message in upper_bounds_of(function.attrs, signature.sizes):
+        signature.checks.append(CheckStep(size <= bound, "ValueError", message, (size,)))
     return signature
 
 

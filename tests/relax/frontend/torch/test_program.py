@@ -43,7 +43,7 @@ class Sizes(nn.Module):
         batch, length = x.shape
         return (
             torch.arange(length) * batch,
-            x.reshape(-1, 2, length),
+            x.reshape(-1, length, 1),
             x[:, 1:] + x[:, :-1],
             x[:, -1],
             x / length,
@@ -59,16 +59,32 @@ class Sizes(nn.Module):
 
 def test_symbolic_sizes():
     model = Sizes()
-    sizes = {0: 2 * torch.export.Dim("half"), 1: torch.export.Dim("length", min=4)}
+    sizes = {0: BATCH, 1: torch.export.Dim("length", min=4)}
     module = imported(model, (torch.randn(4, 6),), (sizes,))
     for shape in ((4, 5), (2, 16)):
         assert max(difference(module, model, (torch.randn(*shape),))) < 1e-5
 
 
-def test_the_largest_size_is_an_attribute():
+def test_sizes_that_depend_on_each_other():
+    half = torch.export.Dim("half")
+    model = Functions([lambda x, y: x + y[::2], lambda x, y: y.reshape(2, -1)])
+    inputs = (torch.randn(3), torch.randn(6))
+    module = imported(model, inputs, ({0: half}, {0: 2 * half}))
+    assert not max(difference(module, model, (torch.randn(5), torch.randn(10))))
+
+
+def test_a_size_that_no_input_has_is_refused():
+    with pytest.raises(UnsupportedOperatorError, match="Dim of its own"):
+        imported(Functions([torch.exp]), (torch.ones(6),), ({0: 2 * torch.export.Dim("half")},))
+
+
+def test_the_largest_size_is_checked():
     module = imported(Functions([lambda x: x + 1]), (torch.randn(2, 4),), ({0: BATCH, 1: LENGTH},))
-    (bound,) = module["main"].attrs["tir_var_upper_bound"].items()
-    assert bound == (str(module["main"].params[0].struct_info.extents[1].name), 16)
+    compiled = relax.VirtualMachine(relax.build(module, "llvm"))["main"]
+    for run in (compiled, lambda x: evaluate(module, x)):
+        assert len(run(np.ones((3, 16), "float32"))) == 1
+        with pytest.raises(ValueError, match="is 17, it can be at most 16"):
+            run(np.ones((3, 17), "float32"))
 
 
 # --- inputs and weights ---------------------------------------------------------------------

@@ -23,6 +23,7 @@ from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, Tuple, Var
 from tilewright.relax.frontend.torch.graph import CHECKS, Graph
 from tilewright.relax.frontend.torch.table import converter_of
 from tilewright.relax.frontend.torch.tensors import constant_of
+from tilewright.relax.sizes import UPPER_BOUNDS, defined_sizes_of
 from tilewright.relax.struct_info import PrimStructInfo
 
 INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
@@ -63,6 +64,7 @@ def from_exported_program(
     graph = Graph(builder)
     inputs, weights = bind_placeholders(graph, program, keep_params_as_input)
     graph.sizes.is_complete = True
+    require_definitions(graph, inputs)
     attrs: dict[str, Any] = {}
     if keep_params_as_input:
         attrs = {"num_input": len(inputs), "params": [weight.value for weight in weights]}
@@ -190,6 +192,23 @@ def bind_placeholders(
     return inputs, weights
 
 
+def require_definitions(graph: Graph, inputs: list[Var]) -> None:
+    """Check that each symbolic size is an extent of an input, or an input.
+
+    Raises:
+        UnsupportedOperatorError: if one is not.
+    """
+    infos = [param.struct_info for param in inputs]
+    defined = {size.name for info in infos if info for size in defined_sizes_of(info)}
+    missing = [name for name in graph.sizes.variables if name not in defined]
+    if missing:
+        shapes = ", ".join(f"{param.name_hint}: {param.struct_info!r}" for param in inputs)
+        raise UnsupportedOperatorError(
+            f"the size {missing[0]} of the program is no extent of an input by itself ({shapes}); "
+            "give torch.export.export such an extent as a Dim of its own"
+        )
+
+
 def input_of(graph: Graph, node: torch.fx.Node, spec: InputSpec) -> Any:
     """The value of an input: a parameter, or what it was when the program was exported."""
     if isinstance(spec.arg, TensorArgument):
@@ -222,7 +241,7 @@ def bounds(graph: Graph, program: torch.export.ExportedProgram) -> dict[str, dic
         for symbol, limits in program.range_constraints.items()
         if str(symbol) in graph.sizes.variables and limits.upper.is_Integer
     }
-    return {"tir_var_upper_bound": upper} if upper else {}
+    return {UPPER_BOUNDS: upper} if upper else {}
 
 
 # --- outputs ----------------------------------------------------------------------------------
