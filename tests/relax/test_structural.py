@@ -108,3 +108,18 @@ def test_graphs_are_loaded_where_no_graph_was_made_before():
         [sys.executable, "-c", script], input=text, capture_output=True, text=True, check=True
     )
     assert int(result.stdout) == structural_hash(module())
+
+
+def test_functions_share_no_sizes():
+    def module_of(first, second):
+        functions = {}
+        for name, size in (("f", first), ("g", second)):
+            x = relax.Var("x", array(size, 2))
+            functions[name] = relax.Function((x,), relax.SeqExpr((), x), array(size, 2))
+        return ir.IRModule(functions)
+
+    n, m = Size("n", "int64"), Size("m", "int64")
+    assert equal(module_of(n, n), module_of(n, m))
+    assert structural_hash(module_of(n, n)) == structural_hash(module_of(n, m))
+    assert not equal(module_of(n, n), ir.IRModule({"f": module_of(n, n)["f"]}))
+    assert not equal(ir.IRModule({"f": module_of(n, n)["f"]}), module_of(n, n))

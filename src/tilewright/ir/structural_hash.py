@@ -123,8 +123,13 @@ def _mapping(value: Mapping[Any, Any], tokens: Tokens) -> None:
 
 def _module(value: IRModule, tokens: Tokens) -> None:
     tokens.items.append("IRModule")
-    for part in (value.attrs, value.global_infos, value.functions):
-        tokens.add(part)
+    tokens.add(value.attrs)
+    tokens.add(value.global_infos)
+    tokens.items.append(f"{{{len(value.functions)}")
+    for name in sorted(value.functions, key=lambda name: name.name_hint):
+        tokens.numbers.clear()  # variables of one function mean nothing in another
+        tokens.add(name)
+        tokens.add(value.functions[name])
 
 
 def _array(value: Any, tokens: Tokens) -> None:
