@@ -9,6 +9,7 @@ import pytest
 from tests.relax.builders import array
 
 from tilewright import ir, relax
+from tilewright.error import StructuralMismatchError
 from tilewright.ir import Var as Size
 from tilewright.ir import structural_equal, structural_hash
 from tilewright.relax import op
@@ -60,6 +61,15 @@ def test_free_variables_are_equal_only_to_themselves():
     assert not structural_equal(relax.Tuple([x, x]), relax.Tuple([x, y]), map_free_vars=True)
     z = relax.Var("z", array(3))
     assert not structural_equal(x, z, map_free_vars=True)
+
+
+def test_the_place_of_a_difference_is_named():
+    x, y = (relax.Var(name, array(2)) for name in "xy")
+    with pytest.raises(StructuralMismatchError, match=r"<root>\.fields\[1\]: x vs y"):
+        ir.assert_structural_equal(relax.Tuple([x, x]), relax.Tuple([x, y]))
+    place = r"main\.params\[0\]\.struct_info\.shape\.values\[1\]"
+    with pytest.raises(StructuralMismatchError, match=place):
+        ir.assert_structural_equal(module(), module(extent=5))
 
 
 def test_the_struct_info_of_a_bound_variable_counts():

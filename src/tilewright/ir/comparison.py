@@ -126,9 +126,9 @@ class Comparison:
         if self.map_free_vars or a is b:
             return True
         memory = bound_fields(a.__class__)
-        return bool(memory) and all(
-            self.variable(getattr(a, name), getattr(b, name)) for name in memory
-        )
+        if not memory:
+            return self.fail(a, b)
+        return all(self.variable(getattr(a, name), getattr(b, name)) for name in memory)
 
     def _is_stale(self, a: Any, b: Any) -> bool:
         """Whether the memory of a corresponding pair has been defined anew since."""
