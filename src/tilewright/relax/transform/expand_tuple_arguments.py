@@ -23,6 +23,7 @@ from tilewright.relax.expr import (
 from tilewright.relax.struct_info import StructInfo, TupleStructInfo
 from tilewright.relax.transform.module_mutator import ModuleMutator
 from tilewright.relax.transform.private_functions import private_functions
+from tilewright.relax.transform.scopes import with_joined_blocks
 
 
 class ExpandTupleArguments(ModulePass):
@@ -63,7 +64,7 @@ def _with_fields(function: Function) -> Function:
     body = function.body
     assert isinstance(body, SeqExpr)
     body = body.replace(blocks=(BindingBlock(tuple(bindings)), *body.blocks))
-    return function.replace(params=tuple(params), body=body)
+    return with_joined_blocks(function.replace(params=tuple(params), body=body))
 
 
 def _parameters(name: str, info: StructInfo, params: list[Var]) -> RelaxExpr:

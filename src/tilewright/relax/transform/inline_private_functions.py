@@ -20,6 +20,7 @@ from tilewright.relax.transform.private_functions import (
     private_functions,
     recursive_functions,
 )
+from tilewright.relax.transform.scopes import with_joined_blocks
 from tilewright.relax.transform.substitution import Substitution
 from tilewright.relax.visitor import bindings_of
 
@@ -46,8 +47,9 @@ class InlinePrivateFunctions(ModulePass):
         changed = False
         for name in callees_first(mod):
             function = inlining.visit_expr(mod.functions[name])
-            inlining.builder_.update_func(name, function)
-            changed = changed or function is not mod.functions[name]
+            if function is not mod.functions[name]:
+                inlining.builder_.update_func(name, with_joined_blocks(function))
+                changed = True
         if not changed:
             return mod
         result = inlining.builder_.get()
