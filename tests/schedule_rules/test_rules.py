@@ -31,6 +31,7 @@ import tilewright as tvm
 from tilewright import te
 from tilewright.ir import walk
 from tilewright.ir.expr import is_const_int
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.script import from_source
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
 from tilewright.tir.transform.pipeline import GenericMachine, legalize_for, lower
@@ -168,6 +169,19 @@ def test_rows_that_leave_lanes_empty_are_packed_one_after_the_other(machine):
 def test_the_padding_of_a_channel_is_computed_when_the_channel_is():
     sch = scheduled(conv2d(3, 6, 0, 3, 1, True))
     assert sch.get(sch.get_loops("P")[0]) is sch.get(sch.get_loops("Y")[0])
+
+
+@pytest.mark.parametrize("depth", [4, 40])
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_panels_of_constants_that_come_from_memory_are_asked_for_ahead(is_constant, depth):
+    func = matmul(32, 64, depth, transposed=True)
+    if is_constant:
+        func = func.with_attr(CONSTANT_PARAMS, (1,))
+    machine = LARGE._replace(own_cache=4096)
+    sch = scheduled(func, machine)
+    loops = [node for node in walk(sch.mod["main"].body) if isinstance(node, For)]
+    asked = [loop for loop in loops if "software_prefetch" in loop.annotations]
+    assert len(asked) == (is_constant and depth == 40)
 
 
 # --- rows and columns -------------------------------------------------------------------------

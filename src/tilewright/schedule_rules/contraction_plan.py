@@ -11,14 +11,16 @@ from tilewright.schedule_rules.copies import vectorize_tile
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
     attempt,
+    block_of,
     extent_of,
     loops_by_iterator,
     parallelize,
     present,
     split_into,
 )
-from tilewright.schedule_rules.operands import Contraction
+from tilewright.schedule_rules.operands import Contraction, constant_memory
 from tilewright.schedule_rules.tiles import MEMORY, STREAM, Tile, register_tile, tile_cost
+from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 ENOUGH_REUSE: Final = 16
@@ -38,6 +40,9 @@ LINE: Final = 64
 
 AHEAD: Final = 12
 """So many steps of a sum ahead it is asked for what is far away."""
+
+AHEAD_BYTES: Final = 4096
+"""So much ahead it is asked for panels that come from memory one after the other."""
 
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
@@ -252,17 +257,21 @@ class Plan:
             blocks.append(block_step)
         around = [*first, *blocks, *then, *present(block_row, panel)]
         sch.reorder(*around, *depth, *present(row, vector, lane))
+        panels: Buffer | None = None
         if self.packed:
             # Where columns are merged, those of a panel are no box of the operand.
             place = [*first, *blocks] if len(merged) == 1 else [lp for lp in outer if lp in needed]
-            self._pack(sch, block, place[-1] if place else None)
+            panels = self._pack(sch, block, place[-1] if place else None)
         complete = first if blocks else around
         if epilogue:
             self._separate_rows(sch, block)
         for consumer in epilogue:
             self._append(sch, consumer, complete[-1] if complete else None)
         steps = self._unroll_steps(sch, depth)
-        self._prefetch(sch, steps)
+        if panels is None:
+            self._prefetch(sch, steps)
+        else:
+            self._prefetch_panels(sch, steps, panels)
         for loop in present(row, vector):
             sch.unroll(loop)
         sch.vectorize(lane)
@@ -289,7 +298,7 @@ class Plan:
 
         Hardware does not see a pattern in accesses to another page each time.
         """
-        if self.packed or not self.exceeds_cache() or not steps:
+        if not self.exceeds_cache() or not steps:
             return
         var = self.found.accesses.reduction[len(steps) - 1]
         extent = extent_of(sch, steps[-1])
@@ -300,13 +309,34 @@ class Plan:
         if far:
             sch.annotate(steps[-1], "software_prefetch", dict.fromkeys(far, AHEAD))
 
-    def _pack(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
-        """Copy the panels of the operand that an iteration of `place` uses, side by side."""
+    def _prefetch_panels(self, sch: Schedule, steps: Sequence[LoopRV], panels: Buffer) -> None:
+        """Ask ahead for panels of a constant that are together larger than the cache.
+
+        They come from memory then, for which hardware that follows a stream is not early enough.
+        """
+        (operand,) = self.found.moving
+        size = self.depth * self.width_of_all * self.itemsize
+        is_constant = operand.buffer.data in constant_memory(sch)
+        if not steps or not is_constant or size <= self.machine.own_cache:
+            return
+        outer = self.found.accesses.reduction[: len(steps)]
+        inner = self.depth // self.found.accesses.count(outer)
+        distance = -(-AHEAD_BYTES // (inner * self.width * self.itemsize))
+        # Behind the last step of a panel is the next panel.
+        sch.annotate(steps[-1], "software_prefetch", {panels.name: distance})
+
+    def _pack(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> Buffer:
+        """Copy the panels of the operand that an iteration of `place` uses, side by side.
+
+        Returns:
+            The panels.
+        """
         (operand,) = self.found.moving
         copy = sch.reindex_cache_read(block, operand.buffer.name, "global", self._layout(operand))
         if place is not None:
             sch.compute_at(copy, place)
         self._vectorize(sch, copy, place)
+        return block_of(sch, copy).writes[0].buffer
 
     def _layout(self, operand: Access) -> Callable[..., tuple[Any, ...]]:
         """Panels one after the other, in each the steps of the sum, in each of these columns."""
