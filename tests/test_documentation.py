@@ -9,6 +9,7 @@ import io
 import linecache
 import re
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,6 +77,8 @@ def test_python_blocks(path, tmp_path, monkeypatch):
     text = path.read_text()
     if "needs a C compiler" in text and find_compiler() is None:
         pytest.skip("there is no C compiler")
+    if "needs torch" in text and find_spec("torch") is None:
+        pytest.skip("torch is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     namespace = {"__name__": "documentation"}

@@ -182,6 +182,8 @@ def bind_placeholders(
                 size = graph.values[node]
                 inputs.append(Var(node.name, PrimStructInfo("int64", size)))
             continue
+        if not node.users:  # such as a count of the batches that training has seen
+            continue
         tensor = weight_of(program, spec)
         if keep_params_as_input and spec.kind is not InputKind.CONSTANT_TENSOR:
             variable = Var(node.name, graph.struct_info_of(node.meta["val"]))
