@@ -47,6 +47,13 @@ def check(module, *inputs, target="llvm", **options):
 
 
 @TARGETS
+def test_intermediate_arrays_that_are_all_empty(target):
+    x = relax.Var("x", array(2, 0))
+    module = module_of([x], lambda builder: op.cumsum(negative(x), 1))
+    check(module, np.zeros((2, 0), "float32"), target=target)
+
+
+@TARGETS
 @pytest.mark.parametrize("pipeline", [None, "default_build"])
 def test_kernels_that_are_called_by_name(target, pipeline):
     inputs, expected = perceptron_inputs()

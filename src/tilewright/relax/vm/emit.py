@@ -104,9 +104,8 @@ class _Emission:
     def function(self, name: str | None) -> PrimFunc:
         """The whole function."""
         body = self._sequence(self._program.steps)
-        size = self._plan.size
-        if not (isinstance(size, IntImm) and size.value == 0):
-            body = Allocate(self._arena, UINT8, (size,), const(True), body)
+        if self._plan.offsets:  # also where all of them are empty: kernels get their addresses
+            body = Allocate(self._arena, UINT8, (self._plan.size,), const(True), body)
         attrs: dict[str, object] = {}
         if name is not None:
             structure = self._program.structure
