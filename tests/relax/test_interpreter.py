@@ -1,5 +1,8 @@
 """What graphs mean."""
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 from tests.relax.builders import array, module_of, negative, twice
@@ -286,3 +289,31 @@ def test_recursion_may_be_a_loop(registered):
     assert run("loop", start, np.array(300, "float32")) == 300
     with pytest.raises(InterpreterError, match="the calls that loop makes nest too deeply"):
         run("loop", start, np.array(1e30, "float32"))
+
+
+def test_runs_in_threads_leave_the_limit_of_recursion_as_it_was():
+    before = sys.getrecursionlimit()
+    inside = []
+    x = relax.Var("x", array(2))
+    module = module_of(
+        [x], lambda builder: builder.emit(op.call_packed("test.wait", x)), pure=False
+    )
+    together = threading.Barrier(2, timeout=10)
+
+    def wait(data):
+        inside.append(sys.getrecursionlimit())
+        together.wait()
+        return data
+
+    tilewright.register_func("test.wait", wait, override=True)
+    try:
+        threads = [threading.Thread(target=evaluate, args=(module, numbers(2))) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        tilewright.remove_global_func("test.wait")
+    assert min(inside) > before
+    assert len(inside) == 2
+    assert sys.getrecursionlimit() == before

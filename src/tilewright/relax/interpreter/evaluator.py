@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,24 +34,12 @@ from tilewright.relax.expr import Var as GraphVar
 from tilewright.relax.interpreter.kernels import InterpretedKernels, Kernels
 from tilewright.relax.interpreter.operands import Operands
 from tilewright.relax.interpreter.operators import EVALUATIONS, registered
+from tilewright.relax.interpreter.recursion import deep_recursion
 from tilewright.relax.interpreter.scalars import Scalars
 from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.sizes import upper_bounds_of
 from tilewright.relax.struct_info import StructInfo
-
-RECURSION_LIMIT: Final = 12_000
-"""Frames of Python that a run may need; a loop as recursion needs about 12 for each step."""
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, RECURSION_LIMIT))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 class Frame:
@@ -121,7 +107,7 @@ class Evaluator:
             )
         infos = [param.struct_info for param in function.params]
         try:
-            with _deep_recursion():
+            with deep_recursion():
                 return self.call_function(function, name, tuple(map(as_value, args, infos)))
         except RecursionError:
             raise InterpreterError(f"the calls that {name} makes nest too deeply") from None

@@ -24,6 +24,8 @@ class Scalars:
         """The number that `expr` is."""
         if isinstance(expr, (IntImm, FloatImm)):
             return bool(expr.value) if expr.dtype.is_bool else expr.value
+        if isinstance(expr, Var) and expr in sizes:
+            return sizes[expr]
         known = self._prepared.get(expr)
         if known is None:
             variables = symbolic_vars_of(expr)
