@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tilewright.driver.build import build
     from tilewright.driver.lower import lower
     from tilewright.error import TVMError
-    from tilewright.ir import IRModule
+    from tilewright.ir import IRModule, instrument
     from tilewright.runtime.device import (
         Device,
         cl,
@@ -81,6 +81,7 @@ _HOME: Final = {
     "TVMError": "tilewright.error",
     "build": "tilewright.driver.build",
     "default_schedule": "tilewright.schedule_rules.default",
+    "instrument": "tilewright.ir",
     "lower": "tilewright.driver.lower",
     **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
     **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import tilewright as tvm
 from tilewright.error import ArgumentError
 from tilewright.ir import IRModule, const
 from tilewright.ir.instrument import (
@@ -171,3 +172,8 @@ def test_dumps(tmp_path):
     ]  # fmt: skip
     assert "T.evaluate(1)" in (directory / "002_set_two_before.py").read_text()
     assert "T.evaluate(2)" in (directory / "000_both_after.py").read_text()
+
+
+def test_the_name_that_programs_use():
+    assert tvm.instrument.PassTimingInstrument is PassTimingInstrument
+    assert tvm.ir.instrument is tvm.instrument

@@ -134,6 +134,19 @@ class TestUnusedParameters:
         params = [relax.Var(name, array(K, 2)) for name in "abc"]
         self.check(params, lambda builder, a, b, c: builder.emit(relax.op.exp(b)), ["b"])
 
+    def test_one_that_is_only_passed_on_to_where_nothing_uses_it(self):
+        builder = relax.BlockBuilder()
+        a, b, c, d = (relax.Var(name, array(2)) for name in "abcd")
+        with builder.function("inner", [a, b], private=True):
+            inner = builder.emit_func_output(a)
+        with builder.function("outer", [c, d], private=True):
+            outer = builder.emit_func_output(builder.emit(relax.Call(inner, [c, d])))
+        with builder.function("main", [x := relax.Var("x", array(2))]):
+            builder.emit_func_output(builder.emit(relax.Call(outer, [x, x])))
+        after = RemoveUnusedParameters()(builder.get())
+        assert [len(after[name].params) for name in ("inner", "outer")] == [1, 1]
+        same_numbers(builder.get(), after, data(2))
+
     def test_one_that_says_a_size_stays(self):
         params = [relax.Var(name, array(K, 2)) for name in "ab"]
 

@@ -27,15 +27,23 @@ class RemoveUnusedParameters(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        kept = {name: _used(function) for name, function in private_functions(mod).items()}
-        kept = {n: used for n, used in kept.items() if len(used) < len(mod[n].params)}
-        if not kept:
-            return mod
-        result = mod.clone()
-        for name, used in kept.items():
-            params = tuple(mod[name].params[position] for position in used)
-            result.update_func(mod.get_global_var(name), mod[name].replace(params=params))
-        return _Calls(result, kept).module()
+        while True:  # a parameter may have been used as an argument that nobody takes any more
+            result = _without_unused(mod)
+            if result is mod:
+                return mod
+            mod = result
+
+
+def _without_unused(mod: IRModule) -> IRModule:
+    kept = {name: _used(function) for name, function in private_functions(mod).items()}
+    kept = {n: used for n, used in kept.items() if len(used) < len(mod[n].params)}
+    if not kept:
+        return mod
+    result = mod.clone()
+    for name, used in kept.items():
+        params = tuple(mod[name].params[position] for position in used)
+        result.update_func(mod.get_global_var(name), mod[name].replace(params=params))
+    return _Calls(result, kept).module()
 
 
 def _used(function: Function) -> list[int]:
