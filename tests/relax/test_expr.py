@@ -86,3 +86,14 @@ def test_rewriters_tell_graph_variables_from_scalar_ones():
     count = Count()
     count(relax.Tuple([relax.Var("a", relax.ShapeStructInfo([n]))]))
     assert (count.scalar, count.graph) == (1, 1)
+
+
+def test_ordinary_blocks_that_follow_each_other_are_one():
+    x, y, z = (relax.Var(name, relax.ObjectStructInfo()) for name in "xyz")
+    first, second, third = (relax.VarBinding(var, x) for var in (y, z, relax.Var("w")))
+    plain, dataflow = relax.BindingBlock, relax.DataflowBlock
+    joined = relax.SeqExpr([plain((first,)), plain((second,)), dataflow((third,))], z)
+    assert [type(block) for block in joined.blocks] == [plain, dataflow]
+    assert joined.blocks[0].bindings == (first, second)
+    apart = (dataflow((first,)), dataflow((second,)), plain((third,)))
+    assert relax.SeqExpr(apart, z).blocks is apart

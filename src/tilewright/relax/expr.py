@@ -7,6 +7,7 @@ which a `DataflowBlock` promises that nothing in it has an effect.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -394,12 +395,40 @@ class DataflowBlock(BindingBlock):
 
 @node
 class SeqExpr(RelaxExpr):
-    """The value of `body` after the blocks."""
+    """The value of `body` after the blocks.
+
+    Ordinary blocks that follow each other become one: nothing tells them apart.
+    """
 
     blocks: tuple[BindingBlock, ...] = child()
     body: RelaxExpr = child()
     struct_info: StructInfo | None = meta(default=None)
     span: Span | None = meta(default=None)
+
+    def __init__(
+        self,
+        blocks: Sequence[BindingBlock],
+        body: RelaxExpr,
+        struct_info: StructInfo | None = None,
+        span: Span | None = None,
+    ) -> None:
+        _set(self, "blocks", _joined(tuple(blocks)))
+        _set(self, "body", body)
+        _set(self, "struct_info", struct_info)
+        _set(self, "span", span)
+
+
+def _joined(blocks: tuple[BindingBlock, ...]) -> tuple[BindingBlock, ...]:
+    """`blocks`, of which ordinary ones that follow each other are one."""
+    if not any(type(a) is type(b) is BindingBlock for a, b in pairwise(blocks)):
+        return blocks
+    joined: list[BindingBlock] = []
+    for block in blocks:
+        if joined and type(block) is type(joined[-1]) is BindingBlock:
+            last = joined.pop()
+            block = BindingBlock(last.bindings + block.bindings, last.span)
+        joined.append(block)
+    return tuple(joined)
 
 
 @node
