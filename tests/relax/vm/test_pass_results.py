@@ -57,6 +57,16 @@ def test_the_second_time_no_pass_runs(runs):
     assert structural_equal(*results)
 
 
+def test_constants_without_dimensions_keep_their_shape(runs):
+    x = relax.Var("x", array())
+    for _ in range(2):
+        module = module_of([x], lambda b: relax.Tuple([relax.const(0.5), b.emit(op.exp(x))]))
+        half, one = relax.VirtualMachine(relax.build(module))["main"](np.zeros((), "float32"))
+        assert (half.shape, one.shape) == ((), ())
+        assert float(half.numpy()) == 0.5
+    assert len(runs) == 1
+
+
 def test_what_the_result_depends_on_is_part_of_the_key(runs):
     relax.build(weighted(3))
     relax.build(weighted(4))

@@ -123,3 +123,12 @@ def test_arrays_that_live_at_the_same_time_do_not_overlap(sizes, uses, n_value, 
     for (a, b, begin, end), (c, d, other, last) in itertools.combinations(taken, 2):
         assert b < c or d < a or end <= other or last <= begin
     assert known(plan.size) <= known(plan.unshared_size)
+
+
+def test_many_arrays_of_symbolic_size():
+    n = Size("n", "int64")
+    arrays = [temporary(n * 4) for _ in range(1200)]
+    plan = plan_memory([call(array) for array in arrays], analyzer_of(n))
+    values = {n: const(16, INT64)}
+    assert Analyzer().simplify(substitute(plan.size, values)).value == 64
+    assert Analyzer().simplify(substitute(plan.unshared_size, values)).value == 64 * 1200

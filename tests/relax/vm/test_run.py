@@ -149,6 +149,33 @@ def test_parameters_and_constants_can_be_results(target):
     check(module_of([x], body), np.ones((2, 2), "float32"), target=target)
 
 
+@TARGETS
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool", "float64"])
+def test_what_is_copied_is_read_afterwards(target, dtype):
+    x = relax.Var("x", relax.TensorStructInfo((), dtype))
+    builder = relax.BlockBuilder()
+    with builder.function("same", [x], private=True):
+        builder.emit_func_output(relax.Tuple([x]))
+    y = relax.Var("y", relax.TensorStructInfo((), dtype))
+    with builder.function("main", [y]):
+        call = relax.Call(builder.get().get_global_var("same"), [y])
+        copied = builder.emit(relax.TupleGetItem(builder.emit(call), 0))
+        builder.emit_func_output(builder.emit(op.equal(copied, y)))
+    check(builder.get(), np.array(1, dtype), target=target)
+
+
+def test_results_must_be_writable():
+    main_into = machine(perceptron()).module["main_into"]
+    inputs, expected = perceptron_inputs()
+    out = np.zeros((1, 3), "float32")
+    main_into(*inputs, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+    for array_ in (*inputs, out):
+        array_.flags.writeable = False
+    with pytest.raises(ArgumentValueError, match=r"argument 6 \(result_0\).*is read-only"):
+        main_into(*inputs, out)
+
+
 def test_no_results_at_all():
     x = relax.Var("x", array(2))
     check(module_of([x], lambda builder: relax.Tuple([])), np.ones(2, "float32"))

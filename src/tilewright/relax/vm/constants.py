@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tilewright.runtime.ndarray import ALIGNMENT, NDArray, array
 from tilewright.target.codegen.params import Param
 
@@ -48,4 +46,4 @@ class ConstantTable:
 def _compact(data: NDArray) -> NDArray:
     if data.is_contiguous() and data.data_ptr() % ALIGNMENT == 0:
         return data
-    return array(np.ascontiguousarray(data._host_view("constant")))
+    return array(data)

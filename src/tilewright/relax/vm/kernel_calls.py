@@ -149,7 +149,9 @@ class KernelCalls:
 
     def copy(self, source: ArrayValue, target: ArrayValue, analyzer: Analyzer) -> Step:
         """The copy of an array."""
-        dtype = DType(f"uint{8 * source.dtype.itemsize}")  # bits are copied, whatever they mean
+        dtype = source.dtype
+        if dtype.is_float and dtype.bits < 32:  # bits are copied, whatever they mean
+            dtype = DType(f"uint{dtype.bits}")
         callee = GlobalVar(f"copy_{dtype!s}")
         number = 0
         while callee in self._module.functions:

@@ -103,15 +103,13 @@ def _key(module: IRModule, target: Target, pipeline: str) -> str | None:
 
 def _digest(data: Any) -> str:
     values = data._host_view("hash") if isinstance(data, NDArray) else data
-    return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data).hexdigest()
+    return hashlib.sha256(np.asarray(values).reshape(-1).view(np.uint8).data).hexdigest()
 
 
 def _to_bytes(module: IRModule) -> bytes:
     arrays: list[Any] = []
     form = to_json(module, arrays)
-    values = [
-        np.ascontiguousarray(a._host_view("keep") if isinstance(a, NDArray) else a) for a in arrays
-    ]
+    values = [np.asarray(a._host_view("keep") if isinstance(a, NDArray) else a) for a in arrays]
     head = json.dumps([form, [[str(DType(v.dtype)), v.shape] for v in values]]).encode()
     parts = [len(head).to_bytes(8, "little"), head]
     position = 8 + len(head)

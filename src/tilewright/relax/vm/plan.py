@@ -8,6 +8,7 @@ over a place that is free and known to be large enough, or that can be made so.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,8 +75,8 @@ def plan_memory(steps: Sequence[Step], analyzer: Analyzer) -> MemoryPlan:
         end = analyzer.simplify(end + _aligned(place.size, analyzer))
     unshared: Expr = const(sum(constant.values()), INT64)
     for memory in symbolic:
-        unshared = unshared + sizes[memory]
-    return MemoryPlan(result, end, analyzer.simplify(unshared))
+        unshared = analyzer.simplify(unshared + sizes[memory])
+    return MemoryPlan(result, end, unshared)
 
 
 def _lifetimes(steps: Sequence[Step]) -> dict[Memory, _Lifetime]:
@@ -97,15 +98,16 @@ def _place_constant(
     sizes: dict[Memory, int], lifetimes: dict[Memory, _Lifetime]
 ) -> tuple[dict[Memory, int], int]:
     placed: list[tuple[int, int, Memory]] = []
+    """Beginning, end and memory, in order of the beginnings."""
     peak = 0
     for memory in sorted(sizes, key=lambda m: (-sizes[m], lifetimes[m].first)):
         size, lifetime, offset = sizes[memory], lifetimes[memory], 0
-        for begin, end, other in sorted(placed, key=lambda item: item[0]):
+        for begin, end, other in placed:
             if lifetime.overlaps(lifetimes[other]):
                 if begin - offset >= size:
                     break
                 offset = max(offset, end)
-        placed.append((offset, offset + size, memory))
+        insort(placed, (offset, offset + size, memory), key=lambda item: item[0])
         peak = max(peak, offset + size)
     return {memory: begin for begin, _, memory in placed}, peak
 

@@ -34,6 +34,8 @@ class ParameterInfo(NamedTuple):
 def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
     """The parameters of a function over buffers, and which of the buffers it writes."""
     written = written_pointers(function)
+    if RETURNS in function.attrs:
+        written |= {buffer.data for buffer in result_buffers(function)}
     found = []
     for param in function.params:
         buffer = function.buffer_map.get(param)
