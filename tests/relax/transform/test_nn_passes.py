@@ -191,6 +191,17 @@ def test_products_of_one_array():
     assert_unchanged(CombineParallelMatmul(), after)
 
 
+def test_linear_layers_of_one_array():
+    x = relax.Var("x", array(N, 4))
+
+    def make(builder, x):
+        parts = [builder.emit(op.linear(x, weight(c, 4, seed=c), weight(c))) for c in (2, 3)]
+        return op.concat(parts, axis=1)
+
+    after = check(CombineParallelMatmul(), in_dataflow(x, make=make), values(3, 4))
+    assert names_of(after["main"]).count("linear") == 1
+
+
 def test_products_that_differ_stay_apart():
     x, w = relax.Var("x", array(N, 4)), relax.Var("w", array(4, 4))
 

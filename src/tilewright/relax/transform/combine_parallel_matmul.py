@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
@@ -20,6 +20,9 @@ from tilewright.relax.expr import (
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.matching import is_call_of
 from tilewright.relax.transform.module_mutator import ModuleMutator
+
+WEIGHT_COLUMNS: Final = {"relax.matmul": 1, "relax.linear": 0}
+"""The dimension of the weights that becomes that of the result."""
 
 
 class CombineParallelMatmul(ModulePass):
@@ -63,17 +66,18 @@ class _Combination(ModuleMutator):
 
     def _combine(self, group: list[VarBinding]) -> None:
         calls: list[Any] = [member.value for member in group]
-        weights = op.concat([call.args[1] for call in calls], axis=1)
+        axis = WEIGHT_COLUMNS[calls[0].op.name]
+        weights = op.concat([call.args[1] for call in calls], axis=axis)
         args = (self.visit_expr(calls[0].args[0]), self.builder_.emit(weights))
         product = self.builder_.emit(calls[0].replace(args=args, struct_info=None))
-        bounds = list(accumulate(int(call.args[1].data.shape[1]) for call in calls))
+        bounds = list(accumulate(int(call.args[1].data.shape[axis]) for call in calls))
         parts = self.builder_.emit(op.split(product, bounds[:-1], axis=-1))
         self._parts.update({m.var: TupleGetItem(parts, i) for i, m in enumerate(group)})
 
 
 def _is_product(value: Any) -> bool:
     """Whether `value` is the product of a variable, of at least one dimension, with a matrix."""
-    if not is_call_of(value, "matmul") or not isinstance(value.args[1], Constant):
+    if not is_call_of(value, "matmul", "linear") or not isinstance(value.args[1], Constant):
         return False
     info = value.args[0].struct_info
     is_array = isinstance(value.args[0], Var) and isinstance(info, TensorStructInfo)
@@ -83,4 +87,5 @@ def _is_product(value: Any) -> bool:
 def _shared_by_group(call: Any) -> Any:
     """What products must have in common to be computed at once."""
     x, weight = call.args
-    return x, weight.data.shape[0], str(weight.data.dtype), call.attrs.get("out_dtype")
+    rows = weight.data.shape[1 - WEIGHT_COLUMNS[call.op.name]]
+    return x, call.op, rows, str(weight.data.dtype), call.attrs.get("out_dtype")
