@@ -1,11 +1,18 @@
-"""Small models with the structure of real ones, compiled, give what torch gives."""
+"""Small models with the structure of real ones give what torch gives."""
 
 import numpy as np
 import pytest
 import torch
 from examples.bert import random_bert, random_words
 from examples.resnet18 import random_resnet18
-from tests.relax.frontend.torch.programs import distance, imported
+from tests.relax.frontend.torch.architectures import (
+    Decoder,
+    Mobile,
+    Recurrent,
+    UNet,
+    VisionTransformer,
+)
+from tests.relax.frontend.torch.programs import difference, distance, imported
 
 from tilewright import relax
 from tilewright.relax.interpreter import evaluate
@@ -54,3 +61,42 @@ def test_bert_of_any_batch_and_sequence():
     run = compiled(imported(model, random_words(2, 8, 50), (sizes,) * 3))
     for batch, sequence in ((1, 16), (3, 9), (2, 1)):
         assert apart(run, model, random_words(batch, sequence, 50)) < 1e-5
+
+
+AUTO = torch.export.Dim.AUTO
+CACHE = {0: AUTO, 2: AUTO}
+
+
+def _words_and_cache(batch, length, past):
+    """Words, and the keys and values of those before."""
+    cache = (torch.randn(batch, 2, past, 4) for _ in range(2))
+    return torch.randint(0, 20, (batch, length)), *cache
+
+
+ARCHITECTURES = {
+    "decoder": (
+        Decoder, ({0: AUTO, 1: AUTO}, CACHE, CACHE), _words_and_cache(2, 3, 4),
+        _words_and_cache(1, 1, 6),
+    ),
+    "mobile": (Mobile, ({0: AUTO},), (torch.randn(2, 3, 9, 8),), (torch.randn(1, 3, 9, 8),)),
+    "vision": (
+        VisionTransformer, ({0: AUTO},), (torch.randn(2, 3, 8, 8),), (torch.randn(1, 3, 8, 8),)
+    ),
+    "u-net": (
+        UNet, ({0: AUTO, 2: AUTO, 3: AUTO},), (torch.randn(2, 1, 6, 8),),
+        (torch.randn(1, 1, 4, 10),),
+    ),
+    "recurrent": (Recurrent, None, (torch.randn(2, 3, 3),), (torch.randn(2, 3, 3),)),
+}  # fmt: skip
+
+
+# torch warns of how its own recurrent layers keep their weights.
+@pytest.mark.filterwarnings("ignore:The tensor attributes self.cells._flat_weights:UserWarning")
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_architecture(name):
+    torch.manual_seed(0)
+    make, dynamic, inputs, others = ARCHITECTURES[name]
+    model = make().eval()
+    module = imported(model, inputs, dynamic)
+    for given in (inputs, others):
+        assert max(difference(module, model, given)) < 1e-5
