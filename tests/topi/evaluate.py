@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tilewright import te
 from tilewright.arith import Analyzer
@@ -10,6 +11,20 @@ from tilewright.ir.expr import Expr
 from tilewright.te.tensor import Tensor
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.substitute import substitute
+
+BOTH = pytest.mark.parametrize("symbolic", [False, True], ids=["constant", "symbolic"])
+"""Tensors of known extents, and of symbolic ones."""
+
+
+def array(*shape, dtype="float32"):
+    """The numbers 0, 1, 2, ... in a shape."""
+    return np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
+
+
+def same(result, expected):
+    """The shapes and the elements must be equal."""
+    assert result.shape == np.shape(expected)
+    np.testing.assert_array_equal(result, expected)
 
 
 def evaluate(function, *arguments, symbolic=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tests.relax.builders import bindings_in, module_of
 
 from tilewright import relax
@@ -14,6 +15,20 @@ from tilewright.relax.transform import LegalizeOps
 
 KNOWN = ("shape", "symbolic", "rank")
 """What may be known of the extents of arrays while a graph is made."""
+
+
+KINDS = pytest.mark.parametrize("known", KNOWN)
+
+
+def array(*shape, dtype="float32"):
+    """The numbers 0, 1, 2, ... in a shape."""
+    return np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
+
+
+def same(result, expected):
+    """The shapes and the elements must be equal."""
+    assert result.shape == np.shape(expected)
+    np.testing.assert_array_equal(result, expected)
 
 
 def evaluate(function, *arguments, known="shape"):

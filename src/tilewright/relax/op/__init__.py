@@ -62,12 +62,14 @@ from tilewright.relax.op.datatype import (
     astype,
     wrap_param,
 )
-from tilewright.relax.op.index import (
-    dynamic_strided_slice,
+from tilewright.relax.op.gather import (
     gather_elements,
     gather_nd,
     index_tensor,
     one_hot,
+)
+from tilewright.relax.op.index import (
+    dynamic_strided_slice,
     strided_slice,
     take,
 )
