@@ -400,11 +400,15 @@ class Plan:
             place = None
         if place is not None:
             sch.reverse_compute_at(consumer, place)
+        self._write(sch, consumer, place)
+
+    def _write(self, sch: Schedule, consumer: BlockRV, place: LoopRV | None) -> None:
+        """Let what reads the results of a tile run in vectors."""
         self._vectorize(sch, consumer, place)
 
     def _vectorize(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
         """Let a block inside of the loop `place` run in vectors along the columns."""
-        around = 0 if place is None else len(sch.get_loops(block)) - _loops_below(sch, block, place)
+        around = loops_around(sch, block, place)
         vectorize_tile(sch, block, around, self.tile.vectors, self.lanes)
 
 
@@ -413,11 +417,12 @@ def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:
     return attempt(sch, lambda s: s.reverse_compute_at(consumer, place)) is not None
 
 
-def _loops_below(sch: Schedule, block: BlockRV, place: LoopRV) -> int:
-    """How many of the loops around a block are inside of `place`."""
+def loops_around(sch: Schedule, block: BlockRV, place: LoopRV | None) -> int:
+    """How many of the loops around a block are `place` or outside of it."""
+    if place is None:
+        return 0
     loops = [sch.get(loop) for loop in sch.get_loops(block)]
-    position = next(n for n, loop in enumerate(loops) if loop is sch.get(place))
-    return len(loops) - position - 1
+    return 1 + next(n for n, loop in enumerate(loops) if loop is sch.get(place))
 
 
 def position_of(var: Var, iterators: Sequence[Var]) -> int:

@@ -9,9 +9,23 @@ read once and in order. The results of a tile are collected, and transposed when
 
 from __future__ import annotations
 
-from tilewright.schedule_rules.contraction_plan import ENOUGH_FILLED, ENOUGH_REUSE, Plan
+from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.contraction_plan import (
+    ENOUGH_FILLED,
+    ENOUGH_REUSE,
+    Plan,
+    loops_around,
+)
 from tilewright.schedule_rules.machine import Machine
+from tilewright.schedule_rules.nest import (
+    block_of,
+    extent_of,
+    loops_by_iterator,
+    present,
+    split_into,
+)
 from tilewright.schedule_rules.operands import Contraction
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 
 class TransposedPlan(Plan):
@@ -29,6 +43,25 @@ class TransposedPlan(Plan):
     @property
     def stages_results(self) -> bool:
         return True
+
+    def _write(self, sch: Schedule, consumer: BlockRV, place: LoopRV | None) -> None:
+        """Transpose squares of the results in registers."""
+        if place is None:
+            return
+        accesses = accesses_of(block_of(sch, consumer))
+        loops = loops_by_iterator(sch, consumer, loops_around(sch, consumer, place))
+        inside = [var for var in accesses.spatial if var in loops]
+        along = [var for var in inside if accesses.stores[0].stride(var) == 1]
+        across = [var for var in inside if accesses.stores[0].stride(var) != 1]
+        if len(along) != 1 or len(across) != 1:
+            return
+        if (extent_of(sch, loops[along[0]]) or 0) < self.lanes // 2:
+            return
+        (piece,), row = split_into(sch, loops[across[0]], [self.lanes])
+        (strip,), lane = split_into(sch, loops[along[0]], [self.lanes], vector=True)
+        sch.reorder(*present(piece, strip), row, lane)
+        sch.unroll(row)
+        sch.vectorize(lane)
 
 
 def transposed_plan(found: Contraction, machine: Machine, outer: int) -> TransposedPlan | None:
