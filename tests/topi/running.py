@@ -3,7 +3,10 @@
 import numpy as np
 
 from tilewright import te
+from tilewright.arith import Analyzer
+from tilewright.ir import const
 from tilewright.tir.interpreter import interpret
+from tilewright.tir.substitute import substitute
 
 
 def run(operator, *arrays, dims=None):
@@ -39,18 +42,8 @@ def run(operator, *arrays, dims=None):
 
 def evaluate(extent, sizes, values):
     """The value of an extent."""
-    from tilewright.arith import Analyzer
-    from tilewright.tir.substitute import substitute
-
-    known = {var: type_of(var, values[name]) for name, var in sizes.items()}
+    known = {var: const(values[name], str(var.dtype)) for name, var in sizes.items()}
     return int(Analyzer().simplify(substitute(extent, known)).value)
-
-
-def type_of(var, value):
-    """A constant of the dtype of a variable."""
-    from tilewright.ir import const
-
-    return const(value, str(var.dtype))
 
 
 def whole(*shape, dtype="float32", seed=0, low=-4, high=5):
