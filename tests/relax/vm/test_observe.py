@@ -29,6 +29,17 @@ def test_a_profile_names_each_kernel():
     assert report.seconds < 1
 
 
+def test_operations_of_tiles_that_stick_out_are_not_counted():
+    inputs, _ = perceptron_inputs()
+    module = perceptron()
+    module.update_func(
+        module.get_global_var("linear"), module["linear"].with_attr("tir.is_scheduled", True)
+    )
+    report = machine(module).profile("main", *inputs, repeat=1)
+    flops = {kernel.name: kernel.flops for kernel in report.kernels}
+    assert flops == {"linear": None, "relu": 7}
+
+
 def test_registered_functions_are_timed_too():
     tvm.register_func("test.observe.relu", lambda x, y: np.from_dlpack(y).fill(0), override=True)
     inputs, _ = perceptron_inputs()

@@ -14,6 +14,7 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.module import IRModule
 from tilewright.relax.vm.observe import ObservedFunctions, label_of, observing
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, Step
+from tilewright.schedule_rules.eligible import IS_SCHEDULED
 from tilewright.tir.analysis.flops import estimate_tir_flops
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.calls import call_packed
@@ -161,6 +162,8 @@ def _flops(module: IRModule, step: Step, sizes: Sequence[int]) -> float | None:
     function = module.functions.get(step.callee) if isinstance(step, CallStep) else None
     if not isinstance(function, PrimFunc):
         return None
+    if sizes and function.attrs.get(IS_SCHEDULED, False):
+        return None  # parts of tiles that stick out would be counted as whole ones
     values = {
         size: cast(size.dtype, value)
         for size, value in zip(symbolic_sizes(function), sizes, strict=False)
