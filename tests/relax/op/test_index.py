@@ -52,7 +52,7 @@ def test_slices_of_symbolic_bounds():
     same(result, [1, 2, 3])
 
 
-@pytest.mark.parametrize("known", ["shape", "symbolic"])
+@KINDS
 @pytest.mark.parametrize(
     ("begin", "end", "strides"),
     [((1, 0), (3, 2), (1, 1)), ((0, -1), (9, -9), (2, -2)), ((3, 0), (1, 5), (1, 1))],
@@ -60,9 +60,8 @@ def test_slices_of_symbolic_bounds():
 def test_dynamic_strided_slice(begin, end, strides, known):
     x = array(4, 5)
     bounds = [np.array(b, "int64") for b in (begin, end, strides)]
-    if known == "shape":
-        result = evaluate(op.dynamic_strided_slice, x, *bounds)
-        same(result, x[tuple(map(slice, begin, end, strides))])
+    result = evaluate(op.dynamic_strided_slice, x, *bounds, known=known)
+    same(result, x[tuple(map(slice, begin, end, strides))])
     with pytest.raises(StructInfoError, match="`end` must be a vector of int64"):
         infer(
             op.dynamic_strided_slice(
@@ -78,7 +77,7 @@ def test_gather(known):
     result = evaluate(lambda a, i: op.gather_elements(a, i, 0), x, where, known=known)
     same(result, np.take_along_axis(x, where, 0))
     i, j = np.array([[0], [-1]], "int64"), np.array([1, 3, -4], "int64")
-    same(evaluate(lambda a, b, c: op.index_tensor(a, (b, c)), x, i, j), x[i, j])
+    same(evaluate(lambda a, b, c: op.index_tensor(a, (b, c)), x, i, j, known=known), x[i, j])
     places = np.array([[0, 3], [2, 1]], "int64")
     same(evaluate(op.gather_nd, x, places), x[places[:, 0], places[:, 1]])
     same(evaluate(op.gather_nd, x, places[:, :1].copy()), x[places[:, 0]])

@@ -206,7 +206,7 @@ def call_broadcasting(
         for operand, scalar in scalars.items()
         if scalar is None
     }
-    target = result.extents or _target(builder, list(arrays.values()))
+    target = result.extents or common_extents(builder, list(arrays.values()))
     for operand, array in arrays.items():
         arrays[operand] = fitting(builder, array, target)
 
@@ -242,7 +242,7 @@ def shape_of(builder: Any, operand: RelaxExpr) -> RelaxExpr:
     return info.shape
 
 
-def _target(builder: Any, operands: Sequence[RelaxExpr]) -> Extents:
+def common_extents(builder: Any, operands: Sequence[RelaxExpr]) -> Extents:
     """The shape that the operands repeat to, of which more is known than at the call."""
     extents: Extents = ()
     for operand in operands:

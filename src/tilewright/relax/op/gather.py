@@ -8,8 +8,14 @@ from tilewright import topi
 from tilewright.error import ShapeError
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax.expr import Call
-from tilewright.relax.op.broadcasting import broadcast_extents
+from tilewright.relax.op.broadcasting import (
+    broadcast_extents,
+    common_extents,
+    fitting,
+    with_extents,
+)
 from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.joining import fields_of
 from tilewright.relax.op.rules import array_like, axis_of, integers
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import (
@@ -103,7 +109,10 @@ def _infer_index_tensor(inference: Inference) -> StructInfo:
 
 
 def _legalize_index_tensor(builder: Any, expr: Call) -> Any:
-    return builder.call_te(topi.adv_index, *expr.args, primfunc_name_hint="index_tensor")
+    arrays = [with_extents(builder, field) for field in fields_of(builder, expr.args[1])]
+    target = common_extents(builder, arrays)
+    indices = [fitting(builder, array, target) for array in arrays]
+    return builder.call_te(topi.adv_index, expr.args[0], indices, primfunc_name_hint="index_tensor")
 
 
 _INDEX_TENSOR = register(

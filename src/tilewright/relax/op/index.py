@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright import topi
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.relax.expr import Call, RelaxExpr, ShapeExpr, Tuple
+from tilewright.relax.op.agreement import agreeing
 from tilewright.relax.op.base import tensor_to_shape
 from tilewright.relax.op.broadcasting import with_extents
 from tilewright.relax.op.inference import Inference
@@ -163,17 +165,19 @@ def _legalize_dynamic_strided_slice(builder: Any, expr: Call) -> Any:
     x = with_extents(builder, expr.args[0])
     info = x.struct_info
     assert isinstance(info, TensorStructInfo)
+    rank = const(info.ndim, INT64)
+    bounds = [agreeing(builder, bound, {0: rank}) for bound in expr.args[1:]]
     extents = builder.emit(
         builder.call_te(
             lambda a, *bounds: dynamic_slice_extents(a.shape, *bounds),
-            x, *expr.args[1:], primfunc_name_hint="slice_shape",
+            x, *bounds, primfunc_name_hint="slice_shape",
         )
     )  # fmt: skip
     sizes = [Var(f"s{n}", INT64) for n in range(info.ndim)]
     shape = builder.emit(tensor_to_shape(extents))
     builder.match_cast(shape, ShapeStructInfo(sizes))
     return builder.call_te(
-        topi.dynamic_strided_slice, x, *expr.args[1:], ShapeExpr(sizes),
+        topi.dynamic_strided_slice, x, *bounds, ShapeExpr(sizes),
         primfunc_name_hint="dynamic_strided_slice",
     )  # fmt: skip
 

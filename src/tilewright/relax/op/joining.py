@@ -70,13 +70,7 @@ def _legalize_concat(builder: Any, expr: Call) -> Any:
 
 def _agreeing_fields(builder: Any, value: RelaxExpr, axis: int | None) -> list[RelaxExpr]:
     """The arrays of a tuple, with checks that they agree but for dimension `axis`."""
-    info = value.struct_info
-    assert isinstance(info, TupleStructInfo)
-    fields = (
-        value.fields
-        if isinstance(value, Tuple)
-        else [builder.emit(TupleGetItem(value, n)) for n in range(len(info.fields))]
-    )
+    fields = fields_of(builder, value)
     first, extents = sized(builder, fields[0])
     along = None if axis is None else axis % len(extents)
     wanted = {n: extent for n, extent in enumerate(extents) if n != along}
@@ -89,6 +83,15 @@ _CONCAT = register("concat", ("tensors",), _infer_concat, _legalize_concat)
 def concat(tensors: Any, axis: int = 0) -> Call:
     """The arrays one after the other along `axis`."""
     return call(_CONCAT, tensors, attrs={"axis": axis})
+
+
+def fields_of(builder: Any, value: RelaxExpr) -> list[RelaxExpr]:
+    """The fields of a tuple, as operands."""
+    if isinstance(value, Tuple):
+        return list(value.fields)
+    info = value.struct_info
+    assert isinstance(info, TupleStructInfo)
+    return [builder.emit(TupleGetItem(value, n)) for n in range(len(info.fields))]
 
 
 def _infer_stack(inference: Inference) -> StructInfo:
