@@ -11,6 +11,7 @@ from tilewright.relax.op.nn.activation import (
     softmax,
 )
 from tilewright.relax.op.nn.attention import attention
+from tilewright.relax.op.nn.batch_norm import batch_norm
 from tilewright.relax.op.nn.convolution import (
     conv1d,
     conv1d_transpose,
@@ -19,10 +20,9 @@ from tilewright.relax.op.nn.convolution import (
     conv3d,
     conv3d_transpose,
 )
+from tilewright.relax.op.nn.dropout import dropout
 from tilewright.relax.op.nn.loss import cross_entropy_with_logits, nll_loss
 from tilewright.relax.op.nn.normalization import (
-    batch_norm,
-    dropout,
     group_norm,
     instance_norm,
     layer_norm,

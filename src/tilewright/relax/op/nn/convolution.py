@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tilewright import topi
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentValueError
 from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call
 from tilewright.relax.op.agreement import (
@@ -22,6 +22,7 @@ from tilewright.relax.op.agreement import (
     sized,
 )
 from tilewright.relax.op.inference import Inference, refusing
+from tilewright.relax.op.nn.arguments import numbers
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.conv_transpose import spread_extent, transposed_convolution
@@ -85,26 +86,6 @@ def _layouts(owner: str, attrs: dict[str, Any], rank: int) -> _Layouts:
             "permute_dims for another one"
         )
     return layouts
-
-
-def numbers(owner: str, name: str, value: Any, count: int) -> tuple[int, ...]:
-    """One number for all, one for a dimension, or one for each end, as `count` numbers.
-
-    Raises:
-        ArgumentError: for another number of them.
-        ArgumentValueError: for a negative one.
-    """
-    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    given = len(items)
-    if given == 1 or (2 * given == count and name == "padding"):
-        items *= count // given
-    if len(items) != count:
-        forms = f"1, {count // 2} or {count}" if name == "padding" else f"1 or {count}"
-        raise ArgumentError(f"{owner}: `{name}` has {forms} numbers, got {value!r}")
-    amounts = tuple(int(getattr(item, "value", item)) for item in items)
-    if min(amounts) < 0:
-        raise ArgumentValueError(f"{owner}: `{name}` is at least 0, got {value!r}")
-    return amounts
 
 
 # --- inference ------------------------------------------------------------------------------

@@ -1,20 +1,20 @@
-"""Normalisations, and dropout."""
+"""Normalisations of one array: of rows, of channels, and of groups of channels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright import te, topi
+from tilewright import topi
 from tilewright.error import ArgumentError
 from tilewright.ir.arithmetic import floormod
-from tilewright.ir.convert import as_expr, cast, const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
-from tilewright.relax.expr import Call, RelaxExpr, Tuple
+from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.op.agreement import agreeing, require_agreement, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
-from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
+from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
 
 
@@ -25,7 +25,7 @@ def _axes(owner: str, axes: Any) -> tuple[int, ...]:
     return items
 
 
-def _infer_like_data(
+def infer_like_data(
     inference: Inference, axes: Sequence[int], parameters: Sequence[int]
 ) -> TensorStructInfo:
     """The struct info of an array like argument 0, with parameters that have its extents `axes`."""
@@ -50,7 +50,7 @@ def _infer_like_data(
     return info
 
 
-def _checked(builder: Any, expr: Call, axes: Sequence[int]) -> list[RelaxExpr]:
+def checked(builder: Any, expr: Call, axes: Sequence[int]) -> list[RelaxExpr]:
     """The arguments; the parameters are checked to have the extents `axes` of the first."""
     parameters = expr.args[1:]
     data, extents = sized(builder, expr.args[0])
@@ -62,7 +62,7 @@ def _checked(builder: Any, expr: Call, axes: Sequence[int]) -> list[RelaxExpr]:
 
 
 def _infer_layer_norm(inference: Inference) -> TensorStructInfo:
-    return _infer_like_data(inference, inference.call.attrs["axes"], (1, 2))
+    return infer_like_data(inference, inference.call.attrs["axes"], (1, 2))
 
 
 def _legalize_layer_norm(builder: Any, expr: Call) -> Any:
@@ -73,7 +73,7 @@ def _legalize_layer_norm(builder: Any, expr: Call) -> Any:
         added = beta if attrs["center"] else None
         return topi.nn.layer_norm(data, weight, added, attrs["axes"], attrs["epsilon"])
 
-    arguments = _checked(builder, expr, attrs["axes"])
+    arguments = checked(builder, expr, attrs["axes"])
     return builder.call_te(kernel, *arguments, primfunc_name_hint="layer_norm")
 
 
@@ -106,7 +106,7 @@ def layer_norm(
 
 def _infer_channels(inference: Inference) -> TensorStructInfo:
     attrs = inference.call.attrs
-    info = _infer_like_data(inference, (attrs["channel_axis"],), (1, 2))
+    info = infer_like_data(inference, (attrs["channel_axis"],), (1, 2))
     if info.ndim == -1:
         return info
     channel = inference.axis(attrs["channel_axis"], info.ndim)
@@ -136,7 +136,7 @@ def _legalize_channels(builder: Any, expr: Call) -> Any:
         )
 
     name = expr.op.name.rpartition(".")[2]  # type: ignore[union-attr]
-    arguments = _checked(builder, expr, (channel,))
+    arguments = checked(builder, expr, (channel,))
     return builder.call_te(kernel, *arguments, primfunc_name_hint=name)
 
 
@@ -186,12 +186,12 @@ def instance_norm(
 
 
 def _infer_rms_norm(inference: Inference) -> TensorStructInfo:
-    return _infer_like_data(inference, inference.call.attrs["axes"], (1,))
+    return infer_like_data(inference, inference.call.attrs["axes"], (1,))
 
 
 def _legalize_rms_norm(builder: Any, expr: Call) -> Any:
     attrs = expr.attrs
-    arguments = _checked(builder, expr, attrs["axes"])
+    arguments = checked(builder, expr, attrs["axes"])
     return builder.call_te(
         topi.nn.rms_norm, *arguments, attrs["axes"], attrs["epsilon"],
         primfunc_name_hint="rms_norm",
@@ -205,124 +205,3 @@ def rms_norm(data: Any, weight: Any, axes: int | Sequence[int] = -1, epsilon: fl
     """``x / sqrt(mean(x * x) + epsilon) * weight``, the mean being that of `axes`."""
     attrs = {"axes": _axes("R.nn.rms_norm", axes), "epsilon": float(epsilon)}
     return call(_RMS_NORM, data, weight, attrs=attrs)
-
-
-# --- batch_norm -----------------------------------------------------------------------------
-
-
-def _infer_batch_norm(inference: Inference) -> TupleStructInfo:
-    info = _infer_like_data(inference, (inference.call.attrs["axis"],), (1, 2, 3, 4))
-    return TupleStructInfo([info, inference.tensor(3), inference.tensor(4)])
-
-
-def _legalize_batch_norm(builder: Any, expr: Call) -> Any:
-    attrs = expr.attrs
-    arguments = _checked(builder, expr, (attrs["axis"],))
-    if attrs["training"]:
-        return builder.call_te(
-            topi.nn.batch_norm, *arguments, attrs["axis"], attrs["epsilon"], attrs["center"],
-            attrs["scale"], True, attrs["momentum"], primfunc_name_hint="batch_norm",
-        )  # fmt: skip
-    data, gamma, beta, mean, variance = arguments
-    # Kernels of their own, since parameters are constants mostly: they are computed only once.
-    factor = builder.emit(
-        builder.call_te(
-            _factor, gamma, variance, attrs["epsilon"], attrs["scale"],
-            primfunc_name_hint="batch_norm_factor",
-        )
-    )  # fmt: skip
-    shift = builder.emit(
-        builder.call_te(
-            _shift, beta, mean, factor, attrs["center"], primfunc_name_hint="batch_norm_shift"
-        )
-    )
-    result = builder.emit(
-        builder.call_te(
-            _scale_and_shift, data, factor, shift, attrs["axis"], primfunc_name_hint="batch_norm"
-        )
-    )
-    return Tuple([result, mean, variance])
-
-
-def _factor(gamma: Tensor, variance: Tensor, epsilon: float, scale: bool) -> Tensor:
-    def element(c: Any) -> Any:
-        inverse = te.rsqrt(variance(c) + as_expr(epsilon, variance.dtype))
-        return inverse * gamma(c) if scale else inverse
-
-    return te.compute(gamma.shape, element, "T_factor", "elemwise")
-
-
-def _shift(beta: Tensor, mean: Tensor, factor: Tensor, center: bool) -> Tensor:
-    def element(c: Any) -> Any:
-        product = mean(c) * factor(c)
-        return beta(c) - product if center else -product
-
-    return te.compute(mean.shape, element, "T_shift", "elemwise")
-
-
-def _scale_and_shift(data: Tensor, factor: Tensor, shift: Tensor, axis: int) -> Tensor:
-    def element(*i: Any) -> Any:
-        channel = i[axis]
-        return cast(data.dtype, data(*i) * factor(channel) + shift(channel))
-
-    return te.compute(data.shape, element, "T_batch_norm", "broadcast")
-
-
-_BATCH_NORM = register(
-    "nn.batch_norm", ("data", "gamma", "beta", "moving_mean", "moving_var"),
-    _infer_batch_norm, _legalize_batch_norm,
-)  # fmt: skip
-
-
-def batch_norm(
-    data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, axis: int = 1,
-    epsilon: float = 1e-5, center: bool = True, scale: bool = True, momentum: float = 0.1,
-    training: bool = False,
-) -> Call:  # fmt: skip
-    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` of each channel.
-
-    Args:
-        data: the array.
-        gamma: the factors of the channels.
-        beta: what is added to them.
-        moving_mean: the mean that the training has found.
-        moving_var: the variance that the training has found.
-        axis: the dimension of channels.
-        epsilon: keeps the divisor from 0.
-        center: whether `beta` is added.
-        scale: whether `gamma` is multiplied by.
-        momentum: how far the moving statistics move in training.
-        training: whether the mean and the variance are those of `data`.
-
-    Returns:
-        The tuple of the result and the new `moving_mean` and `moving_var`.
-    """
-    attrs = {
-        "axis": axis, "epsilon": float(epsilon), "center": bool(center), "scale": bool(scale),
-        "momentum": float(momentum), "training": bool(training),
-    }  # fmt: skip
-    return call(_BATCH_NORM, data, gamma, beta, moving_mean, moving_var, attrs=attrs)
-
-
-# --- dropout --------------------------------------------------------------------------------
-
-
-def _infer_dropout(inference: Inference) -> TupleStructInfo:
-    info = inference.tensor(0)
-    return TupleStructInfo([info, info])
-
-
-def _legalize_dropout(builder: Any, expr: Call) -> Any:
-    data = expr.args[0]
-    mask = builder.emit(
-        builder.call_te(topi.full_like, data, 1.0, primfunc_name_hint="dropout_mask")
-    )
-    return Tuple([data, mask])
-
-
-_DROPOUT = register("nn.dropout", ("data",), _infer_dropout, _legalize_dropout)
-
-
-def dropout(data: Any, rate: float = 0.5) -> Call:
-    """The tuple of `data` and a mask of ones: in inference, nothing is dropped."""
-    return call(_DROPOUT, data, attrs={"rate": float(rate)})

@@ -11,7 +11,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.relax.expr import Call
 from tilewright.relax.op.inference import Inference, refusing
-from tilewright.relax.op.nn.convolution import numbers
+from tilewright.relax.op.nn.arguments import numbers
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.pooling import pooled_extents
