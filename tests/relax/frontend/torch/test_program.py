@@ -73,9 +73,18 @@ def test_sizes_that_depend_on_each_other():
     assert not max(difference(module, model, (torch.randn(5), torch.randn(10))))
 
 
-def test_a_size_that_no_input_has_is_refused():
-    with pytest.raises(UnsupportedOperatorError, match="Dim of its own"):
-        imported(Functions([torch.exp]), (torch.ones(6),), ({0: 2 * torch.export.Dim("half")},))
+def test_an_extent_that_is_even():
+    even = 2 * torch.export.Dim("half", max=4)
+    model = Functions([lambda x: x.reshape(-1, 2, 3) + 1, lambda x: torch.exp(x)[::2]])
+    module = imported(model, (torch.randn(6, 3),), ({0: even},))
+    assert module.script().count("match_cast") == 1
+    assert not max(difference(module, model, (torch.randn(8, 3),)))
+    compiled = relax.VirtualMachine(relax.build(module, "llvm"))["main"]
+    assert compiled(np.ones((8, 3), "float32"))[0].shape == (4, 2, 3)
+    for run in (compiled, lambda x: evaluate(module, x)):
+        for rows in (5, 10):  # an odd number, and one that is too large
+            with pytest.raises(ValueError, match=f"{rows}"):
+                run(np.ones((rows, 3), "float32"))
 
 
 def test_the_largest_size_is_checked():

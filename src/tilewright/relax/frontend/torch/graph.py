@@ -218,6 +218,10 @@ class Graph:
             return value
         return self.builder.match_cast(value, expected)
 
+    def shape_in_torch(self, node: torch.fx.Node) -> list[Any]:
+        """The extents that torch knows of a tensor."""
+        return self.sizes.shape(node.meta["val"].shape)
+
     def struct_info_of(self, fake: torch.Tensor) -> TensorStructInfo:
         """What torch knows of a tensor."""
         return TensorStructInfo(self.sizes.shape(fake.shape), dtype_of(fake.dtype))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -22,9 +22,9 @@ from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, Tuple, Var
 from tilewright.relax.frontend.torch.graph import CHECKS, Graph
 from tilewright.relax.frontend.torch.table import converter_of
-from tilewright.relax.frontend.torch.tensors import constant_of
+from tilewright.relax.frontend.torch.tensors import constant_of, dtype_of
 from tilewright.relax.sizes import UPPER_BOUNDS, defined_sizes_of
-from tilewright.relax.struct_info import PrimStructInfo
+from tilewright.relax.struct_info import PrimStructInfo, TensorStructInfo
 
 INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
 """Calls of a part of the program with other settings, which decomposition puts in place."""
@@ -72,6 +72,7 @@ def from_exported_program(
     attrs |= bounds(graph, program)
     with builder.function("main", params, attrs=attrs):
         with builder.dataflow():
+            require_shapes(graph, (n for n in program.graph.nodes if n.op == "placeholder"))
             for node in program.graph.nodes:
                 if node.op == "call_function":
                     graph.convert(node)
@@ -173,6 +174,7 @@ def bind_placeholders(
     """
     inputs, weights = [], []
     nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
+    define_sizes(graph, nodes)
     for node, spec in zip(nodes, program.graph_signature.input_specs, strict=True):
         if spec.kind is InputKind.USER_INPUT:
             graph.values[node] = input_of(graph, node, spec)
@@ -192,6 +194,23 @@ def bind_placeholders(
         else:
             graph.values[node] = constant_of(tensor)
     return inputs, weights
+
+
+def define_sizes(graph: Graph, nodes: list[torch.fx.Node]) -> None:
+    """Make the variables of sizes that are extents of an input by themselves."""
+    for node in nodes:
+        for size in getattr(node.meta["val"], "shape", [node.meta["val"]]):
+            if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                graph.sizes.convert(size)
+
+
+def require_shapes(graph: Graph, nodes: Iterable[torch.fx.Node]) -> None:
+    """Bind inputs to variables of the shapes that torch knows, where parameters tell less."""
+    for node in nodes:
+        value = graph.values.get(node)
+        if isinstance(value, Var) and not graph.same_shape(value, graph.shape_in_torch(node)):
+            info = graph.struct_info_of(node.meta["val"])
+            graph.values[node] = graph.builder.match_cast(value, info)
 
 
 def require_definitions(graph: Graph, inputs: list[Var]) -> None:
@@ -214,7 +233,9 @@ def require_definitions(graph: Graph, inputs: list[Var]) -> None:
 def input_of(graph: Graph, node: torch.fx.Node, spec: InputSpec) -> Any:
     """The value of an input: a parameter, or what it was when the program was exported."""
     if isinstance(spec.arg, TensorArgument):
-        return Var(node.name, graph.struct_info_of(node.meta["val"]))
+        fake = node.meta["val"]
+        extents = graph.sizes.declared(node.name, fake.shape)
+        return Var(node.name, TensorStructInfo(extents, dtype_of(fake.dtype)))
     if isinstance(spec.arg, ConstantArgument):
         return spec.arg.value
     return graph.sizes.convert(node.meta["val"])
@@ -243,6 +264,10 @@ def bounds(graph: Graph, program: torch.export.ExportedProgram) -> dict[str, dic
         for symbol, limits in program.range_constraints.items()
         if str(symbol) in graph.sizes.variables and limits.upper.is_Integer
     }
+    ranges = {symbol: limits.upper for symbol, limits in program.range_constraints.items()}
+    for name, (symbol, factor, rest) in graph.sizes.largest.items():
+        if getattr(ranges.get(symbol), "is_Integer", False):
+            upper[name] = factor * int(ranges[symbol]) + rest
     return {UPPER_BOUNDS: upper} if upper else {}
 
 

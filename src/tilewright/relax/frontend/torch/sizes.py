@@ -50,12 +50,16 @@ class Sizes:
 
     Attributes:
         variables: the size variable of each symbol.
+        largest: for variables that were made for extents: the symbol, and what it is multiplied by
+            and what is added.
         is_complete: whether all inputs have been seen, which define what symbols there are.
     """
 
     def __init__(self) -> None:
         self.variables: dict[str, Var] = {}
         self.is_complete = False
+        self.largest: dict[str, tuple[Any, int, int]] = {}
+        self._solved: dict[Any, Expr] = {}
 
     def variable(self, name: str) -> Var:
         """The size variable of a symbol, which has the same name.
@@ -71,6 +75,36 @@ class Sizes:
             self.variables[name] = Var(name, INT64)
         return self.variables[name]
 
+    def declared(self, name: str, sizes: Sequence[Any]) -> list[Any]:
+        """The extents of an input as a parameter has them: each says what a size is, if it can.
+
+        A model that asks for an even extent has ``2*half`` in torch, though no input has ``half``
+        itself. Then the extent becomes a variable, and ``half`` an expression of it; the caller
+        checks that the extent is even.
+        """
+        extents = []
+        for axis, size in enumerate(sizes):
+            extent = size.node.expr if isinstance(size, SYMBOLIC) else sympy.Integer(size)
+            unknown = [s for s in extent.free_symbols if not self._is_defined(s)]
+            if len(unknown) == 1 and not extent.is_Symbol:
+                extents.append(self._solve(extent, unknown[0], f"{name}_{axis}"))
+            else:
+                extents.append(self.convert(size))
+        return extents
+
+    def _solve(self, extent: Any, symbol: Any, name: str) -> Any:
+        factor, rest = extent.coeff(symbol), extent.subs(symbol, 0)
+        is_linear = sympy.simplify(extent - factor * symbol - rest) == 0
+        if not (is_linear and factor.is_Integer and factor > 0 and rest.is_Integer):
+            return self._expression(extent)
+        variable = self.variables[name] = Var(name, INT64)
+        self._solved[symbol] = floordiv(variable - int(rest), int(factor))
+        self.largest[name] = (symbol, int(factor), int(rest))
+        return variable
+
+    def _is_defined(self, symbol: Any) -> bool:
+        return symbol in self._solved or str(symbol) in self.variables
+
     def convert(self, value: Any) -> Any:
         """A number of torch, which may be symbolic, as a number or an expression.
 
@@ -84,6 +118,8 @@ class Sizes:
         return [self.convert(size) for size in sizes]
 
     def _expression(self, value: Any) -> Any:
+        if value in self._solved:
+            return self._solved[value]
         if isinstance(value, sympy.Symbol):
             return self.variable(str(value))
         if value.is_Integer:
