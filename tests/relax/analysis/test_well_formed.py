@@ -145,6 +145,12 @@ def wrong_annotation():
     return function([bound(result, inferred(twice(X)))], X)
 
 
+def annotation_that_nothing_checks():
+    x = relax.Var("x", relax.TensorStructInfo(None, "float32", ndim=1))
+    gv = var("gv", 4)
+    return function([bound(gv, x)], gv, (x,), gv.struct_info)
+
+
 def wrong_inference():
     result = var("gv", 3)
     return function([bound(result, inferred(twice(X), array(3)))], X)
@@ -190,6 +196,10 @@ CASES = [
     (nested_result, "at the result: Call stands where a variable"),
     (no_sequence, "body of a function or a branch must be a SeqExpr"),
     (wrong_annotation, "at gv: it is said to be .*but its value is"),
+    (
+        annotation_that_nothing_checks,
+        "at gv: it is said to be .*but of its value only .*match_cast",
+    ),
     (wrong_inference, "at gv: the call is said to give"),
     (wrong_result, "is said to return"),
     (shared_variable, "second is malformed at parameter x: variable x is bound twice in first"),

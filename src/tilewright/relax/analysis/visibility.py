@@ -129,3 +129,8 @@ class Visibility:
         """Whether a value that has the struct info `found` cannot have `said`."""
         checked = struct_info_base_check(said, found, self.analyzer)
         return checked is BaseCheckResult.FAIL_L0
+
+    def says_more(self, said: StructInfo, found: StructInfo) -> bool:
+        """Whether `said` promises of a value what `found` leaves open."""
+        checked = struct_info_base_check(said, found, self.analyzer)
+        return checked is BaseCheckResult.FAIL_L1

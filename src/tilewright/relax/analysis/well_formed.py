@@ -165,6 +165,11 @@ class _Checker(Visibility):
         assert var.struct_info is not None
         if info is not None and self.contradicts(var.struct_info, info):
             self.fail(f"it is said to be {var.struct_info!r}, but its value is {info!r}")
+        if info is not None and self.says_more(var.struct_info, info):
+            self.fail(
+                f"it is said to be {var.struct_info!r}, but of its value only {info!r} is known: "
+                "use R.match_cast, which checks it when the program runs"
+            )
 
     # --- values -----------------------------------------------------------------------------
 
