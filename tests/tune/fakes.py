@@ -109,6 +109,7 @@ class PaperRunner(Runner):
         self.checked = []
         self.expected = []
         self.again = []
+        self.args_info = []
         self.is_ready = True
 
     def run(self, runner_inputs):
@@ -117,6 +118,7 @@ class PaperRunner(Runner):
     def _future(self, item):
         factor = int(Path(item.artifact_path).read_text())
         self.log.append(("run", factor))
+        self.args_info.append(item.args_info)
         return RunnerFuture(lambda: True, lambda: self._result(factor))
 
     def _result(self, factor):

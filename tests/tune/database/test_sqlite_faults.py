@@ -2,6 +2,7 @@
 
 import logging
 import sqlite3
+import threading
 from contextlib import closing
 
 import pytest
@@ -61,3 +62,19 @@ def test_a_batch_is_written_or_not(path, monkeypatch, caplog):
         database.commit_tuning_record(record_of(workload, [0.5]))
         times = [record.mean_secs for record in database.get_all_tuning_records()]
         assert times == [2.0, 1.0, 6.0, 7.0, 8.0, 0.5]
+
+
+def test_threads_share_a_database(tmp_path):
+    with closing(SQLiteDatabase(tmp_path / "records.sqlite")) as database:
+        workload = database.commit_workload(matmul())
+
+        def commit():
+            for number in range(20):
+                database.commit_tuning_record(record_of(workload, [number + 1.0]))
+
+        threads = [threading.Thread(target=commit) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(database) == 80

@@ -8,6 +8,7 @@ import pytest
 from tests.tune.fakes import Count, PaperBuilder, PaperRunner, task
 
 from tilewright.error import ArgumentValueError
+from tilewright.tune.measure import RunnerFuture
 from tilewright.tune.scheduler import GradientBased, TaskRecord
 from tilewright.tune.scheduler.task_record import Progress
 
@@ -65,3 +66,18 @@ def test_wrong_parameters():
         GradientBased(alpha=2)
     with pytest.raises(ArgumentValueError, match="window_size is at least 1"):
         GradientBased(window_size=0)
+
+
+@pytest.mark.parametrize("limit", [{"per_task": 8}, {"patience": 4}])
+def test_a_task_that_is_done_when_its_batch_is_joined(tmp_path, monkeypatch, limit):
+    class Late(PaperRunner):
+        def _future(self, item):
+            future = super()._future(item)
+            return RunnerFuture(lambda: False, future.result)
+
+    monkeypatch.setattr("tilewright.tune.scheduler.measuring.core_count", lambda: 2)
+    scheduler = GradientBased(seed=1)
+    per_task = limit.pop("per_task", None)
+    builder, runner = PaperBuilder(tmp_path), Late(lambda factor: 1.0)
+    scheduler.tune([task(16), task(32)], [1, 1], 40, per_task, 4, builder, runner, **limit)
+    assert [record.trials for record in scheduler.tasks] == [8, 8]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from tests.tune.fakes import Count, PaperBuilder, PaperRunner, factor_of, task
 
 from tilewright.error import ArgumentError, ArgumentValueError, TuningError, UnknownNameError
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.cost_model import CostModel
-from tilewright.tune.database import MemoryDatabase
-from tilewright.tune.measure import RunnerFuture
+from tilewright.tune.database import JSONDatabase, MemoryDatabase
+from tilewright.tune.measure import RunnerFuture, RunnerResult
+from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.scheduler import GradientBased, RoundRobin, TaskScheduler
 
 
@@ -291,6 +294,88 @@ def test_a_faster_candidate_of_an_earlier_run_takes_part_in_the_final(tune):
     scheduler = tune([task(strategy=Count(8))], database=database, runner=runner)
     assert runner.again == [[4, 8]]
     assert scheduler.tasks[0].latency == 0.27
+
+
+@pytest.mark.parametrize(
+    ("written", "damaged"),
+    [
+        ('"get_loops"', '"get_lops"'),
+        ('"trace":[[[', '"trace":[[],[['),
+        ('"trace":[[[', '"trace":[[},[['),
+        ('"TENSOR"', '"TENSO"'),
+        ('"split",[{"rv":"l1"}', '"split",[{"rv":"l9"}'),
+    ],
+)
+def test_records_that_cannot_be_used_are_passed_over(tune, tmp_path, written, damaged):
+    tune([task(strategy=Count(4))], database=JSONDatabase(work_dir=tmp_path / "records"))
+    file = tmp_path / "records" / "database_tuning_record.json"
+    text = file.read_text()
+    assert written in text
+    file.write_text(text.replace(written, damaged))
+    database = JSONDatabase(work_dir=tmp_path / "records")
+    scheduler = tune([task(strategy=Count(8))], trials=4, database=database)
+    assert scheduler.tasks[0].trials == 4
+
+
+@pytest.mark.parametrize(("equality", "known"), [("ignore-ndarray", 4), ("anchor-block", 0)])
+def test_records_of_a_similar_program_are_about_the_program_of_the_task(tune, equality, known):
+    """Two modules that a database takes for one: constants differ, or what is around a block."""
+
+    class AllEqual(type(ModuleEquality.create(equality))):
+        def hash(self, mod):
+            return 0
+
+        def equal(self, lhs, rhs):
+            return True
+
+    database = MemoryDatabase(AllEqual())
+    tune([task(16, strategy=Count(4))], database=database)
+    context, runner = task(32, strategy=Count(8)), PaperRunner()
+    tune([context], trials=4, database=database, runner=runner)
+    assert next(factor for what, factor in runner.log if what == "run") == known + 1
+    shapes = {args[0].shape for args in runner.args_info}
+    assert shapes == {(32,)}
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf])
+def test_times_that_can_be_none_are_a_failure(tune, seconds):
+    database = MemoryDatabase()
+    runner = PaperRunner(lambda factor: seconds if factor == 3 else 1.0 / factor)
+    record = tune([task()], database=database, runner=runner).tasks[0]
+    assert (record.latency, record.failures.counts) == (1 / 8, {"run": 1})
+    assert "as the seconds of its runs" in record.failures.examples["run"]
+    assert sum(not known.is_valid for known in database.get_all_tuning_records()) == 1
+
+
+@pytest.mark.parametrize("where", ["run", "build"])
+def test_a_candidate_that_fails_in_the_final_does_not_win_unchecked(tune, tmp_path, where):
+    class Failing(PaperRunner):
+        def remeasure(self, runner_inputs):
+            results = super().remeasure(runner_inputs)
+            fails = [where == "run" and factor == 8 for factor in self.again[-1]]
+            crash = RunnerResult(None, "crash", "crash")
+            return [crash if f else r for f, r in zip(fails, results, strict=True)]
+
+    built = set()
+
+    def breaks(factor):
+        again = factor in built
+        built.add(factor)
+        return where == "build" and again and factor == 8
+
+    database, runner = MemoryDatabase(), Failing()
+    runner.is_ready = False
+    builder = PaperBuilder(tmp_path, fails=breaks)
+    scheduler = tune([task()], database=database, runner=runner, builder=builder)
+    record = scheduler.tasks[0]
+    assert record.is_verified(record.fastest[0][1])
+    assert factors([database.query_tuning_record(record.mod, record.target)]) == [7]
+
+
+def test_files_of_candidates_that_nobody_waits_for_are_removed(tune, tmp_path):
+    scheduler = tune([task()], runner=Interrupting(3))
+    assert scheduler.was_interrupted
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_cost_model_learns_from_what_was_built(tune, tmp_path):

@@ -46,7 +46,7 @@ def apply_trace(trace: Any, sch: Schedule, func_name: str | None = None) -> None
     try:
         form = trace if func_name is None else about(trace, func_name)
         Trace.apply_json_to_schedule(form, sch)
-    except (TVMError, TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TVMError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise RecordError(f"the trace of a record does not apply: {error}") from error
 
 

@@ -148,17 +148,18 @@ class SQLiteDatabase(Database):
             DatabaseError: if they cannot be written. They are kept in memory, and written with
                 the next ones.
         """
-        for record in records:
-            own = record.workload
-            if self._known.get(own.key) is not own:
-                own = self.commit_workload(own.mod)
-            record = record.of(own)
-            body = json.dumps(record.as_json(), separators=(",", ":"), allow_nan=False)
-            self._unwritten.append((record, body))
-        try:
-            self._write()
-        except DatabaseError as error:
-            raise kept_in_memory(error, len(self._unwritten)) from None
+        with self._lock:
+            for record in records:
+                own = record.workload
+                if self._known.get(own.key) is not own:
+                    own = self.commit_workload(own.mod)
+                record = record.of(own)
+                body = json.dumps(record.as_json(), separators=(",", ":"), allow_nan=False)
+                self._unwritten.append((record, body))
+            try:
+                self._write()
+            except DatabaseError as error:
+                raise kept_in_memory(error, len(self._unwritten)) from None
 
     def _write(self) -> None:
         with self._transaction() as connection:

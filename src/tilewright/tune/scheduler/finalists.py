@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
 from tilewright.tune.callback.add_to_database import add_to_database
+from tilewright.tune.measure import RunnerResult
+from tilewright.tune.scheduler.failures import CANCELLED
 from tilewright.tune.scheduler.measuring import Measuring
 from tilewright.tune.scheduler.task_record import TaskRecord, latency_of
 
@@ -55,11 +57,15 @@ def _measure_again(
     """Replace the results of candidates by new ones."""
     builds = measuring.build(task, chosen)
     ready = [i for i, build in enumerate(builds) if build.artifact_path is not None]
-    candidates, builds = [chosen[i] for i in ready], [builds[i] for i in ready]
-    results = measuring.measure_again(task, candidates, builds)
-    results = measuring.check(task, candidates, builds, results, math.inf, patient=True)
-    # Any other failure is one of the machine: these candidates ran before.
-    valid = [i for i, r in enumerate(results) if r.error_kind in (None, "wrong-result")]
+    candidates, artifacts = [chosen[i] for i in ready], [builds[i] for i in ready]
+    results = measuring.measure_again(task, candidates, artifacts)
+    results = measuring.check(task, candidates, artifacts, results, math.inf, patient=True)
+    for candidate, build in zip(chosen, builds, strict=True):
+        if build.artifact_path is None:
+            candidates.append(candidate)
+            artifacts.append(build)
+            results.append(RunnerResult(None, build.error_msg, build.error_kind))
+    valid = [i for i, r in enumerate(results) if _counts(task, candidates[i], r)]
     again, outcome = [candidates[i] for i in valid], [results[i] for i in valid]
     for result in outcome:
         if result.error_msg is not None:
@@ -69,4 +75,15 @@ def _measure_again(
         if isinstance(callback, AddToDatabase) and scheduler.database is not None:
             add_to_database(scheduler.database, task, again, outcome, supersede=True)
         if isinstance(callback, RemoveBuildArtifact):
-            callback.apply(scheduler, task.task_id, candidates, builds, results)
+            callback.apply(scheduler, task.task_id, candidates, artifacts, results)
+
+
+def _counts(task: TaskRecord, candidate: Any, result: RunnerResult) -> bool:
+    """Whether a result replaces the one before.
+
+    A candidate that is known to be right ran before: if it fails now, that is the machine's fault.
+    One of which that is not known must not win without having been checked.
+    """
+    if result.error_kind in (None, "wrong-result"):
+        return True
+    return result.error_kind != CANCELLED and not task.is_verified(candidate)

@@ -49,15 +49,15 @@ class GradientBased(TaskScheduler):
         for task in alive:
             if not task.history:
                 self.join_running_task(task.task_id)
-        alive = [task for task in alive if not task.is_terminated]
-        if not alive:
-            return -1
-        gains = [self.gain(task) for task in alive]
-        most = max(gains)
-        chosen = self._random.choice(alive) if most < _NOTHING else alive[gains.index(most)]
-        if chosen.is_running:
-            self.join_running_task(chosen.task_id)
-        return chosen.task_id
+        while alive := [task for task in alive if not task.is_terminated]:
+            gains = [self.gain(task) for task in alive]
+            most = max(gains)
+            chosen = self._random.choice(alive) if most < _NOTHING else alive[gains.index(most)]
+            if chosen.is_running:
+                self.join_running_task(chosen.task_id)
+            if not chosen.is_terminated:  # by what came of its batch
+                return chosen.task_id
+        return -1
 
     def gain(self, task: TaskRecord) -> float:
         """Seconds that another trial is expected to save; infinity if nothing ran so far."""

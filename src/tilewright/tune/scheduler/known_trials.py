@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
+from tilewright.error import RecordError
+from tilewright.ir.structural import structural_equal
+from tilewright.tune.candidate import ArgInfo, MeasureCandidate
 from tilewright.tune.database import Database, TuningRecord
 from tilewright.tune.database.matching import same_machine_code
 from tilewright.tune.database.selection import fastest
@@ -13,12 +18,16 @@ from tilewright.tune.machine import this_machine
 from tilewright.tune.measure import RunnerResult
 from tilewright.tune.scheduler.task_record import TaskRecord
 
+_logger = logging.getLogger(__name__)
+
 KEPT: Final = 2
 """How many of the fastest candidates of earlier runs take part in the final of this one."""
 
 
 class KnownTrials:
     """What a database has about a task: its candidates are not measured twice.
+
+    Records that cannot be used, such as one whose trace no longer applies, are passed over.
 
     Args:
         task: the task.
@@ -28,14 +37,23 @@ class KnownTrials:
     def __init__(self, task: TaskRecord, database: Database) -> None:
         self.records: list[TuningRecord] = []
         self._results: dict[str, RunnerResult] = {}
+        self._mod = task.mod
         if not len(database) or not database.has_workload(task.mod):
             return
         workload = database.commit_workload(task.mod)
+        same = database.module_equality.needs_same_blocks
+        if not same and not structural_equal(workload.mod, task.mod):
+            return  # what is around the main block takes time, too
         for record in database.get_all_tuning_records():
             if record.workload is not workload or not _is_comparable(record, task):
                 continue
+            try:
+                form = json.dumps(record.trace_json)
+            except RecordError as error:
+                _logger.warning("passed over %r: %s", record, error)
+                continue
             self.records.append(record)
-            self._results[json.dumps(record.trace_json)] = _result(record)
+            self._results[form] = _result(record)
 
     def __len__(self) -> int:
         return len(self._results)
@@ -54,12 +72,24 @@ class KnownTrials:
 
     def valid(self) -> tuple[list[Any], list[RunnerResult]]:
         """Candidates that ran, and their results, for a cost model to learn from."""
-        records = [record for record in self.records if record.is_valid]
-        return [r.as_measure_candidate() for r in records], [_result(r) for r in records]
+        found = list(self._candidates([record for record in self.records if record.is_valid]))
+        return [candidate for _, candidate in found], [_result(record) for record, _ in found]
 
     def fastest(self) -> list[tuple[float, Any]]:
         """The latencies of the fastest candidates, and these."""
-        return [(r.mean_secs, r.as_measure_candidate()) for r in fastest(self.records, KEPT)]
+        found = self._candidates(fastest(self.records, len(self.records)))
+        return [(record.mean_secs, candidate) for record, candidate in islice(found, KEPT)]
+
+    def _candidates(
+        self, records: Sequence[TuningRecord]
+    ) -> Iterator[tuple[TuningRecord, MeasureCandidate]]:
+        """Records with what they are about, for the program of the task."""
+        args_info = ArgInfo.from_entry_func(self._mod)
+        for record in records:
+            try:
+                yield record, MeasureCandidate(record.schedule(self._mod), args_info)
+            except RecordError as error:
+                _logger.warning("passed over %r: %s", record, error)
 
 
 def _form(candidate: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -90,7 +91,8 @@ class Measuring:
         self, task: TaskRecord, candidates: Sequence[Any], builds: Sequence[BuilderResult]
     ) -> list[RunnerResult]:
         """The results of candidates that run in turns."""
-        return self.runner.remeasure(self._inputs(task, candidates, builds))
+        results = self.runner.remeasure(self._inputs(task, candidates, builds))
+        return [_sound(result) for result in results]
 
     def wait(
         self, futures: Sequence[RunnerFuture], measured: Callable[[RunnerResult], None]
@@ -105,7 +107,7 @@ class Measuring:
                 if self.is_over and not future.done():
                     results.append(RunnerResult(None, "it was not run any more", CANCELLED))
                 else:
-                    results.append(future.result())
+                    results.append(_sound(future.result()))
                 measured(results[-1])
         return results
 
@@ -191,6 +193,17 @@ class Measuring:
             key=self._keys[id(task)],
             num_cores=task.target.num_cores,
         )
+
+
+def _sound(result: RunnerResult) -> RunnerResult:
+    """The result; a failure if a runner of the user's gives times that can be none."""
+    if result.error_msg is not None:
+        return result
+    times = [float(seconds) for seconds in result.run_secs or ()]
+    if times and all(0 < seconds < math.inf for seconds in times):
+        return result
+    message = f"the runner gives {times} as the seconds of its runs"
+    return RunnerResult(None, message, "run", seconds=result.seconds)
 
 
 def _failed(build: BuilderResult) -> RunnerFuture:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TuningError
-from tilewright.tune.callback import MeasureCallback
+from tilewright.tune.callback import MeasureCallback, RemoveBuildArtifact
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
@@ -257,6 +257,7 @@ class TaskScheduler:
         task.end_batch(results)
         measured = [candidates[i] for i in kept], [builds[i] for i in kept]
         outcome = [results[i] for i in kept]
+        self._remove_cancelled(task, candidates, builds, results)
         with Profiler.timeit("ApplyMeasureCallbacks"):
             for callback in self.measure_callbacks:
                 callback.apply(self, task.task_id, *measured, outcome)
@@ -265,6 +266,16 @@ class TaskScheduler:
         self._tell("batch_ends", task)
         self._terminate_if_done(task)
         return results
+
+    def _remove_cancelled(
+        self, task: TaskRecord, candidates: list[Any], builds: list[Any], results: list[Any]
+    ) -> None:
+        """Delete the files of candidates that nobody waits for; a runner is soon done with them."""
+        lost = [i for i, result in enumerate(results) if result.error_kind == CANCELLED]
+        for callback in self.measure_callbacks:
+            if lost and isinstance(callback, RemoveBuildArtifact):
+                parts = ([items[i] for i in lost] for items in (candidates, builds, results))
+                callback.apply(self, task.task_id, *parts)
 
     def _terminate_if_done(self, task: TaskRecord) -> None:
         patience = self.budget.patience

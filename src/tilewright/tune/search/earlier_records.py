@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tilewright.error import RecordError
 from tilewright.tir.schedule import Trace
 from tilewright.tune.database.matching import same_machine_code
 from tilewright.tune.machine import this_machine
@@ -34,15 +36,24 @@ class EarlierRecords:
     def adopted_by(self, sketches: Sequence[Sketch]) -> Iterator[tuple[Sketch, Trace]]:
         """The records as traces of sketches; those of other spaces are left out."""
         for record in self.records:
-            form = record.trace_json
-            for sketch in sketches:
-                trace = sketch.adopted(form)
-                if trace is not None:
-                    if record.is_valid:
-                        self.best.append((sketch, trace, record.mean_secs))
-                    yield sketch, trace
-                    break
+            adopted = _adopted(record, sketches)
+            if adopted is not None:
+                if record.is_valid:
+                    self.best.append((*adopted, record.mean_secs))
+                yield adopted
         self.best.sort(key=lambda item: item[2])
+
+
+def _adopted(record: Any, sketches: Sequence[Sketch]) -> tuple[Sketch, Trace] | None:
+    """A record as a trace of one of the sketches; None if it is of none, or damaged."""
+    with contextlib.suppress(RecordError, TypeError, ValueError, LookupError, AttributeError):
+        form = record.trace_json
+        for sketch in sketches:
+            trace = sketch.adopted(form)
+            if trace is not None:
+                sketch.key(trace)  # which decisions of another form have not
+                return sketch, trace
+    return None
 
 
 def _of_task(database: Any, context: TuneContext) -> list[Any]:
