@@ -1,0 +1,47 @@
+"""How whole models are measured, on a small one."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from benchmarks.harness.pairs import ROOT, environment
+from benchmarks.harness.record import Record
+from benchmarks.models import child
+from benchmarks.models.child import Request, distance
+from benchmarks.models.costs import MODELS, WORKERS
+
+MLP = next(model for model in MODELS if model.name.startswith("MLP"))
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+REQUEST = Request(MLP.name, "torch", 1, 3, 0.001, 5.0)
+
+
+def test_a_model_beside_a_peer(tmp_path):
+    request = replace(REQUEST, output=str(tmp_path / "record.json"))
+    command = [sys.executable, "-m", "benchmarks.models.child", request.to_json()]
+    subprocess.run(command, env=environment(1), cwd=ROOT, check=True)
+    record = Record.from_dictionary(json.loads((tmp_path / "record.json").read_text()))
+    assert not record.problem
+    assert record.error < 1e-4
+    assert len(record.ours) == len(record.theirs) == 3
+
+
+def test_a_wrong_result_is_not_timed(monkeypatch):
+    monkeypatch.setattr(child, "compile_model", lambda *_: lambda: [np.zeros((1, 10), "float32")])
+    record = child.empty_record(MLP, REQUEST)
+    child.measure(MLP, REQUEST, record)
+    assert record.problem.startswith("WRONG RESULT")
+    assert not record.ours
+
+
+def test_outputs_of_other_shapes_do_not_compare():
+    with pytest.raises(ValueError, match="shapes"):
+        distance([np.zeros(3)], [np.zeros(4)])
+
+
+def test_the_costs_of_a_model():
+    assert WORKERS["compile"](MLP, "")["seconds"] > 0
+    assert 10 < WORKERS["torch"](MLP, "")["mebibytes"] < 1e5
