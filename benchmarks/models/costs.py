@@ -67,7 +67,8 @@ def call_overhead(repeat: int) -> Figure:
     module, inputs = perceptron(1, 1, 1)
     import torch
 
-    built = relax.build(from_exported_program(torch.export.export(module, inputs)), "llvm")
+    program = torch.export.export(module, inputs)
+    built = relax.build(from_exported_program(program, unwrap_unit_return_tuple=True), "llvm")
     main = relax.VirtualMachine(built, tvm.cpu())["main"]
     arrays = [nd.from_dlpack(tensor) for tensor in inputs]
     with torch.inference_mode():
