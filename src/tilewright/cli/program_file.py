@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from tilewright.error import ArgumentValueError, RecordError, TVMError
+from tilewright.error import ArgumentValueError, DatabaseError, RecordError, TVMError
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tune.workload import Workload
@@ -97,7 +97,11 @@ def _while_running(what: Any, error: BaseException) -> ArgumentValueError:
 
 def _of_workloads(path: Path, name: str | None) -> Program:
     found: dict[str, Workload] = {}
-    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        raise DatabaseError(f"cannot read {path}: {error.strerror}") from None
+    for number, line in enumerate(text.splitlines(), 1):
         try:
             workload = Workload.from_json(json.loads(line))
         except (ValueError, TVMError) as error:

@@ -136,7 +136,7 @@ def tune_tir(
         runner=runner or "local",
         database=database or "json",
         cost_model=cost_model,
-        measure_callbacks=measure_callbacks or "default",
+        measure_callbacks="default" if measure_callbacks is None else measure_callbacks,
         task_scheduler=task_scheduler,
         module_equality=module_equality,
         max_seconds=max_seconds,

@@ -62,11 +62,13 @@ class Workload:
         """
         try:
             shash, mod = int(json_obj["hash"], 16), from_json(json_obj["module"])
-        except (TypeError, KeyError, ValueError) as error:
+            if not isinstance(mod, IRModule):
+                raise RecordError(f"a workload is a module, got {mod!r}")
+            return Workload(mod, shash)
+        except RecordError:
+            raise
+        except (TypeError, LookupError, ValueError, AttributeError, OverflowError) as error:
             raise RecordError(f"malformed workload: {error}") from None
-        if not isinstance(mod, IRModule):
-            raise RecordError(f"a workload is a module, got {mod!r}")
-        return Workload(mod, shash)
 
     def __repr__(self) -> str:
         return f"Workload({self.key})"

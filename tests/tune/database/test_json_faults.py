@@ -272,3 +272,29 @@ def test_loading_many_records_is_quick(directory):
     database = JSONDatabase(work_dir=directory)
     assert time.process_time() - start < 1.0
     assert len(database) == 10000
+
+
+@pytest.mark.parametrize("timestamp", ["NaN", "1e300", "-1e300", "Infinity"])
+def test_a_record_of_no_time_is_skipped(directory, caplog, timestamp):
+    file = directory / RECORD_FILE
+    lines = file.read_text().splitlines()
+    form = json.loads(lines[1])
+    written = f'"timestamp":{form["timestamp"]}'
+    assert written in lines[1]
+    lines[1] = lines[1].replace(written, f'"timestamp":{timestamp}')
+    file.write_text("\n".join(lines) + "\n")
+    assert times(directory) == [3.0, 1.0]
+    assert "is no time in seconds since 1970" in caplog.text
+
+
+@pytest.mark.parametrize("damaged", ["5", '"x"', "true", "null"])
+def test_a_workload_with_damaged_attributes_is_skipped(directory, caplog, damaged):
+    database = JSONDatabase(work_dir=directory)
+    database.commit_tuning_record(record_of(database.commit_workload(relu()), [4.0]))
+    file = directory / WORKLOAD_FILE
+    first, second = file.read_text().splitlines()
+    start = first.index('{"dict":[["global_symbol"')
+    _, length = json.JSONDecoder().raw_decode(first[start:])
+    file.write_text(f"{first[:start]}{damaged}{first[start + length :]}\n{second}\n")
+    assert times(directory) == [4.0]
+    assert "malformed workload" in caplog.text

@@ -1,6 +1,7 @@
 """Comparing what candidates compute with what they should."""
 
 import time
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -13,6 +14,7 @@ from tilewright.tune.measure.arguments import random_arguments
 from tilewright.tune.measure.build_worker import default_build
 from tilewright.tune.measure.expectation import Expectation
 from tilewright.tune.measure.expected_results import difference, save, summed_terms, tolerance
+from tilewright.tune.measure.process import Child
 
 INFO = [["TENSOR", "float32", [8, 8]], ["TENSOR", "float32", [8, 8]]]
 
@@ -163,3 +165,24 @@ def test_a_program_that_cannot_run_is_compared_with_nothing(caplog):
     assert expected.directory() is None
     assert "candidates are not checked" in caplog.text
     assert "the element is too small" in caplog.text
+
+
+def test_what_was_computed_is_deleted_in_the_end():
+    expected, _ = expectation_of(programs.matmul)
+    directory = Path(expected.directory())
+    assert list(directory.iterdir())
+    expected.close()
+    assert not directory.exists()
+
+
+def test_an_interrupt_while_it_is_waited_for_leaves_it_on_its_way(monkeypatch):
+    expected, _ = expectation_of(programs.matmul)
+    with monkeypatch.context() as patch:
+        patch.setattr(Child, "receive", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            expected.directory()
+    assert list(Path(expected.directory()).iterdir())
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt

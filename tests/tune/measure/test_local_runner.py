@@ -3,6 +3,7 @@
 import signal
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 from tests.tune.measure import programs
@@ -17,6 +18,7 @@ from tilewright.tune.measure import (
     Runner,
     RunnerInput,
 )
+from tilewright.tune.measure.process import shared_fork_server
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +185,18 @@ def test_arguments_that_make_no_sense_are_refused():
     with pytest.raises(ArgumentValueError, match="alloc_repeat is at least 1"):
         LocalRunner(alloc_repeat=0)
     assert isinstance(Runner.create("local", timeout_sec=3), LocalRunner)
+
+
+def test_the_files_of_a_runner_are_deleted_when_it_is_closed(builder, good):
+    place = Path(shared_fork_server().directory)
+    before = set(place.iterdir())
+    runner = LocalRunner(evaluator_config=EvaluatorConfig(number=1, min_repeat_ms=1))
+    module = programs.module(add_one)
+    candidate = to_run(good, key="deleted")
+    runner.expect(candidate, module)
+    for _ in range(2):
+        assert result_of(runner, candidate).error_msg is None
+    assert runner.check(candidate, module) is None
+    assert set(place.iterdir()) != before
+    runner.close()
+    assert set(place.iterdir()) == before

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 from tests.tune.fakes import Count, PaperBuilder, PaperRunner, task
 
+from tilewright.error import DatabaseError
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.progress.live import LiveObserver
 from tilewright.tune.progress.log import LogObserver
@@ -156,3 +157,10 @@ def test_the_phases_of_a_run(tmp_path):
         tune(tmp_path, [])
     assert {"GenerateCandidates", "SendToBuilder", "JoinRunnerFutures"} <= set(profiler.get())
     assert math.fsum(profiler.get().values()) > 0
+
+
+def test_logs_that_cannot_be_written(tmp_path):
+    place = tmp_path / "file"
+    place.write_text("")
+    with pytest.raises(DatabaseError, match="choose another `work_dir`"), log_files(place, ["a"]):
+        pass

@@ -216,3 +216,31 @@ def test_bad_parts_are_refused():
 
 def test_created_by_name():
     assert isinstance(SpaceGenerator.create("post-order-apply"), PostOrderApply)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
+@pytest.mark.parametrize("cores", [1, 4])
+def test_blocks_that_never_run_are_left_alone(shape, cores):
+    rows, columns = shape
+
+    @T.prim_func
+    def nothing(A: T.Buffer((rows, columns), "float32"), C: T.Buffer((rows, columns), "float32")):
+        for i, j in T.grid(rows, columns):
+            with T.block("C"):
+                x, y = T.axis.remap("SS", [i, j])
+                C[x, y] = A[x, y] * 2.0
+
+    @T.prim_func
+    def sums(A: T.Buffer((rows, columns), "float32"), C: T.Buffer((rows,), "float32")):
+        for i, j in T.grid(rows, columns):
+            with T.block("C"):
+                x, y = T.axis.remap("SR", [i, j])
+                with T.init():
+                    C[x] = 0.0
+                C[x] = C[x] + A[x, y]
+
+    for func in (nothing, sums):
+        context = TuneContext(
+            func, target=f"llvm -num-cores={cores}", space_generator="post-order-apply"
+        )
+        assert len(context.generate_design_space()) == 1

@@ -220,11 +220,11 @@ class TuningRecord:
                 error_kind=json_obj.get("error_kind"),
                 machine=_mapping(json_obj.get("machine", {})),
                 versions=_mapping(json_obj.get("versions", {})),
-                timestamp=json_obj.get("timestamp", 0.0),
+                timestamp=_time(json_obj.get("timestamp", 0.0)),
                 task_name=str(json_obj.get("task", "main")),
                 supersedes=bool(json_obj.get("supersedes")),
             )
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise RecordError(f"malformed tuning record: {error!r}") from None
 
     def __repr__(self) -> str:
@@ -234,6 +234,9 @@ class TuningRecord:
             outcome = f"failed: {self.error_kind or 'no times'}"
         return f"TuningRecord({self.task_name}, workload {self.workload.key}, {outcome})"
 
+
+_LATEST = 4e9
+"""Seconds since 1970 in the year 2096; what is beyond is no time of a measurement."""
 
 _OWN_VERSIONS = {"tilewright": tilewright.__version__}
 
@@ -245,6 +248,13 @@ def _target(text: str) -> Target:
 
 def _seconds(values: Any) -> list[float] | None:
     return None if values is None else [float(seconds) for seconds in values]
+
+
+def _time(value: Any) -> float:
+    seconds = float(value)
+    if not 0 <= seconds < _LATEST:
+        raise ValueError(f"{seconds} is no time in seconds since 1970")
+    return seconds
 
 
 def _written(seconds: list[float] | None) -> list[Any] | None:

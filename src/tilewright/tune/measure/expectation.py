@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import select
+import shutil
 import tempfile
 import time
 from typing import Any, Final
@@ -78,8 +79,8 @@ class Expectation:
 
     def _take_answer(self, child: Child) -> None:
         """Wait for the child; without results of it, start with the default schedule."""
-        self._child = None
         failure = self._failure(child)
+        self._child = None  # not before: an interrupt may end the waiting
         if failure is None:
             return
         if not self._is_scheduled:
@@ -87,10 +88,11 @@ class Expectation:
                 "%s; candidates are compared with the default schedule of the program instead",
                 failure,
             )
+            self._delete()
             self._start(default_schedule=True)
         else:
             logger.warning("candidates are not checked: %s", failure)
-            self._directory = None
+            self._delete()
 
     def _failure(self, child: Child) -> str | None:
         """The reason if a child has no results."""
@@ -105,7 +107,13 @@ class Expectation:
         return message and f"the program as it is written fails: {message}"
 
     def close(self) -> None:
-        """Don't compute it."""
+        """Don't compute it, and delete the results."""
         if self._child is not None:
             self._child.end()
             self._child = None
+        self._delete()
+
+    def _delete(self) -> None:
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None

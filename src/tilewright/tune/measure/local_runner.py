@@ -111,7 +111,9 @@ class LocalRunner(Runner):
         self._queue = RunQueue(RunSession(settings))
         self._workloads: dict[Any, Workload] = {}
         self._expectations: dict[str, Expectation] = {}
-        self._finalizer = weakref.finalize(self, _close, self._queue, self._expectations)
+        self._finalizer = weakref.finalize(
+            self, _close, self._queue, self._workloads, self._expectations
+        )
         shared_fork_server()  # starts in the background
 
     # --- times --------------------------------------------------------------------------------
@@ -270,7 +272,9 @@ def _as_it_is(answer: dict[str, Any] | Failure) -> dict[str, Any] | Failure:
     return answer
 
 
-def _close(jobs: RunQueue, expectations: dict[str, Expectation]) -> None:
+def _close(
+    jobs: RunQueue, workloads: dict[Any, Workload], expectations: dict[str, Expectation]
+) -> None:
     jobs.close()
-    for expectation in expectations.values():
-        expectation.close()
+    for known in (*workloads.values(), *expectations.values()):
+        known.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,7 @@ class Workload:
         self._nominal = 0.0
         self._content = b""
         self._path = Path()
+        self._directories: list[str] = []
 
     def reference(self, directory: str) -> ReferenceArtifact | None:
         """What to compare candidates with; its file is in `directory`."""
@@ -35,15 +37,21 @@ class Workload:
             return None
         if self._path.parent.parent != Path(directory) or not self._path.exists():
             own = tempfile.mkdtemp(dir=directory)
+            self._directories.append(own)
             self._path = Path(own, self._path.name)
             self._path.write_bytes(self._content)
         return ReferenceArtifact(os.fspath(self._path), self._nominal)
+
+    def close(self) -> None:
+        """Delete the files of references."""
+        while self._directories:
+            shutil.rmtree(self._directories.pop(), ignore_errors=True)
 
     def add(self, artifact_path: str, seconds: float) -> None:
         """A candidate was measured completely."""
         if self.best is None or seconds < self.best:
             self.best = seconds
         if not self._content or seconds < CLEARLY_FASTER * self._nominal:
-            self._nominal = seconds
             self._content = Path(artifact_path).read_bytes()
+            self._nominal = seconds
             self._path = Path(Path(artifact_path).name)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from tilewright.error import DatabaseError
+
 TUNER: Final = logging.getLogger("tilewright.tune")
 """Above the loggers of all parts of the tuner."""
 
@@ -35,7 +37,6 @@ def log_files(
         yield loggers
         return
     directory = Path(work_dir) / "logs"
-    directory.mkdir(parents=True, exist_ok=True)
     attached = [(TUNER, directory / f"{PREFIX}.task_scheduler.log")]
     attached += [
         (logger, directory / f"{PREFIX}.{logger.name.rpartition('.')[2]}.log") for logger in loggers
@@ -43,7 +44,7 @@ def log_files(
     handlers: list[tuple[logging.Logger, logging.Handler, int]] = []
     try:
         for logger, path in attached:
-            handler = logging.FileHandler(path, encoding="utf-8")
+            handler = _file_handler(path)
             handler.setFormatter(logging.Formatter(_FORMAT, _DATE))
             handlers.append((logger, handler, logger.level))
             logger.addHandler(handler)
@@ -59,6 +60,17 @@ def log_files(
             handler.close()
         for logger in loggers:
             logger.propagate = True
+
+
+def _file_handler(path: Path) -> logging.FileHandler:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise DatabaseError(
+            f"cannot write the log {path}: {error.strerror or error}; "
+            "choose another `work_dir`, or None for no logs"
+        ) from None
 
 
 def _logger_names(task_names: Sequence[str]) -> list[str]:

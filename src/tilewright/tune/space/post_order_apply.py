@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from tilewright.error import ArgumentError, TuningError, TVMError
+from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
@@ -38,8 +39,9 @@ class PostOrderApply(SpaceGenerator):
     """Applies rule by rule to all blocks, the root block first and consumers before producers.
 
     A rule makes any number of schedules out of one, all of which go on to the next block and to the
-    next rule. Blocks that a rule has removed are left out; those that it has added are its own
-    business. Blocks with the annotation ``schedule_rule`` are for rules that take such.
+    next rule. Blocks that a rule has removed are left out, and those that never run because they
+    are about arrays without elements; those that a rule has added are its own business. Blocks with
+    the annotation ``schedule_rule`` are for rules that take such.
 
     There are at most `MAX_SKETCHES` sketches at any time: where rules make more, the first
     schedules that a rule returns are kept for every sketch before the second ones, and so on.
@@ -95,7 +97,7 @@ class PostOrderApply(SpaceGenerator):
         """The blocks of a function to schedule: the reverse of the order in which they end."""
         tree = sch.state.tree(function)
         ordered = [*_inner_first(tree, tree.root), tree.root]
-        chosen = [r for r in reversed(ordered) if self._is_chosen(r.block)]
+        chosen = [r for r in reversed(ordered) if _may_run(r.block) and self._is_chosen(r.block)]
         names = Counter(realize.block.name_hint for realize in tree.blocks())
         for realize in chosen:
             if names[realize.block.name_hint] == 1:
@@ -140,6 +142,12 @@ class PostOrderApply(SpaceGenerator):
                 type(rule).__name__,
             )
         return sketches[:MAX_SKETCHES]
+
+
+def _may_run(block: Block) -> bool:
+    """Whether all iterators have values, as far as is known."""
+    extents = [iterator.dom.extent for iterator in block.iter_vars if iterator.dom is not None]
+    return not any(isinstance(extent, IntImm) and extent.value == 0 for extent in extents)
 
 
 def _inner_first(tree: FunctionTree, block: BlockRealize) -> Iterator[BlockRealize]:
