@@ -172,3 +172,24 @@ def test_one_task_with_a_database_in_memory_and_no_directory(fake, tmp_path, mon
     fake["work_dir"] = None
     ms.tune_tir(program(), TARGET, max_trials_global=2, **fake)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_seed_repeats_the_scores_of_a_random_model(fake):
+    class Asking(Counts):
+        def pre_tuning(self, *args):
+            super().pre_tuning(*args)
+            scores.append(list(args[-1].predict(None, range(3))))
+
+        def clone(self):
+            return Asking()
+
+    scores = []
+    fake.update(strategy=Asking(), cost_model="random")
+    for seed in (1, 1, 2):
+        ms.tune_tir(program(), TARGET, max_trials_global=1, seed=seed, **fake)
+    assert scores[0] == scores[1] != scores[2]
+
+
+def test_an_empty_list_of_callbacks_is_none_at_all(fake):
+    database = ms.tune_tir(program(), TARGET, max_trials_global=3, measure_callbacks=[], **fake)
+    assert len(database) == 0

@@ -86,8 +86,12 @@ def tune_tasks(
     report_path = _report_path(report, work_dir)
     found = _database(database, work_dir, module_equality)
     callbacks = MeasureCallback.create(measure_callbacks)
-    model = CostModel.create(cost_model) if isinstance(cost_model, str) else cost_model
-    scheduler = TaskScheduler.create(task_scheduler)
+    seed = {"seed": tasks[0].rand_state} if tasks else {}
+    if isinstance(cost_model, str):
+        cost_model = CostModel.create(cost_model, **(seed if cost_model == "random" else {}))
+    scheduler = TaskScheduler.create(
+        task_scheduler, **(seed if task_scheduler == "gradient" else {})
+    )
     with ExitStack() as stack:
         loggers = stack.enter_context(log_files(work_dir, [task.task_name for task in tasks]))
         for task, logger in zip(tasks, loggers, strict=True):
@@ -110,7 +114,7 @@ def tune_tasks(
             runner,
             callbacks,
             found,
-            model,
+            cost_model,
             max_seconds=max_seconds,
             patience=patience,
             observers=[LogObserver(), LiveObserver()],

@@ -78,3 +78,16 @@ def test_threads_share_a_database(tmp_path):
         for thread in threads:
             thread.join()
         assert len(database) == 80
+
+
+@pytest.mark.parametrize("module", ["garbage", "[5]"])
+def test_a_damaged_workload_is_mended_when_it_is_committed(path, caplog, module):
+    change(path, f"UPDATE workload SET module = '{module}'")
+    with closing(SQLiteDatabase(path)) as database:
+        assert not database.has_workload(matmul())
+        assert database.get_all_tuning_records() == []
+        workload = database.commit_workload(matmul())
+        database.commit_tuning_record(record_of(workload, [0.5]))
+    with closing(SQLiteDatabase(path)) as database:
+        assert [r.mean_secs for r in database.get_all_tuning_records()] == [2.0, 1.0, 0.5]
+    assert f"workload {workload.key}: " in caplog.text

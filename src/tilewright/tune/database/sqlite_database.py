@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import sqlite3
 import threading
@@ -22,6 +23,8 @@ from tilewright.tune.database.skipped import SkippedLine, report
 from tilewright.tune.database.unwritten import kept_in_memory
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload, normalized
+
+_logger = logging.getLogger(__name__)
 
 VERSION: Final = 1
 """The version of the tables, SQLite's ``user_version``."""
@@ -109,8 +112,8 @@ class SQLiteDatabase(Database):
             found = Workload(module)
             row = (found.key, self._hash(module), json.dumps(found.as_json()["module"]))
             with self._transaction() as connection:
-                # Another process may have added it since.
-                connection.execute("INSERT OR IGNORE INTO workload VALUES (?, ?, ?)", row)
+                # Another process may have added it since; one that is damaged is mended.
+                connection.execute("INSERT OR REPLACE INTO workload VALUES (?, ?, ?)", row)
             self._known[found.key] = found
         return found
 
@@ -121,7 +124,11 @@ class SQLiteDatabase(Database):
         with self._errors("read"):
             rows = self._rows("SELECT key FROM workload WHERE hash = ?", self._hash(mod))
         for (key,) in rows:
-            workload = self._workload(key)
+            try:
+                workload = self._workload(key)
+            except RecordError as error:
+                _logger.warning("%s: workload %s: %s", self.path, key, error)
+                continue
             if self.module_equality.equal(workload.mod, mod):
                 return workload
         return None
