@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.tune.measure.process import Child, ChildDiedError, ChildTimeoutError
+from tilewright.tune.measure.process import (
+    Child,
+    ChildDiedError,
+    ChildTimeoutError,
+    shared_fork_server,
+)
 
 PROGRAM = """
 from tilewright.tune.measure.process import Child, shared_fork_server
@@ -165,3 +170,15 @@ def test_a_child_keeps_the_signal_that_killed_it(child):
     with pytest.raises(ChildDiedError) as caught:
         child.ask(b"hello", 5.0)
     assert caught.value.death.kind == "illegal-instruction"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
+def test_a_fork_server_that_takes_the_place_of_a_dead_one_takes_no_more_files():
+    def replaced():
+        server = shared_fork_server()
+        os.kill(server._process.pid, signal.SIGKILL)
+        server._process.wait()
+        Child("tests.tune.measure.test_processes:echo").end()
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    assert replaced() == replaced()

@@ -99,6 +99,15 @@ class ForkServer:
         self._last_words.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def abandon(self) -> None:
+        """Close the files of a fork server that is dead.
+
+        What was built stays in its directory until this process ends, as it may still be run.
+        """
+        with self._lock:
+            self._control.close()
+            self._last_words.close()
+
     def _ask(self, request: dict[str, Any], fds: Sequence[int] = ()) -> Any:
         """The fork server's answer to a request."""
         with self._lock:
@@ -138,5 +147,7 @@ def shared_fork_server() -> ForkServer:
     """
     with _shared_lock:
         if not _shared or not _shared[0].is_usable():
+            for dead in _shared:
+                dead.abandon()
             _shared[:] = [ForkServer()]
         return _shared[0]
