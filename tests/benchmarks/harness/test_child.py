@@ -107,7 +107,7 @@ def test_our_own_time_on_one_thread_is_a_peer():
     record = measured(work(scaling=1.8), ONE_THREAD, threads=2)
     assert record.problem == ""
     assert record.aim == 1.8
-    assert len(record.theirs) == 3
+    assert len(record.theirs) >= 3  # more where others disturb
 
 
 def test_aims():

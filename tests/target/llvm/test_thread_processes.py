@@ -20,6 +20,7 @@ from tilewright.target import Target
 from tilewright.target.codegen.llvm import compile_module
 from tilewright.target.codegen.llvm.compile import machine_for, optimised, parse
 from tilewright.target.codegen.llvm.jit import load
+from tilewright.target.codegen.llvm.support import ObjectUnit
 from tilewright.target.codegen.llvm.threads import pool_text
 
 ROOT = Path(__file__).parents[3]
@@ -194,7 +195,7 @@ def leave():
     )
     machine = machine_for(Target("llvm"))
     code = machine.emit_object(optimised(parse(text, machine), machine))
-    library = load(code, ["leave"], (), ())
+    library = load([ObjectUnit(code, (), ())], ["leave"], {})
     function = ctypes.PYFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)(library["leave"])
     function.library = library
     return function

@@ -18,6 +18,7 @@ from tilewright.tune.registry import Registry
 from tilewright.tune.scheduler.budget import Budget
 from tilewright.tune.scheduler.failures import CANCELLED
 from tilewright.tune.scheduler.finalists import measure_finalists
+from tilewright.tune.scheduler.interrupts import Interrupts
 from tilewright.tune.scheduler.known_trials import KnownTrials
 from tilewright.tune.scheduler.measuring import Measuring
 from tilewright.tune.scheduler.task_record import TaskRecord
@@ -110,7 +111,8 @@ class TaskScheduler:
             for observer in observers:
                 observer.begin(self)
             try:
-                self._spend_trials()
+                with Interrupts() as interrupts:
+                    self._spend_trials(interrupts)
             except KeyboardInterrupt:
                 if not any(task.trials or task.is_running for task in self.tasks):
                     raise
@@ -170,7 +172,7 @@ class TaskScheduler:
 
     # --- the loop -------------------------------------------------------------------------------
 
-    def _spend_trials(self) -> None:
+    def _spend_trials(self, interrupts: Interrupts) -> None:
         with Profiler.timeit("InitializeTasks"):
             for task in self.tasks:
                 self._begin_task(task)
@@ -187,8 +189,10 @@ class TaskScheduler:
             if self.budget.is_out_of_time or self._trials_left() <= 0:
                 break
             self._begin_batch(task)
+            interrupts.check()
         for task in self.tasks:
             self.join_running_task(task.task_id)
+            interrupts.check()
 
     def _begin_task(self, task: TaskRecord) -> None:
         ctx = task.ctx
