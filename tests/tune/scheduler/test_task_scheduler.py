@@ -337,6 +337,19 @@ def test_records_of_a_similar_program_are_about_the_program_of_the_task(tune, eq
     assert shapes == {(32,)}
 
 
+def test_what_an_interrupted_run_left_unchecked_does_not_win(tune):
+    database, runner = MemoryDatabase(), Interrupting(9)
+    runner.is_ready = False
+    scheduler = tune([task()], trials=20, database=database, runner=runner)
+    assert scheduler.was_interrupted
+    # All but the slowest ones are wrong, and faster than what comes now.
+    runner = PaperRunner(lambda factor: 0.4 if factor > 8 else 1.0 / factor, wrong=range(3, 9))
+    context = task(strategy=Count(12))
+    scheduler = tune([context], trials=4, database=database, runner=runner)
+    assert scheduler.tasks[0].latency == 0.4
+    assert database.query_tuning_record(context.mod, context.target).mean_secs == 0.4
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf])
 def test_times_that_can_be_none_are_a_failure(tune, seconds):
     database = MemoryDatabase()

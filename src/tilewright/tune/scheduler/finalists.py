@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
 from tilewright.tune.callback.add_to_database import add_to_database
 from tilewright.tune.measure import RunnerResult
 from tilewright.tune.scheduler.failures import CANCELLED
+from tilewright.tune.scheduler.known_trials import KnownTrials
 from tilewright.tune.scheduler.measuring import Measuring
 from tilewright.tune.scheduler.task_record import TaskRecord, latency_of
 
@@ -27,21 +28,38 @@ ROUNDS: Final = 3
 """Once measured again, the best may be slower than others that were not; then these follow."""
 
 
-def measure_finalists(measuring: Measuring, scheduler: TaskScheduler) -> None:
+def measure_finalists(
+    measuring: Measuring, scheduler: TaskScheduler, known: Mapping[int, KnownTrials]
+) -> None:
     """Measure the fastest candidates of each task again, in turns.
 
     Of many measurements, the best one was lucky. The new results go to the database, where they
-    replace the old ones.
+    replace the old ones. An earlier run that was interrupted may have left more candidates that
+    are wrong: as long as those that take part are, the next ones of that run follow.
     """
     for task in scheduler.tasks:
-        again: list[Any] = []
-        for count in itertools.count():
-            chosen = _challengers(task, again)
-            settled = not task.fastest or task.is_verified(task.fastest[0][1])
-            if not chosen or (settled and (count >= ROUNDS or (not again and len(chosen) == 1))):
-                break
-            _measure_again(measuring, scheduler, task, chosen[:FINALISTS])
-            again += chosen[:FINALISTS]
+        _settle(measuring, scheduler, task)
+        earlier = known.get(task.task_id)
+        while earlier is not None and _is_one_refuted(task, earlier.taken):
+            task.replace(earlier.take_fastest())
+            _settle(measuring, scheduler, task)
+
+
+def _settle(measuring: Measuring, scheduler: TaskScheduler, task: TaskRecord) -> None:
+    again: list[Any] = []
+    for count in itertools.count():
+        chosen = _challengers(task, again)
+        settled = not task.fastest or task.is_verified(task.fastest[0][1])
+        if not chosen or (settled and (count >= ROUNDS or (not again and len(chosen) == 1))):
+            break
+        _measure_again(measuring, scheduler, task, chosen[:FINALISTS])
+        again += chosen[:FINALISTS]
+
+
+def _is_one_refuted(task: TaskRecord, taken: Sequence[tuple[float, Any]]) -> bool:
+    """Whether a candidate that seemed to be faster than the best one has failed."""
+    left = {id(candidate) for _, candidate in task.fastest}
+    return any(latency <= task.latency and id(c) not in left for latency, c in taken)
 
 
 def _challengers(task: TaskRecord, again: Sequence[Any]) -> list[Any]:

@@ -37,6 +37,8 @@ class KnownTrials:
     def __init__(self, task: TaskRecord, database: Database) -> None:
         self.records: list[TuningRecord] = []
         self._results: dict[str, RunnerResult] = {}
+        self.taken: list[tuple[float, Any]] = []
+        self._ranking: Iterator[tuple[TuningRecord, MeasureCandidate]] | None = None
         self._mod = task.mod
         if not len(database) or not database.has_workload(task.mod):
             return
@@ -75,10 +77,13 @@ class KnownTrials:
         found = list(self._candidates([record for record in self.records if record.is_valid]))
         return [candidate for _, candidate in found], [_result(record) for record, _ in found]
 
-    def fastest(self) -> list[tuple[float, Any]]:
-        """The latencies of the fastest candidates, and these."""
-        found = self._candidates(fastest(self.records, len(self.records)))
-        return [(record.mean_secs, candidate) for record, candidate in islice(found, KEPT)]
+    def take_fastest(self) -> list[tuple[float, Any]]:
+        """The latencies of the fastest candidates, and these; when called again, of the next."""
+        if self._ranking is None:
+            self._ranking = self._candidates(fastest(self.records, len(self.records)))
+        found = islice(self._ranking, KEPT)
+        self.taken = [(record.mean_secs, candidate) for record, candidate in found]
+        return self.taken
 
     def _candidates(
         self, records: Sequence[TuningRecord]

@@ -202,7 +202,7 @@ class TaskScheduler:
         known = KnownTrials(task, self.database) if self.database is not None else None
         if known is not None and len(known):
             self._known[task.task_id] = known
-            task.replace(known.fastest())
+            task.replace(known.take_fastest())
             candidates, results = known.valid()
             if self.cost_model is not None and candidates:
                 self.cost_model.update(ctx, candidates, results)
@@ -303,7 +303,7 @@ class TaskScheduler:
         if not self.was_interrupted:
             try:
                 with Profiler.timeit("MeasureFinalists"):
-                    measure_finalists(self._measuring, self)
+                    measure_finalists(self._measuring, self, self._known)
             except KeyboardInterrupt:
                 self.was_interrupted = True
         reason = "interrupted" if self.was_interrupted else "the budget is used up"
