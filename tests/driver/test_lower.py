@@ -40,7 +40,7 @@ def test_a_schedule_becomes_loops_over_flat_buffers():
         C_1 = T.Buffer((256,), data=C)
         for i, j_outer in T.grid(16, 4):
             for j_inner_init in range(4):
-                C_1[i * 16 + j_outer * 4 + j_inner_init] = T.float32(0)
+                C_1[i * 16 + j_outer * 4 + j_inner_init] = T.float32(0.0)
             for k, j_inner in T.grid(12, 4):
                 cse_var_2: T.int32 = j_outer * 4
                 cse_var_1: T.int32 = i * 16 + cse_var_2 + j_inner
@@ -53,7 +53,7 @@ def test_a_schedule_becomes_loops_over_flat_buffers():
             C_2[cse_var_3] = T.exp(C_1[cse_var_3])
         for i in range(16):
             E_1 = T.Buffer((16,), data=E)
-            E_1[i] = T.float32(0)
+            E_1[i] = T.float32(0.0)
             for r in range(16):
                 E_1[i] = E_1[i] + C_2[i * 16 + r]"""),
             "    ",

@@ -77,7 +77,7 @@ def test_expressions_in_plain_python():
     x = T.Var("x", "float32")
     call = T.exp(x * 2)
     assert isinstance(call, Call)
-    assert repr(T.max(call, 0.0)) == "T.max(T.exp(x * T.float32(2)), T.float32(0))"
+    assert repr(T.max(call, 0.0)) == "T.max(T.exp(x * T.float32(2.0)), T.float32(0.0))"
     assert isinstance(T.Buffer((4, 4), "int8"), Buffer)
     assert repr(T.Range(2, 8)) == "T.Range(2, 8)"
     assert int(I.Range(8).extent) == 8

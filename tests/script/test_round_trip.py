@@ -67,7 +67,7 @@ SCRIPTS = {
         B = T.Buffer((16,), data=A)
         T.call_packed("f", A, B[0], "text", 1)
         T.call_extern("int32", "g", T.address_of(B[3]))
-        B[T.Ramp(0, 2, 4)] = T.if_then_else(B[0] > T.float32(0), B[4:8], B[8:12])
+        B[T.Ramp(0, 2, 4)] = T.if_then_else(B[0] > T.float32(0.0), B[4:8], B[8:12])
         B.vstore([T.Ramp(0, 1, 4)], B.vload([T.Ramp(4, 1, 4)], \
 predicate=T.Broadcast(T.bool(True), 4)), predicate=T.Broadcast(T.bool(True), 4))
         T.ret(0)
@@ -76,12 +76,12 @@ predicate=T.Broadcast(T.bool(True), 4)), predicate=T.Broadcast(T.bool(True), 4))
         n: T.int32 = 3
         A = T.allocate([16], "float32", "shared")
         with T.decl_buffer((4, 4), data=A, scope="shared") as B:
-            B[0, 0] = T.float32(1)
+            B[0, 0] = T.float32(1.0)
         C = T.Buffer((2, n), data=A, strides=(n, 2), elem_offset=n * 2, scope="shared", align=64, \
 offset_factor=4, buffer_type="auto_broadcast", axis_separators=[1])
         T.realize(C[0:2, 0:n], "shared")
         T.prefetch(C, [T.Range(0, 2), T.Range(1, n)])
-        C[0, 1] = T.float32(0)
+        C[0, 1] = T.float32(0.0)
     """,
 }
 

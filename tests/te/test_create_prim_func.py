@@ -38,14 +38,14 @@ def test_a_reduction_and_its_reader():
                 T.reads(X[v_row, v_k])
                 T.writes(total[v_row])
                 with T.init():
-                    total[v_row] = T.float32(0)
+                    total[v_row] = T.float32(0.0)
                 total[v_row] = total[v_row] + X[v_row, v_k]
         for row in range(8):
             with T.block("mean"):
                 v_row = T.axis.spatial(8, row)
                 T.reads(total[v_row])
                 T.writes(mean[v_row])
-                mean[v_row] = total[v_row] / T.float32(6)
+                mean[v_row] = total[v_row] / T.float32(6.0)
         """
     )
 
@@ -94,7 +94,7 @@ def test_a_condition_guards_the_update_and_not_the_initialisation():
                 T.writes(Y[v_i])
                 with T.init():
                     Y[v_i] = X[v_i]
-                if X[v_k] > T.float32(0):
+                if X[v_k] > T.float32(0.0):
                     Y[v_i] = Y[v_i] + X[v_k]
         """
     )
@@ -183,7 +183,7 @@ def test_extern_primfunc_inlines_the_function():
     c = te.compute((6,), lambda i: b[i] * 2.0, name="C")
     text = body_of(a, c)
     assert 'T.block("plus")' in text
-    assert "plus[v_i] = A[v_i] + T.float32(1)" in text
+    assert "plus[v_i] = A[v_i] + T.float32(1.0)" in text
 
 
 def test_scan_runs_its_body_step_by_step():

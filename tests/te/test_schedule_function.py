@@ -51,7 +51,7 @@ def test_initialisation_is_right_before_the_outermost_reduction_loop():
                         v_j = T.axis.spatial(8, j_init)
                         T.reads()
                         T.writes(C[v_i, v_j])
-                        C[v_i, v_j] = T.float32(0)
+                        C[v_i, v_j] = T.float32(0.0)
             for r_outer, i_inner in T.grid(3, 4):
                 for r_inner in T.unroll(2):
                     for j in T.vectorized(8):

@@ -49,7 +49,7 @@ def test_values_that_python_knows(text, expected):
         ("n > 0 and b or n == 3", "n > 0 and b or n == 3"),
         ("not b", "not b"),
         ("True and n > 0", "n > 0"),
-        ("A[n] * 2 - 1", "A[n] * T.float32(2) - T.float32(1)"),
+        ("A[n] * 2 - 1", "A[n] * T.float32(2.0) - T.float32(1.0)"),
         ("1 if n > 0 else 2", "T.if_then_else(n > 0, 1, 2)"),
         ("T.max(n, 3) // 2", "T.max(n, 3) // 2"),
         ("n.astype('float32')", 'T.Cast("float32", n)'),

@@ -56,7 +56,7 @@ one, two = const(1), const(2)
         (i // (j * 4), "i // (j * 4)"),
         (i * -1, "i * -1"),
         (-1 - i, "-1 - i"),
-        (f / 2, "f / T.float32(2)"),
+        (f / 2, "f / T.float32(2.0)"),
         (tir.truncdiv(i, j), "T.Div(i, j)"),
         (tir.truncmod(i, j), "T.truncmod(i, j)"),
         (tir.min(i, j), "T.min(i, j)"),
@@ -110,13 +110,13 @@ def test_what_would_fold_or_change_is_written_as_a_node(expr, text):
         (const(5, "int64"), "T.int64(5)"),
         (const(5, "uint8"), "T.uint8(5)"),
         (const(True), "T.bool(True)"),
-        (const(0.0), "T.float32(0)"),
+        (const(0.0), "T.float32(0.0)"),
         (const(-0.0), "T.float32(-0.0)"),
         (const(0.1), "T.float32(0.1)"),
         (const(1 / 3), "T.float32(0.33333334)"),
         (const(1 / 3, "float64"), "T.float64(0.3333333333333333)"),
         (const(1 / 3, "float16"), "T.float16(0.3333)"),
-        (const(16777216.0), "T.float32(16777216)"),
+        (const(16777216.0), "T.float32(16777216.0)"),
         (const(1e30), "T.float32(1e+30)"),
         (const(float("inf")), 'T.float32("inf")'),
         (const(float("-inf")), 'T.float32("-inf")'),
@@ -139,9 +139,9 @@ def test_constants_and_types(expr, text):
         (Cast(F32, i), 'T.Cast("float32", i)'),
         (Select(p, i, j), "T.Select(p, i, j)"),
         (Ramp(i, one, 8), "T.Ramp(i, 1, 8)"),
-        (Broadcast(const(0.0), 4), "T.Broadcast(T.float32(0), 4)"),
+        (Broadcast(const(0.0), 4), "T.Broadcast(T.float32(0.0), 4)"),
         (Shuffle((f, f), (one, const(0))), "T.Shuffle([f, f], [1, 0])"),
-        (tir.exp(f + 1), "T.exp(f + T.float32(1))"),
+        (tir.exp(f + 1), "T.exp(f + T.float32(1.0))"),
         (i << 2, "T.shift_left(i, 2)"),
         (tir.call_extern("int32", "f", i), 'T.call_extern("int32", "f", i)'),
         (tir.call_packed("g", i), 'T.call_packed("g", i)'),
@@ -187,7 +187,7 @@ def test_reductions_of_tensor_expressions():
     reducer = CommReducer((x,), (y,), (x + y,), (const(0.0),))
     text = repr(Reduce(reducer, (A[i, k.var],), (k,), const(True)))
     assert text == (
-        "T.Reduce(T.comm_reducer(lambda x, y: x + y, [T.float32(0)]), [A[i, k]], "
+        "T.Reduce(T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)]), [A[i, k]], "
         '[T.iter_var(k, T.Range(0, 8), "CommReduce", "")], T.bool(True), 0, [])'
     )
 

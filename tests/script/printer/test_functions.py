@@ -68,7 +68,7 @@ class TestFunctions:
                         vi = T.axis.spatial(8, i)
                         T.reads(A[vi])
                         T.writes(B[vi])
-                        B[vi] = A[vi] * T.float32(2)
+                        B[vi] = A[vi] * T.float32(2.0)
             """
         )
 
@@ -159,7 +159,7 @@ class TestUndeclaredBuffers:
             """
             for i in range(8):
                 B_1 = T.Buffer((64,), data=B.data)
-                B_1[i] = T.float32(0)
+                B_1[i] = T.float32(0.0)
                 for j in range(8):
                     A_1 = T.Buffer((64,), data=A.data)
                     B_1[i * 8 + j] = A_1[j]
@@ -178,9 +178,9 @@ class TestUndeclaredBuffers:
             T.evaluate(0)
             flat = T.Buffer((64,), data=A.data)
             for i in range(8):
-                flat[i] = T.float32(0)
+                flat[i] = T.float32(0.0)
             for j in range(8):
-                flat[j] = T.float32(1)
+                flat[j] = T.float32(1.0)
             """
         )
 
@@ -207,7 +207,7 @@ class TestUndeclaredBuffers:
             """
             C = T.allocate([4], "float32", "global")
             C_1 = T.Buffer((4,), data=C)
-            C_1[0] = T.float32(1)
+            C_1[0] = T.float32(1.0)
             C_2 = T.Buffer((2, 2), data=C)
             C_2[0, 0] = C_1[0]
             """
@@ -219,9 +219,9 @@ class TestUndeclaredBuffers:
         assert self.body(function(seq(A.vstore(0, 1.0), B.vstore((0, 0), 1.0)))) == lines(
             """
             A = T.Buffer((4,))
-            A[0] = T.float32(1)
+            A[0] = T.float32(1.0)
             B = T.Buffer((2, 2), data=A.data)
-            B[0, 0] = T.float32(1)
+            B[0, 0] = T.float32(1.0)
             """
         )
 

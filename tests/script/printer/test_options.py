@@ -132,9 +132,9 @@ class TestUnderlining:
     def test_a_store_an_expression_and_a_region(self):
         f = program()
         block = find(Block, f)[1]
-        store = "A[vi, vj] = A[vi, vj] + T.float32(1)"
+        store = "A[vi, vj] = A[vi, vj] + T.float32(1.0)"
         self.check(f, block.body, store, store)
-        self.check(f, block.body.value.b, store, "T.float32(1)")
+        self.check(f, block.body.value.b, store, "T.float32(1.0)")
         self.check(f, block.reads[0], "T.reads(A[vi, vj])", "A[vi, vj]")
 
     def test_a_condition_in_an_elif(self):

@@ -166,7 +166,7 @@ class TestLoops:
         stmt = While(A[0] < 1, A.vstore(0, A[0] + 1))
         check(
             stmt,
-            "while A[0] < T.float32(1):\n    A[0] = A[0] + T.float32(1)",
+            "while A[0] < T.float32(1.0):\n    A[0] = A[0] + T.float32(1.0)",
             A,
         )
 
@@ -206,7 +206,7 @@ class TestRestOfTheScope:
             with T.allocate([2], "float32", "local", annotations={"a": 1}) as D:
                 T.evaluate(0)
             C_1 = T.Buffer((4,), data=C)
-            C_1[0] = T.float32(1)
+            C_1[0] = T.float32(1.0)
             """,
         )
 
@@ -230,7 +230,7 @@ class TestRestOfTheScope:
             """
             C = T.allocate([4], "float32", "global")
             with T.decl_buffer((2, 2), data=C) as C_1:
-                C_1[0, 0] = T.float32(1)
+                C_1[0, 0] = T.float32(1.0)
             C_1 = T.decl_buffer((4,), data=C)
             T.evaluate(0)
             """,
@@ -289,7 +289,7 @@ class TestRestOfTheScope:
             A = T.Buffer((8,))
             T.realize(A[0:8], "global")
             T.prefetch(A, [T.Range(0, 8)])
-            A[0] = T.float32(1)
+            A[0] = T.float32(1.0)
             """,
         )
 
@@ -318,12 +318,12 @@ class TestBranches:
         check(
             IfThenElse(A[0] < 1, use(0), inner),
             """
-            if A[0] < T.float32(1):
+            if A[0] < T.float32(1.0):
                 T.evaluate(0)
             else:
                 flat = T.Buffer((8,), data=A.data)
-                if flat[0] < T.float32(1):
-                    flat[0] = T.float32(1)
+                if flat[0] < T.float32(1.0):
+                    flat[0] = T.float32(1.0)
             """,
             A,
         )
@@ -359,9 +359,9 @@ class TestStores:
             loop(i, 2, seq(*stmts)),
             """
             for i in range(2):
-                A[i * 4:i * 4 + 4] = T.Broadcast(T.float32(1), 4)
-                A[T.Ramp(i, 3, 4)] = T.Broadcast(T.float32(1), 4)
-                A.vstore([T.Ramp(i, 1, 4)], T.Broadcast(T.float32(1), 4), \
+                A[i * 4:i * 4 + 4] = T.Broadcast(T.float32(1.0), 4)
+                A[T.Ramp(i, 3, 4)] = T.Broadcast(T.float32(1.0), 4)
+                A.vstore([T.Ramp(i, 1, 4)], T.Broadcast(T.float32(1.0), 4), \
 predicate=T.Broadcast(T.bool(True), 4))
             """,
             A,
@@ -451,7 +451,7 @@ class TestBlocks:
                     o = T.int32()
                     view = T.match_buffer(A[vi, 0:4], (4,), strides=(s,), elem_offset=o)
                     with T.init():
-                        C[vi] = T.float32(0)
+                        C[vi] = T.float32(0.0)
                     C[vi] = view[0]
             """,
             A,
@@ -488,5 +488,5 @@ def test_a_statement_alone_comes_after_what_it_uses():
         "k = T.int32()\n"
         "A = T.Buffer((8, 8))\n"
         "for i, j in T.grid(8, 8):\n"
-        "    A[i, j + k] = T.float32(0)"
+        "    A[i, j + k] = T.float32(0.0)"
     )

@@ -46,7 +46,7 @@ def test_the_text_of_a_blocked_product():
                 C_global_1 = T.Buffer((16,), data=C_global)
                 for i_c_init in range(4):
                     for j_c_init in T.vectorized(4):
-                        C_global_1[i_c_init * 4 + j_c_init] = T.float32(0)
+                        C_global_1[i_c_init * 4 + j_c_init] = T.float32(0.0)
                 for k_outer, i_c in T.grid(4, 4):
                     for k_inner in T.unroll(4):
                         for j_c in T.vectorized(4):

@@ -32,11 +32,11 @@ def test_one_half_of_a_split_becomes_an_axis():
     assert lowered_text(s, [x, y]) == (
         """\
         for ax0 in range(4):
-            Y[ax0] = T.float32(0)
+            Y[ax0] = T.float32(0.0)
             for k_inner_v in range(4):
                 Y_rf = T.allocate([1], "float32", "global")
                 Y_rf_1 = T.Buffer((1,), data=Y_rf)
-                Y_rf_1[0] = T.float32(0)
+                Y_rf_1[0] = T.float32(0.0)
                 for k_outer in range(3):
                     X_1 = T.Buffer((48,), data=X.data)
                     Y_rf_1[0] = Y_rf_1[0] + X_1[ax0 * 12 + k_outer * 4 + k_inner_v]

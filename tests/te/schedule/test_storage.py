@@ -163,7 +163,7 @@ def test_statements():
     y = te.compute((10,), lambda i: x[i] + 1.0, name="Y")
     s = te.create_schedule(y.op)
     bounds = te.schedule.InferBound(s)
-    assert "Y[v_i] = X[v_i] + T.float32(1)" in te.schedule.ScheduleOps(s, bounds).script()
+    assert "Y[v_i] = X[v_i] + T.float32(1.0)" in te.schedule.ScheduleOps(s, bounds).script()
     s[y].split(y.op.axis[0], 4)
     with pytest.raises(ArgumentError, match="the bounds of i_outer are not what InferBound gives"):
         te.schedule.ScheduleOps(s, bounds)

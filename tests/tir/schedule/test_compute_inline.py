@@ -74,7 +74,7 @@ def permuted(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
 
 def test_indices_may_be_permuted_and_shifted():
     text = inlined(permuted, "B").script()
-    assert "A[vi, vj] * T.float32(2) * (A[5 - vi, 3 - vj] * T.float32(2))" in text
+    assert "A[vi, vj] * T.float32(2.0) * (A[5 - vi, 3 - vj] * T.float32(2.0))" in text
 
 
 @T.prim_func
@@ -193,7 +193,7 @@ def used_by_predicate(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")
 
 
 def test_a_predicate_reads_the_buffer():
-    assert "T.where(A[i] > T.float32(0))" in inlined(used_by_predicate, "M").script()
+    assert "T.where(A[i] > T.float32(0.0))" in inlined(used_by_predicate, "M").script()
 
 
 @T.prim_func

@@ -137,7 +137,7 @@ def in_place(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
 
 
 def test_an_update_in_place():
-    assert "C[vi] = C[vi] + A[vi] * T.float32(2)" in inlined(in_place, "C").script()
+    assert "C[vi] = C[vi] + A[vi] * T.float32(2.0)" in inlined(in_place, "C").script()
 
 
 @T.prim_func

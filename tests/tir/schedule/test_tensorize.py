@@ -355,7 +355,7 @@ INIT = """            with T.init():
         ),
         (
             {"value": "C[vi, vj] + A[vi, vk] * T.float32(2)"},
-            r"`B\[vk, vj\]` is expected where there is `T.float32\(2\)`",
+            r"`B\[vk, vj\]` is expected where there is `T.float32\(2.0\)`",
         ),
         (
             {"value": "C[vi, vj] + A[vi, vk * 2] * B[vk, vj]"},

@@ -71,4 +71,4 @@ def test_constant_scalars_are_inlined():
     func = te.create_prim_func([a, b])
     (sch,) = sketches_of(func, [InlineConstantScalars()])
     assert names_of(sch) == ["table", "B"]
-    assert "T.float32(3)" in sch.mod.script()
+    assert "T.float32(3.0)" in sch.mod.script()

@@ -31,9 +31,7 @@ def _float(p: Printer, node: FloatImm) -> Rendered:
     text = float_text(node.value, node.dtype)
     if node.dtype is p.options.float_dtype and math.isfinite(node.value):
         return text, ATOM if math.copysign(1, node.value) > 0 else UNARY
-    is_negative_zero = node.value == 0 and math.copysign(1, node.value) < 0
-    whole = text if is_negative_zero else text.removesuffix(".0")
-    return f"{p.tir}{node.dtype}({whole})", ATOM
+    return f"{p.tir}{node.dtype}({text})", ATOM
 
 
 def float_text(value: float, dtype: DType) -> str:
