@@ -66,6 +66,9 @@ def test_ctrl_c(tmp_path):
     """
     log = tmp_path / "logs" / "tvm.meta_schedule.logging.task_scheduler.log"
 
+    # A program that is started in the background ignores interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def press():
         for _ in range(600):
             if log.exists() and "[Updated]" in log.read_text():
@@ -84,6 +87,7 @@ def test_ctrl_c(tmp_path):
         pytest.fail("what was measured is lost")
     finally:
         thread.join()
+        signal.signal(signal.SIGINT, before)
     assert 4 <= len(database) < 1000
     assert "was interrupted" in log.read_text()
     check(ms.tir_integration.compile_tir(database, dense_relu(), TARGET).mod)

@@ -18,6 +18,7 @@ from tilewright.ir.dtype import INT32, INT64, DType
 from tilewright.ir.expr import (
     Add,
     And,
+    BinaryExpr,
     Broadcast,
     Call,
     Cast,
@@ -43,7 +44,7 @@ from tilewright.ir.expr import (
     Sub,
     Var,
 )
-from tilewright.ir.folding import trunc_div_int
+from tilewright.ir.folding import fold_constants, trunc_div_int
 from tilewright.ir.op import CallEffectKind, Op
 
 DATA = 1
@@ -222,6 +223,11 @@ def _wrapped(facts: Facts, expr: Any, interval: Interval) -> Interval:
     dtype = expr.dtype
     if fits(interval, dtype):
         return interval
+    if isinstance(expr, BinaryExpr):
+        # A number that the dtype does not hold is no index.
+        folded = fold_constants(expr.__class__, expr.a, expr.b)
+        if isinstance(folded, IntImm):
+            return folded.value, folded.value
     if (dtype is INT32 or dtype is INT64) and not effects_of(facts, expr) & DATA:
         return interval
     return type_bounds(dtype.element)

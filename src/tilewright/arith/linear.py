@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Add, Expr, IntImm, Mul, SizeVar, Sub, Var
+from tilewright.ir.folding import fold_constants
 from tilewright.ir.node import Node
 
 Terms = dict[Expr, int]
 
 LINEAR_NODES = frozenset({Add, Sub, Mul, IntImm})
+_ARITHMETIC = LINEAR_NODES - {IntImm}
 
 
 def keep(expr: Expr) -> Expr:
@@ -38,6 +40,11 @@ def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr]
         return 0
     if kind is IntImm:
         return scale * expr.value  # type: ignore[attr-defined]
+    if kind in _ARITHMETIC:
+        # A number that the dtype does not hold is no index: it wraps around.
+        folded = fold_constants(kind, expr.a, expr.b)  # type: ignore[attr-defined]
+        if folded is not None:
+            return scale * folded.value  # type: ignore[attr-defined]
     if kind is Add:
         left = collect(expr.a, scale, terms, opaque)  # type: ignore[attr-defined]
         return left + collect(expr.b, scale, terms, opaque)  # type: ignore[attr-defined]

@@ -18,6 +18,8 @@ from tilewright.tune.measure.process import (
 )
 
 PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests
 from tilewright.tune.measure.process import Child, shared_fork_server
 
 server = shared_fork_server()

@@ -9,6 +9,14 @@ import pytest
 from tilewright.tune.scheduler.interrupts import Interrupts
 
 
+@pytest.fixture(autouse=True)
+def default_handler():
+    """The handler of an ordinary program; one that is started in the background has none."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Interrupted:
     """An object in the finalizer of which the user presses Ctrl-C."""
 
