@@ -8,6 +8,11 @@ A front door to `tilewright.tune`, by the names that tutorials use::
     sch = ms.tir_integration.compile_tir(database, mod, "llvm")
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from tilewright.meta_schedule import (
     arg_info,
     builder,
@@ -19,7 +24,6 @@ from tilewright.meta_schedule import (
     mutator,
     postproc,
     profiler,
-    relax_integration,
     runner,
     schedule_rule,
     search_strategy,
@@ -48,3 +52,13 @@ from tilewright.meta_schedule.tir_integration import compile_tir, tune_tir
 from tilewright.meta_schedule.tune import tune_tasks
 from tilewright.meta_schedule.tune_config import TuneConfig
 from tilewright.meta_schedule.tune_context import TuneContext
+
+if TYPE_CHECKING:
+    from tilewright.meta_schedule import relax_integration
+
+
+def __getattr__(name: str) -> Any:
+    # It loads graphs and their operators, which programs without graphs do not need.
+    if name == "relax_integration":
+        return importlib.import_module("tilewright.meta_schedule.relax_integration")
+    raise AttributeError(f"module 'tilewright.meta_schedule' has no attribute {name!r}")
