@@ -20,7 +20,7 @@ from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
-from tilewright.tune.integration import find_schedules
+from tilewright.tune.integration import find_schedules, matches_text
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.scheduler import TaskScheduler
@@ -284,10 +284,8 @@ def apply_database(
         (scheduled,) = found.schedule.mod.functions.values()
         attrs = {**scheduled.attrs, **function.attrs, IS_SCHEDULED: True}
         result.update_func(var, scheduled.replace(attrs=attrs))
-    text = f" (nothing for {', '.join(missed)})" if missed else ""
-    count = len(programs) - len(missed)
     level = logging.WARNING if missed else logging.INFO
-    _logger.log(level, "%d of %d tasks matched%s", count, len(programs), text)
+    _logger.log(level, "%s", matches_text(len(programs) - len(missed), missed))
     return result
 
 

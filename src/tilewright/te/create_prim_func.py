@@ -9,6 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.attributes import Attributes, attributes
 from tilewright.ir.dtype import BOOL, HANDLE, DType
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.unique_names import UniqueNames
 from tilewright.te.block import BlockBuilder
 from tilewright.te.extern_block import extern_block
 from tilewright.te.operation import (
@@ -50,7 +51,7 @@ class FunctionBuilder:
         self.buffers: dict[Tensor, Buffer] = {}
         self.allocated: list[Buffer] = []
         self.sizes: dict[Var, None] = {}
-        self._names: set[str] = set()
+        self._names = UniqueNames()
         for position, arg in enumerate(args):
             self._add_parameter(position, arg, binds or {})
 
@@ -87,12 +88,7 @@ class FunctionBuilder:
 
     def unique_name(self, name: str) -> str:
         """`name`, with a number if a block has that name already."""
-        candidate, number = name, 0
-        while candidate in self._names:
-            number += 1
-            candidate = f"{name}_{number}"
-        self._names.add(candidate)
-        return candidate
+        return self._names.unique(name)
 
     def allocate(self, op: Operation) -> None:
         """Make intermediate buffers for the outputs of `op` that are no parameters."""

@@ -31,9 +31,13 @@ class Matches(NamedTuple):
     missed: list[str]
 
     def __str__(self) -> str:
-        count = len(self.matched) + len(self.missed)
-        missed = f" (nothing for {', '.join(self.missed)})" if self.missed else ""
-        return f"{len(self.matched)} of {count} tasks matched{missed}"
+        return matches_text(len(self.matched), self.missed)
+
+
+def matches_text(matched: int, missed: list[str]) -> str:
+    """How many functions a schedule was found for, and the names of the others."""
+    others = f" (nothing for {', '.join(missed)})" if missed else ""
+    return f"{matched} of {matched + len(missed)} tasks matched{others}"
 
 
 def find_schedules(

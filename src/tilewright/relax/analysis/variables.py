@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tilewright.ir.expr import Var as Size
@@ -142,6 +143,18 @@ def name_to_binding(func: Function) -> dict[str, list[Binding]]:
 def get_var2val(func: Function) -> dict[Var, RelaxExpr]:
     """The value of each variable of a function that is bound to one."""
     return {binding.var: binding.value for binding in bindings_of(func)}
+
+
+def definition(lookup: Callable[[Var], Any], value: Any) -> Any:
+    """What an operand is bound to: the expression, or the operand itself if it is none.
+
+    Args:
+        lookup: the value that a variable is bound to; None for a parameter.
+        value: the operand.
+    """
+    while isinstance(value, Var) and (bound := lookup(value)) is not None:
+        value = bound
+    return value
 
 
 def udchain(block: BindingBlock) -> dict[Var, list[Var]]:

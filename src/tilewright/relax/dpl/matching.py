@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tilewright.relax.analysis.variables import definition
 from tilewright.relax.dpl.pattern import DFPattern
 from tilewright.relax.expr import Var
 
@@ -26,12 +27,7 @@ class Matching:
 
     def value(self, expr: Any) -> Any:
         """What `expr` is computed by; itself if that is not known."""
-        while isinstance(expr, Var):
-            bound = self._lookup(expr)
-            if bound is None:
-                break
-            expr = bound
-        return expr
+        return definition(self._lookup, expr)
 
     def match(self, pattern: DFPattern, expr: Any) -> bool:
         """Whether `expr` looks like `pattern`, with all that has been found so far."""

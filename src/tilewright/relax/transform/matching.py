@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
+from tilewright.relax.analysis.variables import definition
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, Constant, Function, Var
 from tilewright.relax.transform.module_mutator import ModuleMutator
@@ -22,19 +23,9 @@ def is_call_of(expr: object, *names: str) -> bool:
     )
 
 
-def definition(builder: BlockBuilder, value: Any) -> Any:
-    """What an operand is bound to: the expression, or the operand itself if it is none."""
-    while isinstance(value, Var):
-        bound = builder.lookup_binding(value)
-        if bound is None:
-            break
-        value = bound
-    return value
-
-
 def constant_of(builder: BlockBuilder, value: Any) -> Constant | None:
     """The constant that an operand is; None for another value."""
-    found = definition(builder, value)
+    found = definition(builder.lookup_binding, value)
     return found if isinstance(found, Constant) else None
 
 

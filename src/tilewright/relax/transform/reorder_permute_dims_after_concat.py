@@ -8,9 +8,10 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
 from tilewright.relax import op
+from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import Call, Tuple
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.matching import CountingMutator, definition, is_call_of
+from tilewright.relax.transform.matching import CountingMutator, is_call_of
 
 
 class ReorderPermuteDimsAfterConcat(ModulePass):
@@ -31,7 +32,7 @@ class _Reordering(CountingMutator):
         call = super().visit_call_(call)
         if not is_call_of(call, "concat"):
             return call
-        whole = definition(self.builder_, call.args[0])
+        whole = definition(self.builder_.lookup_binding, call.args[0])
         if not isinstance(whole, Tuple) or not whole.fields:
             return call
         parts = [self.sole_definition(field) for field in whole.fields]

@@ -10,9 +10,10 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
 from tilewright.relax import op
+from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import Call
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.matching import definition, is_call_of
+from tilewright.relax.transform.matching import is_call_of
 from tilewright.relax.transform.module_mutator import ModuleMutator
 
 IN_HALF: Final = (
@@ -76,7 +77,7 @@ class _Conversion(ModuleMutator):
         return result if self._out is FLOAT32 else op.astype(result, "float32")
 
     def _in_half(self, value: Any) -> Any:
-        source = definition(self.builder_, value)
+        source = definition(self.builder_.lookup_binding, value)
         if is_call_of(source, "astype") and source.args[0].struct_info.dtype is self._compute:
             return source.args[0]  # a value of half precision that was widened
         return self.builder_.emit(op.astype(value, str(self._compute)))

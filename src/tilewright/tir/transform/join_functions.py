@@ -10,6 +10,7 @@ from tilewright.ir.attributes import Attributes
 from tilewright.ir.convert import cast
 from tilewright.ir.dtype import BOOL, HANDLE
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.unique_names import UniqueNames
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.copying import copied
@@ -60,7 +61,7 @@ class _Joined:
         self.buffer_map: dict[Var, Buffer] = {}
         self.allocated: dict[Buffer, None] = {}
         self.stages: list[Block] = []
-        self._names: set[str] = set()
+        self._names = UniqueNames()
         for param in params:
             if isinstance(param, Buffer):
                 handle = Var(f"var_{param.name}", HANDLE)
@@ -80,17 +81,9 @@ class _Joined:
         for buffer in buffers.values():
             if buffer not in self._given:
                 self.allocated[buffer] = None
-        stage = copied(root.block, self._unique, variables, buffers, keyed=False)
+        stage = copied(root.block, self._names.unique, variables, buffers, keyed=False)
         self.allocated.update(dict.fromkeys(stage.alloc_buffers))
         self.stages.append(stage)
-
-    def _unique(self, name: str) -> str:
-        candidate, number = name, 0
-        while candidate in self._names:
-            number += 1
-            candidate = f"{name}_{number}"
-        self._names.add(candidate)
-        return candidate
 
     def function(self, attrs: Attributes) -> PrimFunc:
         body = seq(stage.body for stage in self.stages)
