@@ -127,10 +127,8 @@ class Visibility:
 
     def contradicts(self, said: StructInfo, found: StructInfo) -> bool:
         """Whether a value that has the struct info `found` cannot have `said`."""
-        checked = struct_info_base_check(said, found, self.analyzer)
-        return checked is BaseCheckResult.FAIL_L0
+        return self.compare(said, found) is BaseCheckResult.FAIL_L0
 
-    def says_more(self, said: StructInfo, found: StructInfo) -> bool:
-        """Whether `said` promises of a value what `found` leaves open."""
-        checked = struct_info_base_check(said, found, self.analyzer)
-        return checked is BaseCheckResult.FAIL_L1
+    def compare(self, said: StructInfo, found: StructInfo) -> BaseCheckResult:
+        """Whether a value that has the struct info `found` has `said`."""
+        return struct_info_base_check(said, found, self.analyzer)

@@ -33,6 +33,7 @@ from tilewright.relax.expr import (
 from tilewright.relax.normalize import is_leaf
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.struct_info import StructInfo
+from tilewright.relax.struct_info_relation import BaseCheckResult
 
 
 def well_formed(obj: Function | IRModule, check_struct_info: bool = True) -> bool:
@@ -163,9 +164,12 @@ class _Checker(Visibility):
         self.bind(var)
         info = binding.struct_info if isinstance(binding, MatchCast) else self._info_of(value)
         assert var.struct_info is not None
-        if info is not None and self.contradicts(var.struct_info, info):
+        if info is None:
+            return
+        checked = self.compare(var.struct_info, info)
+        if checked is BaseCheckResult.FAIL_L0:
             self.fail(f"it is said to be {var.struct_info!r}, but its value is {info!r}")
-        if info is not None and self.says_more(var.struct_info, info):
+        if checked is BaseCheckResult.FAIL_L1:
             self.fail(
                 f"it is said to be {var.struct_info!r}, but of its value only {info!r} is known: "
                 "use R.match_cast, which checks it when the program runs"
