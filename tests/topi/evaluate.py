@@ -47,6 +47,18 @@ def evaluate(function, *arguments, symbolic=False):
         arrays.append(argument)
         values.append(tensors[-1])
     result = function(*values)
+    return interpreted(tensors, result, arrays, sizes)
+
+
+def interpreted(tensors, result, arrays, sizes):
+    """The numbers of a tensor, or of several.
+
+    Args:
+        tensors: those that they are computed from.
+        result: the tensor or tensors.
+        arrays: the numbers of `tensors`.
+        sizes: those of symbolic extents.
+    """
     outputs = [result] if isinstance(result, Tensor) else list(result)
     program = te.create_prim_func([*tensors, *outputs])
     empty = [np.full(_shape(out, sizes), 77).astype(out.dtype.numpy) for out in outputs]
@@ -63,5 +75,5 @@ def _extent(position, n, extent, sizes, symbolic):
 
 
 def _shape(tensor, sizes):
-    numbers = {size: te.const(extent, "int64") for size, extent in sizes.items()}
+    numbers = {size: te.const(extent, str(size.dtype)) for size, extent in sizes.items()}
     return [Analyzer().simplify(substitute(e, numbers)).value for e in tensor.shape]

@@ -1,12 +1,9 @@
 """Running operators on small arrays, in the reference interpreter."""
 
 import numpy as np
+from tests.topi.evaluate import interpreted
 
 from tilewright import te
-from tilewright.arith import Analyzer
-from tilewright.ir import const
-from tilewright.tir.interpreter import interpret
-from tilewright.tir.substitute import substitute
 
 
 def run(operator, *arrays, dims=None):
@@ -17,33 +14,17 @@ def run(operator, *arrays, dims=None):
         arrays: its operands.
         dims: for each operand its extents, names for symbolic ones; by default all are constants.
     """
-    sizes, values = {}, {}
-    tensors = []
+    named, sizes, tensors = {}, {}, []
     for position, array in enumerate(arrays):
         extents = array.shape if dims is None else dims[position]
         shape = []
         for extent, value in zip(extents, array.shape, strict=True):
             if isinstance(extent, str):
-                extent = sizes.setdefault(extent, te.var(extent, "int64"))
-                values[extent.name] = value
+                extent = named.setdefault(extent, te.var(extent, "int64"))
+                sizes[extent] = value
             shape.append(extent)
         tensors.append(te.placeholder(shape, str(array.dtype), f"x{position}"))
-    results = operator(*tensors)
-    several = isinstance(results, (list, tuple))
-    listed = list(results) if several else [results]
-    outputs = [
-        np.zeros([evaluate(extent, sizes, values) for extent in result.shape], str(result.dtype))
-        for result in listed
-    ]
-    function = te.create_prim_func([*tensors, *listed])
-    interpret(function, *(array.copy() for array in arrays), *outputs)
-    return outputs if several else outputs[0]
-
-
-def evaluate(extent, sizes, values):
-    """The value of an extent."""
-    known = {var: const(values[name], str(var.dtype)) for name, var in sizes.items()}
-    return int(Analyzer().simplify(substitute(extent, known)).value)
+    return interpreted(tensors, operator(*tensors), [array.copy() for array in arrays], sizes)
 
 
 def whole(*shape, dtype="float32", seed=0, low=-4, high=5):
