@@ -107,14 +107,19 @@ def find_contraction(accesses: BlockAccesses) -> Contraction | None:
     rows = _independent(spatial, moving, column) or _independent(spatial, fixed, column)[-1:]
     if not rows:
         return None
-    row = max(rows, key=lambda var: _certain_rows(accesses.extents[var]))
+    row = _best_row(rows, accesses)
     outer = tuple(var for var in spatial if var is not column and var is not row)
     return Contraction(accesses, column, row, outer, moving, fixed)
 
 
-def _certain_rows(extent: int | None) -> int:
-    """How many rows an iterator has; where that is symbolic, a few, as a batch may be one row."""
-    return ENOUGH_ROWS if extent is None else extent
+def _best_row(rows: Sequence[Var], accesses: BlockAccesses) -> Var:
+    """The iterator with the most values. One of symbolic extent counts as a few, as a batch may be
+    one row; of several, the innermost: a sequence in a batch rather than the batch."""
+    most = max(ENOUGH_ROWS if n is None else n for n in map(accesses.extents.get, rows))
+    symbolic = [var for var in rows if accesses.extents[var] is None]
+    if symbolic and most == ENOUGH_ROWS:
+        return symbolic[-1]
+    return next(var for var in rows if accesses.extents[var] == most)
 
 
 def _independent(spatial: Sequence[Var], loads: Sequence[Access], column: Var) -> list[Var]:

@@ -1,0 +1,44 @@
+"""Programs for any size get the tiles of programs for one size, also where nothing fills them."""
+
+import pytest
+from tests.schedule_rules.programs import LARGE, SMALL, TWO_CORES, names_of, scheduled
+
+from tilewright import te
+from tilewright.ir.expr import is_const_int
+
+BATCHES = [(1, 0), (0, 3), (1, 1), (1, 7), (3, 1), (2, 5)]
+"""Extents of a batch and of a sequence."""
+
+
+def linear(columns=8, depth=6, transposed=False):
+    """Rows of sequences in a batch by one matrix."""
+    b, s = te.size_var("b"), te.size_var("s")
+    x = te.placeholder((b, s, depth), name="X")
+    w = te.placeholder((columns, depth) if transposed else (depth, columns), name="W")
+    bias = te.placeholder((columns,), name="bias")
+    k = te.reduce_axis((0, depth), name="k")
+    y = te.compute(
+        (b, s, columns),
+        lambda n, i, j: te.sum(x[n, i, k] * (w[j, k] if transposed else w[k, j]), axis=k),
+        name="Y",
+    )
+    z = te.compute((b, s, columns), lambda n, i, j: y[n, i, j] + bias[j], name="Z")
+    return te.create_prim_func([x, w, bias, z])
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+@pytest.mark.parametrize(("batch", "sequence"), BATCHES)
+def test_rows_of_sequences_in_a_batch(batch, sequence, machine, transposed):
+    sizes = {"b": batch, "s": sequence}
+    scheduled(linear(12, 10, transposed), machine, sizes)
+
+
+def test_the_rows_of_a_tile_are_those_of_a_sequence():
+    func = linear()
+    sch = scheduled(func, LARGE, {"b": 2, "s": 5})
+    assert names_of(sch) == ["Y", "Z"]
+    x = func.buffer_map[func.params[0]]
+    batch, *_ = (sch.get(loop).extent for loop in sch.get_loops("Y"))
+    assert batch is x.shape[0]
+    assert all(is_const_int(sch.get(loop).extent) for loop in sch.get_loops("Y")[2:])
