@@ -138,6 +138,8 @@ class Partition:
         kernels = sum(member.is_kernel for member in united)
         if len(anchors) > 1 or kernels > MOST_KERNELS:
             return False
+        if len({member.epoch for member in united}) > 1:
+            return False  # what is read may be written over before the last one is computed
         if not rule(group, between, sink):
             return False
         joined = Group(list(united))

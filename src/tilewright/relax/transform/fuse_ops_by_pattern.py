@@ -23,6 +23,7 @@ from tilewright.relax.expr import (
     Var,
     VarBinding,
 )
+from tilewright.relax.transform.effects import WriteEpochs
 from tilewright.relax.transform.fuse_ops import PRIMITIVE
 from tilewright.relax.transform.group_functions import BindingGroup, GroupOutliner
 
@@ -95,15 +96,19 @@ class FuseOpsByPattern(ModulePass):
         self.bind_constants, self.annotate_codegen = bind_constants, annotate_codegen
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        result = GroupOutliner(mod, "fused", self._groups).outlined(skip=(PRIMITIVE, CODEGEN))
+        epochs = WriteEpochs(mod)
+
+        def groups(block: DataflowBlock) -> list[BindingGroup]:
+            return self._groups(_BlockView(block, epochs.of(block.bindings)))
+
+        result = GroupOutliner(mod, "fused", groups).outlined(skip=(PRIMITIVE, CODEGEN))
         return with_codegen_functions(result, _single_calls) if self.annotate_codegen else result
 
-    def _groups(self, block: DataflowBlock) -> list[BindingGroup]:
-        view = _BlockView(block)
+    def _groups(self, view: _BlockView) -> list[BindingGroup]:
         taken: set[int] = set()
         groups: list[BindingGroup] = []
         for fusion in self.patterns:
-            for position in reversed(range(len(block.bindings))):
+            for position in reversed(range(len(view.bindings))):
                 found = None if position in taken else view.group(fusion, position, taken)
                 if found is not None:
                     positions, attrs = found
@@ -126,10 +131,15 @@ def _as_fusion_pattern(value: object) -> FusionPattern:
 
 
 class _BlockView:
-    """A dataflow block, with who uses what."""
+    """A dataflow block, with who uses what.
 
-    def __init__(self, block: DataflowBlock) -> None:
-        self.bindings = block.bindings
+    Args:
+        block: the block.
+        epochs: how many calls that may write over arrays come before each binding.
+    """
+
+    def __init__(self, block: DataflowBlock, epochs: Sequence[int]) -> None:
+        self.bindings, self.epochs = block.bindings, epochs
         self.positions = {binding.var: n for n, binding in enumerate(block.bindings)}
         self.values = {b.var: b.value for b in block.bindings if isinstance(b, VarBinding)}
         self.bound = {value: var for var, value in self.values.items()}
@@ -153,6 +163,8 @@ class _BlockView:
         if not positions or positions[-1] != position or not taken.isdisjoint(positions):
             return None
         inner = members - {root.var}
+        if len({self.epochs[place] for place in positions}) > 1:
+            return None
         if not all(self._is_used_only_by(var, members) for var in inner):
             return None
         named = {

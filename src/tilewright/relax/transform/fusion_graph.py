@@ -21,6 +21,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
+from tilewright.relax.transform.effects import WriteEpochs
 from tilewright.tir.analysis.pattern_kind import FunctionPattern, PatternKind, function_pattern
 from tilewright.tir.function import PrimFunc
 
@@ -35,6 +36,7 @@ class GraphNode:
     Attributes:
         binding: the binding.
         position: its place in the block.
+        epoch: how many calls that may write over arrays come before; see `WriteEpochs`.
         kind: how its value depends on what it reads.
         reused: the arguments of which each element is read several times.
         consumers: the nodes that use the value, with how they do.
@@ -46,6 +48,7 @@ class GraphNode:
 
     binding: Binding
     position: int
+    epoch: int
     kind: PatternKind
     reused: frozenset[int] = frozenset()
     consumers: dict[GraphNode, PatternKind] = field(default_factory=dict)
@@ -94,9 +97,10 @@ class FusionGraph:
     def __init__(self, block: DataflowBlock, mod: IRModule) -> None:
         self._mod = mod
         self._patterns: dict[str, FunctionPattern] = {}
+        epochs = WriteEpochs(mod).of(block.bindings)
         self.nodes = [
-            GraphNode(binding, position, *self._kind(binding))
-            for position, binding in enumerate(block.bindings)
+            GraphNode(binding, position, epoch, *self._kind(binding))
+            for position, (binding, epoch) in enumerate(zip(block.bindings, epochs, strict=True))
         ]
         by_var = {node.binding.var: node for node in self.nodes}
         for node in self.nodes:

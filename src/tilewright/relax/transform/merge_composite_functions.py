@@ -9,6 +9,7 @@ from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import DataflowBlock, DataflowVar, Var
+from tilewright.relax.transform.effects import WriteEpochs
 from tilewright.relax.transform.fuse_ops_by_pattern import compiler_of, with_codegen_functions
 
 
@@ -25,6 +26,7 @@ class MergeCompositeFunctions(ModulePass):
 
 def _groups(block: DataflowBlock, mod: IRModule) -> Iterator[tuple[int, ...]]:
     """The groups of calls, from the last one on as large as they can be."""
+    epochs = WriteEpochs(mod).of(block.bindings)
     compilers = [compiler_of(binding.value, mod) for binding in block.bindings]
     users: dict[Var, list[int]] = {binding.var: [] for binding in block.bindings}
     for position, binding in enumerate(block.bindings):
@@ -42,6 +44,7 @@ def _groups(block: DataflowBlock, mod: IRModule) -> Iterator[tuple[int, ...]]:
             if (
                 position not in taken
                 and compilers[position] == compilers[last]
+                and epochs[position] == epochs[last]
                 and isinstance(var, DataflowVar)
                 and users[var]
                 and group.issuperset(users[var])
