@@ -230,6 +230,14 @@ def test_a_large_sum_of_columns_takes_rows_as_they_come():
     ]  # fmt: skip
 
 
+def test_a_sum_of_one_element_in_a_shared_loop():
+    a, k = te.placeholder((8, 1, 64), name="A"), te.reduce_axis((0, 1), name="k")
+    s = te.compute((8, 1, 64), lambda i, j, l: te.sum(a[i, k, l], axis=k), name="S")
+    b = te.compute((8, 1, 64), lambda i, j, l: te.tanh(s[i, 0, l]), name="B")
+    sch = scheduled(te.create_prim_func([a, b]))
+    assert loops_of(sch, "S")[-1] == ("vectorized", 4)
+
+
 def test_a_small_sum_of_columns_stays_in_registers():
     assert loops_of(scheduled(sums(8, 8, 0), LARGE), "S") == [
         ("serial", 8), ("unrolled", 2), ("vectorized", 4),

@@ -55,7 +55,8 @@ def schedule_reduction(
         return attempt(sch, lambda s: _along_rows(s, block, accesses, inner, outer, machine))
     if any(store.stride(inner) != 1 for store in accesses.stores):
         return None
-    if accesses.size(largest) > machine.own_cache:
+    several = any(accesses.extents[var] != 1 for var in accesses.reduction)
+    if several and accesses.size(largest) > machine.own_cache:
         return attempt(sch, lambda s: _row_by_row(s, block, accesses, inner, outer, machine))
     return attempt(sch, lambda s: _in_registers(s, block, accesses, inner, outer, machine))
 
