@@ -268,10 +268,15 @@ class Legalized(NamedTuple):
     params: list[GraphVar]
 
 
+def _read_only(view: np.ndarray) -> np.ndarray:
+    view.flags.writeable = False
+    return view
+
+
 _RULES: Final[dict[type, Callable[[Evaluator, Any, Frame], Any]]] = {
     GraphVar: Evaluator._variable,
     DataflowVar: Evaluator._variable,
-    Constant: lambda evaluator, expr, frame: expr.data.__array__(copy=False),
+    Constant: lambda evaluator, expr, frame: _read_only(expr.data.__array__(copy=False)),
     Tuple: lambda evaluator, expr, frame: tuple(
         evaluator.evaluate(field, frame) for field in expr.fields
     ),

@@ -105,6 +105,10 @@ def _call_tir_inplace(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     inputs, *scalars = [evaluator.evaluate(operand, frame) for operand in operands]
     new = _new_arrays(evaluator, call.sinfo_args[0], frame)
     indices = [int(index) for index in call.attrs["inplace_indices"]]
+    inputs = [  # constants are never written over
+        array.copy() if position in indices and not array.flags.writeable else array
+        for position, array in enumerate(inputs)
+    ]
     outputs = [inputs[i] if i >= 0 else array for i, array in zip(indices, new, strict=True)]
     added = [array for i, array in zip(indices, new, strict=True) if i < 0]
     sizes = scalars[0] if scalars else ()

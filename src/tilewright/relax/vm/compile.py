@@ -34,12 +34,14 @@ class GraphPrograms:
         programs: what each does.
         plans: where its temporary arrays are.
         kernels: the tensor programs that they call.
+        overlapping: those of which the arrays may overlap.
         reasons: why the other graph functions are evaluated instead.
     """
 
     programs: dict[GlobalVar, Program] = field(default_factory=dict)
     plans: dict[GlobalVar, MemoryPlan] = field(default_factory=dict)
     kernels: dict[GlobalVar, PrimFunc] = field(default_factory=dict)
+    overlapping: set[GlobalVar] = field(default_factory=set)
     reasons: dict[GlobalVar, str] = field(default_factory=dict)
 
 
@@ -67,7 +69,7 @@ def graph_programs(module: IRModule) -> GraphPrograms:
                 found.reasons[name] = str(reason)
                 del signatures[name]
                 changed = True
-        found.kernels = kernels.kernels
+        found.kernels, found.overlapping = kernels.kernels, kernels.overlapping
     for name, program in found.programs.items():
         found.plans[name] = plan_memory(program.steps, program.analyzer)
     return found
@@ -119,7 +121,10 @@ def compile_graphs(
         units: the kernels, if they are compiled already.
     """
     observers = observers or {}
-    private = {name: _private(kernel) for name, kernel in graphs.kernels.items()}
+    private = {
+        name: _private(kernel, name in graphs.overlapping)
+        for name, kernel in graphs.kernels.items()
+    }
     constants = ConstantTable()
     emitted = {
         name: emit(
@@ -142,6 +147,7 @@ def compile_graphs(
     return CompiledGraphs(code, whole, constants, graphs, descriptions, units)
 
 
-def _private(kernel: PrimFunc) -> PrimFunc:
-    """A tensor program as graph functions call it: with arrays that do not overlap."""
-    return kernel.without_attr("global_symbol").with_attr("tir.noalias", True)
+def _private(kernel: PrimFunc, overlaps: bool) -> PrimFunc:
+    """A tensor program as graph functions call it: as a rule with arrays that do not overlap."""
+    private = kernel.without_attr("global_symbol")
+    return private if overlaps else private.with_attr("tir.noalias", True)

@@ -35,6 +35,7 @@ from tilewright.tir.op.memory import (
 )
 from tilewright.tir.stmt import Allocate, Evaluate, IfThenElse, LetStmt, Stmt, nop, seq
 from tilewright.tir.transform import call_boundary as abi
+from tilewright.tir.transform.metadata import WRITES
 from tilewright.tir.transform.return_results import RETURNS
 
 
@@ -110,6 +111,9 @@ class _Emission:
         if name is not None:
             structure = self._program.structure
             attrs = {"global_symbol": name, RETURNS: json.dumps(structure)}
+        written = sorted(_written_parameters(self._program.steps))
+        if written:
+            attrs[WRITES] = tuple(written)
         return PrimFunc(tuple(self._params), body, buffer_map=self._buffers, attrs=attrs)
 
     # --- steps ------------------------------------------------------------------------------
@@ -190,6 +194,18 @@ class _Emission:
             data = self._address(memory)
         shape = tvm_stack_make_shape(*array.extents)
         return tvm_stack_make_array(data, shape, 0, len(array.extents), const(0, array.dtype), 0)
+
+
+def _written_parameters(steps: Sequence[Step]) -> set[int]:
+    """The positions of the parameters over which a function writes."""
+    return {
+        value.memory.root.position
+        for step in in_order(steps)
+        if isinstance(step, (CallStep, PackedCallStep))
+        for position in step.written
+        if isinstance(value := step.arguments[position], ArrayValue)
+        and value.memory.root.place is Place.PARAMETER
+    }
 
 
 def _byte(pointer: Var, offset: Expr) -> Expr:

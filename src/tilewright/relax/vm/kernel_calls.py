@@ -12,7 +12,8 @@ from tilewright.ir.dtype import HANDLE, INT64, DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.relax.expr import ExternFunc, RelaxExpr
+from tilewright.ir.rewrite import walk_once
+from tilewright.relax.expr import Call, ExternFunc, RelaxExpr
 from tilewright.relax.vm.match_sizes import SizeMatch, match_shapes
 from tilewright.relax.vm.signature import Signature
 from tilewright.relax.vm.steps import (
@@ -20,6 +21,7 @@ from tilewright.relax.vm.steps import (
     CallStep,
     NotCompilableError,
     PackedCallStep,
+    Place,
     Step,
     Value,
     arrays_of,
@@ -36,11 +38,36 @@ class KernelCalls:
 
     Attributes:
         kernels: the tensor programs that are called, by name; copies are added to them.
+        overlapping: those of which the arrays may overlap, because the caller of the graph
+            function has given them.
     """
 
     def __init__(self, module: IRModule, signatures: dict[GlobalVar, Signature]) -> None:
         self._module, self._signatures = module, signatures
         self.kernels: dict[GlobalVar, PrimFunc] = {}
+        self.overlapping: set[GlobalVar] = set()
+        self._writing: dict[GlobalVar, bool] = {}
+
+    def writes_parameters(self, callee: GlobalVar) -> bool:
+        """Whether a graph function may write over arrays that its caller passes."""
+        known = self._writing.get(callee)
+        if known is None:
+            called = {callee: self._calls_of(callee)}
+            names = [callee]
+            for name in names:  # which grows
+                for call in called[name]:
+                    if isinstance(call.op, GlobalVar) and call.op not in called:
+                        called[call.op] = self._calls_of(call.op)
+                        names.append(call.op)
+            known = any("inplace_indices" in c.attrs for calls in called.values() for c in calls)
+            self._writing[callee] = known
+        return known
+
+    def _calls_of(self, name: GlobalVar) -> list[Call]:
+        function = self._module.functions.get(name)
+        if function is None:
+            return []
+        return [node for node in walk_once(function) if isinstance(node, Call)]
 
     def signature(self, callee: GlobalVar) -> Signature:
         """The parameters of a graph function that is compiled.
@@ -61,8 +88,17 @@ class KernelCalls:
         result: Value,
         scalars: Sequence[Expr],
         analyzer: Analyzer,
+        written_over: Sequence[int] = (),
     ) -> list[Step]:
         """The call of a tensor program with arrays for its results.
+
+        Args:
+            callee: its name.
+            inputs: the arrays that it takes.
+            result: the new arrays that it writes, which follow.
+            scalars: what comes after the arrays.
+            analyzer: what is known of the sizes.
+            written_over: the numbers of inputs that it writes, too.
 
         Raises:
             UnknownNameError: if the module has no such function.
@@ -78,6 +114,9 @@ class KernelCalls:
         self.kernels[callee] = function
         outputs = list(arrays_of(result))
         arrays = [*inputs, *outputs]
+        outputs += [inputs[number] for number in written_over]
+        if any(inputs[number].memory.root.place is Place.PARAMETER for number in written_over):
+            self.overlapping.add(callee)
         buffers = [p for p in function.params if p in function.buffer_map]
         others = [p for p in function.params if p not in function.buffer_map]
         if len(buffers) != len(arrays) or len(others) != len(scalars):

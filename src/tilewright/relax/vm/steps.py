@@ -173,3 +173,12 @@ def arrays_of(value: Value) -> Iterator[ArrayValue]:
             yield from arrays_of(item)
     else:
         raise NotCompilableError("a result is no array")
+
+
+def arrays_in(value: Value) -> Iterator[ArrayValue]:
+    """The arrays of a value, whatever else is in it."""
+    if isinstance(value, ArrayValue):
+        yield value
+    elif isinstance(value, TupleValue):
+        for item in value.fields:
+            yield from arrays_in(item)

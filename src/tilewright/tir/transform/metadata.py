@@ -23,6 +23,10 @@ TEXTS: Final = "tir.texts"
 """An attribute of modules: texts by the name of a packed function that returns the address."""
 
 
+WRITES: Final = "tir.writes"
+"""An attribute of functions: positions of parameters that are written by functions they call."""
+
+
 class ParameterInfo(NamedTuple):
     """What a caller may want to know about a parameter."""
 
@@ -36,6 +40,8 @@ def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
     written = written_pointers(function)
     if RETURNS in function.attrs:
         written |= {buffer.data for buffer in result_buffers(function)}
+    for position in function.attrs.get(WRITES, ()):
+        written.add(function.buffer_map[function.params[int(position)]].data)
     found = []
     for param in function.params:
         buffer = function.buffer_map.get(param)

@@ -1,0 +1,217 @@
+"""The calls of a graph function as steps: of tensor programs, of other functions, and of views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from tilewright.error import LoweringError
+from tilewright.ir.expr import Expr
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.op import Op
+from tilewright.relax.expr import Call
+from tilewright.relax.op import base
+from tilewright.relax.op.table import operator_of
+from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
+from tilewright.relax.vm.match_sizes import SizeMatch
+from tilewright.relax.vm.match_values import match_argument, match_info
+from tilewright.relax.vm.signature import size_of
+from tilewright.relax.vm.steps import (
+    ArrayValue,
+    CallStep,
+    NotCompilableError,
+    Place,
+    ShapeValue,
+    TupleValue,
+    Value,
+    arrays_in,
+    arrays_of,
+)
+
+if TYPE_CHECKING:
+    from tilewright.relax.vm.translate import Translation
+
+
+def translate_call(to: Translation, call: Call) -> Value:
+    """The value of a call, after its steps were added to a translation.
+
+    Raises:
+        NotCompilableError: for what needs values of unknown kind.
+        LoweringError: for an operator that is no call of a tensor program.
+    """
+    if isinstance(call.op, GlobalVar):
+        return _graph_call(to, call.op, call)
+    operator = operator_of(call)
+    if operator is None or not isinstance(call.op, Op):
+        raise NotCompilableError("it calls a value, or a function that returns one")
+    handler = _OPERATORS.get(call.op)
+    if handler is not None:
+        return handler(to, call)
+    if operator.is_view:
+        return _view(to, call)
+    if operator.legalize is not None:
+        raise LoweringError(f"{call.op.name} is left over: LegalizeOps comes before")
+    raise NotCompilableError(f"it has a call of {call.op.name}")
+
+
+def _view(to: Translation, call: Call) -> Value:
+    """The same elements in the same order, with other extents."""
+    source, info = to.value(call.args[0]), call.struct_info
+    if not isinstance(source, ArrayValue) or not isinstance(info, TensorStructInfo):
+        raise NotCompilableError(f"{call.op!r} is of a value that is not known to be an array")
+    if info.extents is None or info.dtype is not source.dtype:
+        raise NotCompilableError("the shape of a view is not known")
+    extents = tuple(map(to.known, info.extents))
+    size = to.analyzer.simplify(size_of(extents, source.dtype))
+    match = SizeMatch(to.analyzer)
+    match.values.update((known, known) for known in symbolic_vars_of(source.memory.size))
+    match.match(source.memory.size, size, "reshape: the number of bytes")
+    match.finish()
+    to.steps += match.checks
+    return ArrayValue(source.memory, extents, source.dtype)
+
+
+def _shape_of(to: Translation, call: Call) -> Value:
+    value = to.value(call.args[0])
+    if not isinstance(value, ArrayValue):
+        raise NotCompilableError("it asks for the shape of what is not known to be an array")
+    return ShapeValue(value.extents)
+
+
+# --- tensor programs -------------------------------------------------------------------------
+
+
+def _scalars(to: Translation, call: Call) -> tuple[Expr, ...]:
+    """The arguments of a tensor program that come after its arrays."""
+    found: tuple[Expr, ...] = ()
+    for argument in call.args[2:]:
+        values = to.value(argument)
+        found += values.extents if isinstance(values, ShapeValue) else ()
+    return found
+
+
+def _kernel_call(to: Translation, call: Call) -> Value:
+    callee = call.args[0]
+    assert isinstance(callee, GlobalVar)
+    scalars = _scalars(to, call)
+    result = to.new_arrays(call.sinfo_args[0])
+    inputs = tuple(arrays_of(to.value(call.args[1])))
+    to.steps += to.kernels.call(callee, inputs, result, scalars, to.analyzer)
+    return result
+
+
+def _inplace_call(to: Translation, call: Call) -> Value:
+    """A tensor program that writes some of its results over arguments."""
+    callee, info = call.args[0], call.sinfo_args[0]
+    assert isinstance(callee, GlobalVar)
+    scalars = _scalars(to, call)
+    inputs = list(arrays_of(to.value(call.args[1])))
+    infos = info.fields if isinstance(info, TupleStructInfo) else (info,)
+    places = [int(place) for place in call.attrs["inplace_indices"]]
+    written_over = [place for place in places if place >= 0]
+    for place in written_over:
+        inputs[place] = own_array(to, call, inputs, place)
+    new: list[Value] = []
+    results: list[Value] = []
+    for place, declared in zip(places, infos, strict=True):
+        if place < 0:
+            new.append(to.new_arrays(declared))
+            results.append(new[-1])
+        else:
+            results.append(_declared_as(to, inputs[place], declared))
+    added = TupleValue(tuple(new))
+    to.steps += to.kernels.call(callee, inputs, added, scalars, to.analyzer, written_over)
+    return TupleValue(tuple(results)) if isinstance(info, TupleStructInfo) else results[0]
+
+
+def _declared_as(to: Translation, array: ArrayValue, info: StructInfo) -> ArrayValue:
+    """An array that was written over, as the call says that it is."""
+    match = SizeMatch(to.analyzer)
+    match.values.update(to.sizes)
+    match_info(match, array, info, "R.call_tir_inplace: a result over an argument")
+    match.finish()
+    to.steps += match.checks
+    assert isinstance(info, TensorStructInfo)
+    extents = array.extents if info.extents is None else tuple(map(to.known, info.extents))
+    return ArrayValue(array.memory, extents, array.dtype)
+
+
+def own_array(to: Translation, call: Call, arguments: Sequence[Value], place: int) -> ArrayValue:
+    """The argument of a call that is written over, or a copy of it if it is needed otherwise.
+
+    Programs promise that it is not, but passes let calls share what they compute, and make views.
+    """
+    array = arguments[place]
+    assert isinstance(array, ArrayValue)
+    memory = array.memory.root
+    others = [value for number, value in enumerate(arguments) if number != place]
+    others += _used_after(to, call)
+    shared = any(memory is part.memory.root for value in others for part in arrays_in(value))
+    if memory.place is not Place.CONSTANT and not shared:
+        return array
+    copy = to.new_array(array.extents, array.dtype)
+    to.steps.append(to.kernels.copy(array, copy, to.analyzer))
+    return copy
+
+
+def own_value(to: Translation, call: Call, arguments: Sequence[Value], place: int) -> Value:
+    """As `own_array`, for the arrays of an argument of any kind."""
+    value = arguments[place]
+    if isinstance(value, ArrayValue):
+        return own_array(to, call, arguments, place)
+    if not isinstance(value, TupleValue):
+        return value
+    fields = list(value.fields)
+    others = [other for number, other in enumerate(arguments) if number != place]
+    for number in range(len(fields)):
+        fields[number] = own_value(to, call, [*fields, *others], number)
+    return TupleValue(tuple(fields))
+
+
+def _used_after(to: Translation, call: Call) -> list[Value]:
+    """The values that are needed when a call is over."""
+    now, last = to.last_uses.position[id(call)], to.last_uses.of
+    return [value for var, value in to.values.items() if last.get(var, -1) > now]
+
+
+# --- functions -------------------------------------------------------------------------------
+
+
+def _dps_packed_call(to: Translation, call: Call) -> Value:
+    result = to.new_arrays(call.sinfo_args[0])
+    inputs = to.value(call.args[1])
+    assert isinstance(inputs, TupleValue)
+    to.steps += to.kernels.call_by_name(call.args[0], inputs.fields, result, to.analyzer)
+    return result
+
+
+def _graph_call(to: Translation, callee: GlobalVar, call: Call) -> Value:
+    signature = to.kernels.signature(callee)
+    result = to.new_arrays(call.struct_info)
+    match = SizeMatch(to.analyzer)
+    arguments: list[ArrayValue | Expr] = []
+    where = f"the call of {callee.name_hint}"
+    values = list(map(to.value, call.args))
+    if to.kernels.writes_parameters(callee):
+        values = [own_value(to, call, values, place) for place in range(len(values))]
+    for value, declared in zip(values, signature.values, strict=True):
+        match_argument(match, declared, value, arguments, where)
+    match.finish()
+    to.steps += match.checks
+    first = 0 if to.kernels.writes_parameters(callee) else len(arguments)
+    written = range(first, len(arguments) + sum(1 for _ in arrays_of(result)))
+    params = set(signature.params)
+    sizes = tuple(match.value_of(size, where) for size in signature.sizes if size not in params)
+    arguments += arrays_of(result)
+    label = callee.name_hint
+    to.steps.append(CallStep(callee, tuple(arguments), sizes, frozenset(written), label))
+    return result
+
+
+_OPERATORS: Final[Mapping[Op, Callable[[Translation, Call], Value]]] = {
+    base.CALL_TIR: _kernel_call,
+    base.CALL_TIR_INPLACE: _inplace_call,
+    base.CALL_DPS_PACKED: _dps_packed_call,
+    base.SHAPE_OF: _shape_of,
+}
