@@ -6,6 +6,7 @@ import functools
 import os
 import platform
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -54,6 +55,13 @@ AVX_VNNI: Final = re.compile(
 AVX_VNNI_INT8: Final = re.compile(
     r"arrowlake-s|lunarlake|pantherlake|sierraforest|grandridge|diamondrapids"
 )
+
+
+BASELINE: Final[Mapping[str, tuple[str, ...]]] = {
+    "aarch64": ("neon",),
+    "riscv64": ("m", "a", "f", "d", "c"),
+}
+"""Extensions that every machine has on which the usual systems run, for triples without a CPU."""
 
 
 def x86_features(cpu: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from tilewright.error import TargetError
 from tilewright.ir.scope_stack import ScopeStack
 from tilewright.target.cpu import (
+    BASELINE,
     architecture,
     cache_sizes,
     core_count,
@@ -164,7 +165,7 @@ class Target:
             same = self.is_host and self.cpu == host().cpu
             found = set(host().features if same else x86_features(self.cpu))
         else:
-            found = {"neon"} if self.architecture == "aarch64" else set()
+            found = set(BASELINE.get(self.architecture, ()))
         for item in self.attrs.get("mattr", ()):
             found.discard(item.lstrip("+-"))
             if not item.startswith("-"):
@@ -175,8 +176,20 @@ class Target:
     def feature_string(self) -> str:
         """The features as LLVM takes them."""
         given = [i if i[:1] in "+-" else f"+{i}" for i in self.attrs.get("mattr", ())]
-        detected = [f"+{name}" for name in sorted(host().features)] if self._describes_host else []
-        return ",".join([*detected, *given])
+        if self._describes_host:
+            assumed = sorted(host().features)
+        else:
+            assumed = () if "mcpu" in self.attrs else BASELINE.get(self.architecture, ())
+        return ",".join([*(f"+{name}" for name in assumed), *given])
+
+    @functools.cached_property
+    def abi(self) -> str:
+        """LLVM's name of the calling convention; empty for the one that it takes by itself."""
+        if "mabi" in self.attrs:
+            return self.attrs["mabi"]
+        # What systems on 64-bit RISC-V are compiled for; LLVM takes the one without a
+        # floating-point unit, and the linker refuses to mix them.
+        return "lp64d" if self.architecture == "riscv64" and "d" in self.features else ""
 
     @functools.cached_property
     def vector_bits(self) -> int:

@@ -184,8 +184,7 @@ def binding() -> Any:
 
 def machine_for(target: Target) -> Any:
     """LLVM's description of the machine."""
-    mabi = target.attrs.get("mabi", "")
-    return _machine(target.triple, target.cpu, target.feature_string, mabi)
+    return _machine(target.triple, target.cpu, target.feature_string, target.abi)
 
 
 @functools.cache
