@@ -63,6 +63,21 @@ class Log:
         self.events.append(f"after {info.name}")
 
 
+@pass_instrument
+class Ends:
+    def __init__(self):
+        self.events = []
+
+    def run_after_pass(self, mod, info):
+        self.events.append("after")
+
+    def run_failed_pass(self, error, info):
+        self.events.append("failed")
+
+    def exit_pass_ctx(self):
+        self.events.append("exit")
+
+
 class TestEvents:
     def test_in_order(self):
         log = Log()
@@ -122,6 +137,25 @@ class TestErrors:
             pass
         assert log.events == ["enter", "exit"]
 
+    @pytest.mark.parametrize("method", ["run_before_pass", "run_after_pass", "exit_pass_ctx"])
+    def test_the_others_are_told_that_one_failed(self, method):
+        def fail(self, *args):
+            raise ValueError("broken")
+
+        first, last = Ends(), Ends()
+        broken = pass_instrument(type("Broken", (), {method: fail}))()
+        with (
+            pytest.raises(ValueError, match="broken"),
+            PassContext(instruments=[first, broken, last]),
+        ):
+            set_one(module())
+        ends = {
+            "run_before_pass": (["failed", "exit"], ["exit"]),
+            "run_after_pass": (["after", "exit"], ["failed", "exit"]),
+            "exit_pass_ctx": (["after", "exit"], ["after", "exit"]),
+        }
+        assert (first.events, last.events) == ends[method]
+
     def test_only_classes_are_instruments(self):
         with pytest.raises(ArgumentError, match="decorate a class"):
             pass_instrument(lambda: None)
@@ -150,6 +184,10 @@ def test_printing(capsys):
     assert before.startswith("# --- before set_two ---")
     assert "T.evaluate(1)" in before
     assert "T.evaluate(2)" in after
+    one = io.StringIO()
+    with PassContext(instruments=[PrintIRInstrument(only="set_two", file=one)]):
+        BOTH(module())
+    assert one.getvalue() == file.getvalue()
     with PassContext(instruments=[PrintBeforeAll(), PrintAfterAll()]):
         set_one(module())
     assert re.findall("# --- (.*) ---", capsys.readouterr().out) == [
@@ -165,10 +203,12 @@ def test_dumps(tmp_path):
         with pytest.raises(ValueError, match="no"):
             failing(module(7))
         set_one(module(8))
+        module_pass(lambda mod, ctx: mod, name="a/b c")(module())
     assert sorted(path.name for path in directory.iterdir()) == [
         "000_both_after.py", "000_both_before.py", "001_set_one_after.py",
         "001_set_one_before.py", "002_set_two_after.py", "002_set_two_before.py",
         "003_failing_before.py", "004_set_one_after.py", "004_set_one_before.py",
+        "005_a_b_c_after.py", "005_a_b_c_before.py",
     ]  # fmt: skip
     assert "T.evaluate(1)" in (directory / "002_set_two_before.py").read_text()
     assert "T.evaluate(2)" in (directory / "000_both_after.py").read_text()

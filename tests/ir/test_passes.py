@@ -1,15 +1,18 @@
 """Passes, their order, their context, and what users write themselves."""
 
+import functools
+
 import pytest
 
 import tilewright as tvm
 from tilewright.error import ArgumentError, StructInfoError, TVMError, UnknownNameError
 from tilewright.ir import GlobalVar, IRModule, const, structural_equal
 from tilewright.ir.attributes import attributes
+from tilewright.ir.instrument import PassTimingInstrument
 from tilewright.ir.passes import ModulePass
 from tilewright.tir import Evaluate, PrimFunc
 from tilewright.tir.transform import prim_func_pass
-from tilewright.transform import PassContext, Sequential, module_pass
+from tilewright.transform import PassContext, PrintIR, Sequential, module_pass
 
 
 def function(value=0):
@@ -87,8 +90,17 @@ class TestOwnPasses:
             Sequential([lambda mod: mod])
         with pytest.raises(ArgumentError, match="call it first"):
             Sequential([ModulePass])
-        with pytest.raises(ArgumentError, match="transforms an IRModule"):
+        with pytest.raises(ArgumentError, match="transforms an IRModule, got a PrimFunc"):
             noting("a")(function())
+        with pytest.raises(ArgumentError, match="passes is a list of passes"):
+            Sequential(noting("a"))
+        with pytest.raises(ArgumentError, match="b: required is a list of passes, got 'a'"):
+            noting("b", required="a")
+
+    def test_a_function_without_a_name(self):
+        change = module_pass(functools.partial(lambda value, mod, ctx: module(), 1))
+        assert change.name == "partial"
+        assert len(change(module())) == 1
 
 
 class TestErrors:
@@ -109,6 +121,14 @@ class TestErrors:
             self.failing(KeyError("lost"))(module())
         with pytest.raises(OSError, match="No such file"):
             self.failing(FileNotFoundError(2, "No such file"))(module())
+        with pytest.raises(ValueError, match=r"^Failing$"):
+            self.failing(ValueError())(module())
+
+    @pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes came with Python 3.11")
+    def test_an_error_whose_text_cannot_be_changed_gets_a_note(self):
+        with pytest.raises(OSError, match="No such file") as caught:
+            self.failing(FileNotFoundError(2, "No such file"))(module())
+        assert caught.value.__notes__ == ["raised by Failing"]
 
     def test_a_pass_that_gives_no_module(self):
         with pytest.raises(ArgumentError, match="Nothing: a pass gives an IRModule"):
@@ -175,7 +195,27 @@ def test_attributes_and_devices_of_the_module_stay():
     assert after.get_global_var("f") == GlobalVar("f")
 
 
-def test_the_context_names_what_is_no_instrument():
-    with pytest.raises(ArgumentError, match="no instrument"):
-        PassContext(instruments=[object()])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"instruments": [object()]}, "no instrument; decorate its class"),
+        ({"instruments": [PassTimingInstrument]}, "no instrument; make one of it"),
+        ({"instruments": PassTimingInstrument()}, "instruments is a list"),
+        ({"disabled_pass": "FoldConstant"}, "disabled_pass is a list of names of passes"),
+        ({"required_pass": [noting("a")]}, "required_pass is a list of names of passes"),
+        ({"opt_level": "3"}, "opt_level is an integer, got '3'"),
+        ({"config": ["a"]}, "config is a dictionary"),
+    ],
+)
+def test_the_context_names_the_argument_that_is_wrong(options, message):
+    with pytest.raises(ArgumentError, match=f"PassContext: .*{message}"):
+        PassContext(**options)
     assert issubclass(ArgumentError, TVMError)
+
+
+def test_printing_the_module_between_passes(capsys):
+    before = module()
+    assert Sequential([PrintIR("in between"), PrintIR()])(before) is before
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "# in between"
+    assert lines[1:] == before.script().splitlines() * 2

@@ -90,3 +90,6 @@ def test_a_pipeline_of_ones_own():
     assert relax.get_pipeline("nothing at all", title="other").name == "other"
     with pytest.raises(ArgumentError, match="already"):
         relax.register_pipeline("nothing at all")
+    relax.register_pipeline("no pass at all")(lambda: 3)
+    with pytest.raises(ArgumentError, match="'no pass at all' must give a pass: 3"):
+        relax.get_pipeline("no pass at all")

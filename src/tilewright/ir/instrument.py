@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -56,7 +57,7 @@ class PassInstrument:
         """A pass has made `mod`; not called for a pass that failed."""
 
     def run_failed_pass(self, error: BaseException, info: PassInfo) -> None:
-        """A pass has raised `error`."""
+        """A pass that was about to run, or another instrument of it, has raised `error`."""
 
 
 def pass_instrument(cls: type | None = None) -> Any:
@@ -84,9 +85,14 @@ def name_origin(error: BaseException, origin: str) -> None:
     """
     if getattr(error, "origin", None) is not None or isinstance(error, KeyboardInterrupt):
         return
-    first = error.args[0] if error.args else ""
-    if isinstance(first, str):
-        error.args = (f"{origin}: {first}", *error.args[1:])
+    text, args = str(error), error.args
+    if not args:
+        error.args = (origin,)
+    elif isinstance(args[0], str):
+        error.args = (f"{origin}: {args[0]}", *args[1:])
+    add_note = getattr(error, "add_note", None)  # since Python 3.11
+    if str(error) == text and add_note is not None:  # the text is not made of the arguments
+        add_note(f"raised by {origin}")
     try:
         error.origin = origin  # type: ignore[attr-defined]
     except AttributeError:  # a class with slots
@@ -100,6 +106,18 @@ def called(instrument: PassInstrument, method: str, *args: Any) -> Any:
     except BaseException as error:
         name_origin(error, f"{type(instrument).__name__}.{method}")
         raise
+
+
+def tell_all(instruments: Iterable[PassInstrument], method: str, *args: Any) -> None:
+    """Call a method of each instrument; what the first one raises is raised after the last."""
+    first_error: BaseException | None = None
+    for instrument in instruments:
+        try:
+            called(instrument, method, *args)
+        except BaseException as error:
+            first_error = first_error or error
+    if first_error is not None:
+        raise first_error
 
 
 class _Timed(NamedTuple):
@@ -159,7 +177,7 @@ class PrintIRInstrument(PassInstrument):
     Args:
         before: whether to print it before a pass.
         after: whether to print it after a pass.
-        only: names of the passes; None for all.
+        only: the name of a pass, or several; None for all.
         file: where to print; standard output by default.
     """
 
@@ -167,11 +185,12 @@ class PrintIRInstrument(PassInstrument):
         self,
         before: bool = True,
         after: bool = True,
-        only: tuple[str, ...] | list[str] | None = None,
+        only: str | Iterable[str] | None = None,
         file: TextIO | None = None,
     ) -> None:
         self._before, self._after, self._file = before, after, file
-        self._only = None if only is None else frozenset(only)
+        names = (only,) if isinstance(only, str) else only
+        self._only = None if names is None else frozenset(names)
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         if self._before:
@@ -230,5 +249,6 @@ class DumpIR(PassInstrument):
         self._open.pop()
 
     def _write(self, when: str, mod: IRModule, info: PassInfo) -> None:
-        name = f"{self._open[-1]:03d}_{info.name}_{when}.py"
+        pass_name = re.sub(r"[^\w.-]+", "_", info.name)
+        name = f"{self._open[-1]:03d}_{pass_name}_{when}.py"
         (self._directory / name).write_text(self._script(mod) + "\n", encoding="utf-8")

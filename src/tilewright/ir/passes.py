@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir.function import BaseFunc
-from tilewright.ir.instrument import PassInfo, called, name_origin
+from tilewright.ir.instrument import PassInfo, PassInstrument, called, name_origin, tell_all
 from tilewright.ir.module import IRModule
 from tilewright.ir.transform import PassContext
 
@@ -59,23 +59,26 @@ class Pass:
     def __call__(self, mod: IRModule) -> IRModule:
         """The transformed module; an error names the pass."""
         if not isinstance(mod, IRModule):
-            raise ArgumentError(f"{self.name}: a pass transforms an IRModule, got {mod!r}")
+            raise ArgumentError(
+                f"{self.name}: a pass transforms an IRModule, got a {type(mod).__name__}"
+            )
         ctx = PassContext.current()
         if not ctx.instruments:
             return self._run(mod, ctx)
         instruments, info = tuple(ctx.instruments), self.info
         if not all(called(i, "should_run", mod, info) for i in instruments):
             return mod
-        for instrument in instruments:
-            called(instrument, "run_before_pass", mod, info)
+        watching: list[PassInstrument] = []
         try:
-            result = self._run(mod, ctx)
-        except BaseException as error:
             for instrument in instruments:
-                called(instrument, "run_failed_pass", error, info)
+                called(instrument, "run_before_pass", mod, info)
+                watching.append(instrument)
+            result = self._run(mod, ctx)
+            while watching:
+                called(watching.pop(0), "run_after_pass", result, info)
+        except BaseException as error:
+            tell_all(watching, "run_failed_pass", error, info)
             raise
-        for instrument in instruments:
-            called(instrument, "run_after_pass", result, info)
         return result
 
     def _run(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -149,12 +152,15 @@ class Sequential(Pass):
         name: str = "sequential",
         required: Sequence[str | Pass] | None = None,
     ) -> None:
+        if not isinstance(passes, Sequence):
+            raise ArgumentError(f"Sequential: passes is a list of passes, got {passes!r}")
         for step in passes:
             if not isinstance(step, Pass):
                 hint = " (call it first?)" if isinstance(step, type) else ""
                 raise ArgumentError(f"Sequential: {step!r} is no pass{hint}")
         self.passes = tuple(passes)
-        self.opt_level, self.name, self.required = opt_level, name, tuple(required or ())
+        self.opt_level, self.name = opt_level, name
+        self.required = _required_passes(name, required)
 
     def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
         for step in self.passes:
@@ -166,6 +172,30 @@ class Sequential(Pass):
 
     def __repr__(self) -> str:
         return f"Sequential({list(self.passes)!r}, name={self.name!r})"
+
+
+def _required_passes(name: str, required: Sequence[str | Pass] | None) -> tuple[str | Pass, ...]:
+    """What a pass requires, as a tuple."""
+    if isinstance(required, (str, Pass)):
+        raise ArgumentError(f"{name}: required is a list of passes, got {required!r}")
+    return tuple(required or ())
+
+
+class PrintIR(ModulePass):
+    """Print the module, and leave it as it is.
+
+    Args:
+        header: a line that is printed before it.
+        show_meta_data: whether constants are printed, too.
+    """
+
+    def __init__(self, header: str = "", show_meta_data: bool = False) -> None:
+        self._header, self._show_meta = header, show_meta_data
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        print(f"# {self._header}\n" if self._header else "", end="")
+        print(mod.script(show_meta=self._show_meta))
+        return mod
 
 
 def _required_pass(required: str | Pass, by: Pass) -> Pass:
@@ -206,17 +236,19 @@ def pass_decorator(
         is_class = isinstance(definition, type)
         if not callable(definition) or (is_class and not hasattr(definition, method)):
             raise ArgumentError(f"a pass is a function, or a class with the method {method!r}")
+        defined_as = getattr(definition, "__name__", type(definition).__name__)
+        called = name or defined_as
         names = {
-            "name": name or definition.__name__,
+            "name": called,
             "opt_level": 0 if opt_level is None else opt_level,
-            "required": tuple(required or ()),
+            "required": _required_passes(called, required),
             "__module__": definition.__module__,
             "__doc__": definition.__doc__,
         }
         if is_class:
-            return type(definition.__name__, (definition, base), names)
+            return type(defined_as, (definition, base), names)
         names[method] = staticmethod(definition)
-        return type(definition.__name__, (base,), names)()
+        return type(defined_as, (base,), names)()
 
     return decorate if decorated is None else decorate(decorated)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.instrument import PassInstrument, called
+from tilewright.ir.instrument import PassInstrument, called, tell_all
 from tilewright.ir.scope_stack import ScopeStack
 
 OPTIONS: Final[Mapping[str, type]] = {
@@ -49,7 +49,7 @@ class PassContext:
 
     Raises:
         ArgumentValueError: for an unknown option.
-        ArgumentError: for a value of the wrong type.
+        ArgumentError: for an argument, or the value of an option, of the wrong type.
     """
 
     def __init__(
@@ -61,15 +61,14 @@ class PassContext:
         config: Mapping[str, Any] | None = None,
     ) -> None:
         around = _scopes.innermost()
+        if not isinstance(opt_level, int | None):
+            raise ArgumentError(f"PassContext: opt_level is an integer, got {opt_level!r}")
+        _check_names("required_pass", required_pass)
+        _check_names("disabled_pass", disabled_pass)
+        _check_instruments(instruments)
+        _check_options(config)
         self._given = (opt_level, required_pass, disabled_pass, instruments)
         self.config = dict(config or {})
-        _check_options(self.config)
-        for instrument in instruments or ():
-            if not isinstance(instrument, PassInstrument):
-                raise ArgumentError(
-                    f"PassContext: {instrument!r} is no instrument; decorate its class with "
-                    "tilewright.ir.instrument.pass_instrument"
-                )
         self._complete(around)
 
     def _complete(self, around: PassContext | None) -> None:
@@ -96,15 +95,13 @@ class PassContext:
                 entered.append(instrument)
         except BaseException:
             _scopes.leave()
-            for instrument in entered:
-                called(instrument, "exit_pass_ctx")
+            tell_all(entered, "exit_pass_ctx")
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         _scopes.leave()
-        for instrument in self._own_instruments():
-            called(instrument, "exit_pass_ctx")
+        tell_all(self._own_instruments(), "exit_pass_ctx")
 
     def _own_instruments(self) -> list[PassInstrument]:
         """Those that this context has brought, which it also tells of its beginning and end."""
@@ -112,8 +109,8 @@ class PassContext:
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
         """Watch the passes that are still to come by other instruments."""
-        for instrument in self._own_instruments():
-            called(instrument, "exit_pass_ctx")
+        _check_instruments(instruments)
+        tell_all(self._own_instruments(), "exit_pass_ctx")
         self._given = (*self._given[:3], instruments or ())
         self.instruments = list(instruments or ())
         for instrument in self.instruments:
@@ -135,8 +132,29 @@ class PassContext:
         return name in self.required_pass or opt_level <= self.opt_level
 
 
-def _check_options(config: Mapping[str, Any]) -> None:
-    for name, value in config.items():
+def _check_names(argument: str, names: Any) -> None:
+    is_list = isinstance(names, Sequence) and not isinstance(names, str)
+    if names is not None and not (is_list and all(isinstance(name, str) for name in names)):
+        raise ArgumentError(f"PassContext: {argument} is a list of names of passes, got {names!r}")
+
+
+def _check_instruments(instruments: object) -> None:
+    if not isinstance(instruments, Sequence | None):
+        raise ArgumentError(f"PassContext: instruments is a list of them, got {instruments!r}")
+    for instrument in instruments or ():
+        if not isinstance(instrument, PassInstrument):
+            hint = (
+                "make one of it"
+                if isinstance(instrument, type) and issubclass(instrument, PassInstrument)
+                else "decorate its class with tilewright.ir.instrument.pass_instrument"
+            )
+            raise ArgumentError(f"PassContext: {instrument!r} is no instrument; {hint}")
+
+
+def _check_options(config: object) -> None:
+    if not isinstance(config, Mapping | None):
+        raise ArgumentError(f"PassContext: config is a dictionary of options, got {config!r}")
+    for name, value in (config or {}).items():
         wanted = OPTIONS.get(name)
         if wanted is None:
             close = difflib.get_close_matches(str(name), OPTIONS, n=1)

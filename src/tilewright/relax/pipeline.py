@@ -71,7 +71,10 @@ def get_pipeline(name: str = "zero", **options: Any) -> Pass:
         close = difflib.get_close_matches(str(name), _PIPELINES, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else f"; there are {list(_PIPELINES)}"
         raise UnknownNameError(f"there is no pipeline {name!r}{hint}")
-    return make(**options)
+    pipeline = make(**options)
+    if not isinstance(pipeline, Pass):
+        raise ArgumentError(f"the function of pipeline {name!r} must give a pass: {pipeline!r}")
+    return pipeline
 
 
 def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[..., Pass]]:

@@ -145,6 +145,8 @@ def test_passes_of_users():
     assert_unchanged(look, before)
     assert seen[0] == 2
     assert len(bindings_in(KeepFirst()(before)["main"])) == 1
+    with pytest.raises(ArgumentError, match=r"Nothing: .* gave a NoneType"):
+        dataflowblock_pass(lambda block, mod, ctx: None, name="Nothing")(before)
     assert before.get_global_var("kernel") == GlobalVar("kernel")
 
 

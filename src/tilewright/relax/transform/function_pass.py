@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import EachFunctionPass, Pass, pass_decorator
 from tilewright.ir.transform import PassContext
@@ -44,7 +45,13 @@ class _EachBlock(ScopeRewriter):
 
     def DataflowBlock(self, block: DataflowBlock) -> DataflowBlock:
         block = block.map_children(self)
-        return self._pass.transform_dataflowblock(block, self._mod, self._ctx)
+        result = self._pass.transform_dataflowblock(block, self._mod, self._ctx)
+        if not isinstance(result, DataflowBlock):
+            raise ArgumentError(
+                "a pass over dataflow blocks gives a DataflowBlock, this one gave a "
+                f"{type(result).__name__}"
+            )
+        return result
 
 
 def function_pass(
