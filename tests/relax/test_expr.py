@@ -97,3 +97,11 @@ def test_ordinary_blocks_that_follow_each_other_are_one():
     assert joined.blocks[0].bindings == (first, second)
     apart = (dataflow((first,)), dataflow((second,)), plain((third,)))
     assert relax.SeqExpr(apart, z).blocks is apart
+
+
+def test_python_does_not_know_the_truth_of_an_array():
+    x = relax.Var("x", relax.TensorStructInfo((2,), "float32"))
+    with pytest.raises(TypeError, match=r"R\.maximum"):
+        max(x, relax.const([1.0, 2.0]))
+    with pytest.raises(TypeError, match="does not know the value"):
+        bool(x)

@@ -7,16 +7,18 @@ which a `DataflowBlock` promises that nothing in it has an effect.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import isfunction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, TVMError
 from tilewright.ir.attributes import EMPTY, Attributes
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, SymbolicTruthError
+from tilewright.ir.expr import StringImm as TextImm
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.node import Node, attr, binds, child, meta, node
 from tilewright.ir.op import Op
@@ -36,6 +38,10 @@ from tilewright.relax.struct_info import (
 from tilewright.runtime.ndarray import NDArray, array
 
 _set = object.__setattr__
+
+
+class FieldIndexError(TVMError, IndexError):
+    """A tuple has no such field."""
 
 
 class RelaxExpr(Operators, Scriptable, Node):
@@ -62,6 +68,12 @@ class RelaxExpr(Operators, Scriptable, Node):
     def __ne__(self, other: object) -> bool:
         return self is not other
 
+    def __bool__(self) -> bool:
+        raise SymbolicTruthError(
+            "Python does not know the value of a graph expression: use R.where, R.logical_and, "
+            "R.maximum, ..., or an `if` statement of a graph function"
+        )
+
     def operate(self, name: str, *operands: object) -> Any:
         """The call of the graph operator behind one of Python's operators."""
         from tilewright.relax.op.python_operators import operate
@@ -86,15 +98,17 @@ class RelaxExpr(Operators, Scriptable, Node):
     def __getitem__(self, index: int) -> TupleGetItem:
         """Field `index` of a tuple."""
         info = self.struct_info
-        if isinstance(info, TupleStructInfo) and isinstance(index, int):
-            if not 0 <= index < len(info.fields):  # also ends Python's iteration
-                raise IndexError(f"the tuple has {len(info.fields)} fields, got index {index}")
-            return TupleGetItem(self, index)
-        if info is not None and not isinstance(info, ObjectStructInfo):
+        if info is not None and not isinstance(info, (TupleStructInfo, ObjectStructInfo)):
             raise ArgumentError(
-                f"only tuples have fields, this is {type(info).__name__}; use relax.op.take or "
+                f"only tuples have fields, this is {info!r}; use relax.op.take or "
                 "relax.op.strided_slice for a part of an array"
             )
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise ArgumentError(f"a field of a tuple is named by its number, got {index!r}")
+        count = len(info.fields) if isinstance(info, TupleStructInfo) else None
+        if index < 0 or (count is not None and index >= count):  # also ends Python's iteration
+            fields = "" if count is None else f" of {count} fields"
+            raise FieldIndexError(f"a tuple{fields} has no field {index}")
         return TupleGetItem(self, index)
 
     def __call__(self, *args: Any, attrs: Mapping[str, Any] | None = None) -> Call:
@@ -256,6 +270,8 @@ class PrimValue(RelaxExpr):
         self, value: Any, struct_info: StructInfo | None = None, span: Span | None = None
     ) -> None:
         known = as_expr(value)
+        if isinstance(known, TextImm):
+            raise ArgumentError(f"PrimValue: a scalar is a number, got the text {known.value!r}")
         _set(self, "value", known)
         _set(self, "struct_info", PrimStructInfo(known.dtype, known))
         _set(self, "span", span)
@@ -291,6 +307,15 @@ class ExternFunc(RelaxExpr):
     global_symbol: str = attr()
     struct_info: StructInfo | None = meta(default=FuncStructInfo.opaque_func())
     span: Span | None = meta(default=None)
+
+    def __init__(
+        self, global_symbol: str, struct_info: StructInfo | None = None, span: Span | None = None
+    ) -> None:
+        if not isinstance(global_symbol, str):
+            raise ArgumentError(f"ExternFunc: the name is a text, got {global_symbol!r}")
+        _set(self, "global_symbol", str(global_symbol))
+        _set(self, "struct_info", struct_info or FuncStructInfo.opaque_func())
+        _set(self, "span", span)
 
 
 @node
@@ -482,10 +507,22 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     """
     if isinstance(value, NDArray) and dtype is None:
         return Constant(value)
-    numbers = value.numpy() if isinstance(value, NDArray) else np.asarray(value)
+    numbers = value.numpy() if isinstance(value, NDArray) else _numbers(value)
     if dtype is None and not isinstance(value, (np.ndarray, np.generic, NDArray)):
         dtype = {"i": "int32", "f": "float32"}.get(numbers.dtype.kind)
     return Constant(numbers if dtype is None else numbers.astype(DType(dtype).numpy))
+
+
+def _numbers(value: Any) -> np.ndarray:
+    try:
+        numbers = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        numbers = None
+    if numbers is None or (numbers.dtype.kind not in "biufV" or numbers.dtype.names):
+        raise ArgumentError(
+            f"const: expected numbers, or nested lists of one length, got {value!r}"
+        )
+    return numbers
 
 
 def as_shape(value: Any) -> RelaxExpr:
@@ -514,4 +551,5 @@ def as_relax(value: Any) -> Any:
         return PrimValue(value)
     if isinstance(value, (NDArray, np.ndarray, np.generic)):
         return const(value)
-    raise ArgumentError(f"expected a graph expression, an array or a number, got {value!r}")
+    given = f"the function {value.__name__}" if isfunction(value) else repr(value)
+    raise ArgumentError(f"expected a graph expression, an array or a number, got {given}")

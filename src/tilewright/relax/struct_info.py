@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.error import ArgumentError, ShapeError
+from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
@@ -215,7 +215,13 @@ def extents_of(values: Sequence[Any]) -> tuple[Expr, ...]:
 
 
 def _extent(position: int, value: Any) -> Expr:
-    extent = as_expr(value)
+    try:
+        extent = as_expr(value)
+    except DTypeError:
+        raise ArgumentError(
+            f"extent {position} of a shape is an integer, got {value!r}; an array becomes a shape "
+            "by R.tensor_to_shape, and R.match_cast names its extents"
+        ) from None
     if not extent.dtype.is_integral or extent.dtype.is_bool or extent.dtype.is_vector:
         raise ArgumentError(f"extent {position} of a shape is an integer, got {value!r}")
     constant = getattr(extent, "value", 0)

@@ -113,9 +113,10 @@ class _Checker(Visibility):
                     self.bind(param)
             if function.ret_struct_info is None:
                 self.fail("the function has no struct info for its result")
+            with self.scope():  # sizes that the body defines mean nothing outside of it
+                self.body(function.body)
             with self.at(" at the struct info of its result", None):
                 self.struct_info(function.ret_struct_info)
-            self.body(function.body)
             info = function.body.struct_info
             assert info is not None
             if self.contradicts(function.ret_struct_info, info):

@@ -304,6 +304,13 @@ PRINT = register("print", ("values*",), _nothing, is_pure=False)
 ASSERT_OP = register("assert_op", ("condition", "values*"), _assertion, is_pure=False)
 
 
+def _require_text(caller: str, format: Any) -> None:
+    if not isinstance(format, str):
+        raise ArgumentError(
+            f"{caller}: format is a text with a {{}} for each value, got {format!r}"
+        )
+
+
 def print(*values: Any, format: str = "") -> Call:
     """Print values when the program runs.
 
@@ -311,6 +318,7 @@ def print(*values: Any, format: str = "") -> Call:
         *values: what to print.
         format: a text with a ``{}`` for each value; by default they are joined by spaces.
     """
+    _require_text("R.print", format)
     return call(PRINT, *values, attrs={"format": format})
 
 
@@ -322,6 +330,7 @@ def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call
         format_args: values that the message shows.
         format: the message, with a ``{}`` for each value.
     """
+    _require_text("R.assert_op", format)
     values = [] if format_args is None else format_args
     values = values if isinstance(values, (tuple, list)) else [values]
     return call(ASSERT_OP, condition, *values, attrs={"format": format})

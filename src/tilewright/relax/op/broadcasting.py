@@ -214,7 +214,8 @@ def call_broadcasting(
         computed = function(*values)
         return computed if isinstance(computed, Tensor) else compute((), lambda: computed, name)
 
-    prepared = [scalars[operand] or arrays[operand] for operand in operands]
+    values = {**scalars, **arrays}
+    prepared = [values[operand] for operand in operands]
     return builder.call_te(kernel, *prepared, primfunc_name_hint=name)
 
 

@@ -8,7 +8,7 @@ from tilewright import topi
 from tilewright.error import ArgumentError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
-from tilewright.relax.expr import Call, PrimValue, as_relax, as_shape
+from tilewright.relax.expr import Call, PrimValue, RelaxExpr, as_relax, as_shape
 from tilewright.relax.op.broadcasting import scalar_of, shape_of
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import scalar_argument, shape_argument
@@ -58,7 +58,7 @@ def _infer_full(inference: Inference) -> StructInfo:
 
 
 def _legalize_full(builder: Any, expr: Call) -> Any:
-    value = scalar_of(expr.args[1], None) or expr.args[1]
+    value = _number_of(expr.args[1])
     dtype = expr.struct_info.dtype  # type: ignore[union-attr]
     return builder.call_te(
         lambda shape, fill: topi.full(shape, dtype, fill),
@@ -101,7 +101,13 @@ def _like(builder: Any, expr: Call, value: Any, name: str) -> Any:
 
 
 def _legalize_full_like(builder: Any, expr: Call) -> Any:
-    return _like(builder, expr, scalar_of(expr.args[1], None) or expr.args[1], "full")
+    return _like(builder, expr, _number_of(expr.args[1]), "full")
+
+
+def _number_of(value: RelaxExpr) -> RelaxExpr:
+    """`value`, or the number that it is if that is known."""
+    scalar = scalar_of(value, None)
+    return value if scalar is None else scalar
 
 
 _FULL_LIKE = register("full_like", ("x", "fill_value"), _infer_full_like, _legalize_full_like)

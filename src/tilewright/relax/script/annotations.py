@@ -162,6 +162,11 @@ def _device(value: Any) -> VDevice | None:
     if not number.isdecimal():
         raise ArgumentError(f"R.Tensor: a device is named like 'cuda:0', got {value!r}")
     if not is_reading_module():
+        if graph_builder() is not None:
+            raise ArgumentError(
+                f"R.Tensor: {value!r} names a device of the module: put the function into a class "
+                "with @I.ir_module and I.module_global_infos"
+            )
         raise _NeedsScriptError
     return lookup_vdevice(kind, int(number))
 

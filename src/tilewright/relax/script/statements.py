@@ -109,7 +109,10 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
 
 def func_name(name: str) -> None:
     """Set the name under which the function is exported."""
-    require_graph("R.func_name").function.set_attrs({"global_symbol": str(name)})
+    function = require_graph("R.func_name").function
+    if not isinstance(name, str):
+        raise ArgumentError(f"R.func_name expects a text, got {name!r}")
+    function.set_attrs({"global_symbol": name})
 
 
 def func_ret_struct_info(ret_sinfo: Any) -> None:

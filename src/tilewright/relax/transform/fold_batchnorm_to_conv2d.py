@@ -45,7 +45,8 @@ class _Folding(CountingMutator):
             return call
         if any(constant_of(self.builder_, parameter) is None for parameter in call.args[1:]):
             return call
-        return self._folded(self.builder_.normalize(call)) or call
+        folded = self._folded(self.builder_.normalize(call))
+        return call if folded is None else folded
 
     def _folded(self, norm: Call) -> RelaxExpr | None:
         source, added = self.sole_definition(norm.args[0]), None

@@ -96,7 +96,8 @@ class _Plan:
             return
         value = binding.value
         if isinstance(value, Call):
-            known = self._said_by_struct_info(value) or self._call(value)
+            known = self._said_by_struct_info(value)
+            known = self._call(value) if known is None else known
         elif isinstance(value, TupleGetItem) and self._is_known(value.tuple_value):
             field = TupleGetItem(self._operand(value.tuple_value), value.index)
             known = self._emit(lambda: field)

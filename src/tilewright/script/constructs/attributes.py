@@ -7,9 +7,13 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
-from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm
+from tilewright.ir.expr import FloatImm, IntImm, StringImm
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.operators import Operators
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
+
+_CONSTANTS = (IntImm, FloatImm, StringImm, GlobalVar)
 
 
 def constant_attributes(values: Any, what: str) -> dict[str, Any]:
@@ -33,7 +37,7 @@ def _require_constant(value: Any, what: str) -> None:
         for item in value:
             _require_constant(item, what)
     elif isinstance(value, Buffer) or (
-        isinstance(value, Expr) and not isinstance(value, (IntImm, FloatImm, StringImm))
+        isinstance(value, Operators) and not isinstance(value, _CONSTANTS)
     ):
         raise ArgumentError(f"{what} needs a constant, got {value!r}")
     elif isinstance(value, IndexMap) and value.free_variables():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 from tilewright.error import ArgumentError, ScriptError, TVMError
@@ -108,10 +108,6 @@ def _subscript(evaluator: Evaluator, node: ast.Subscript) -> Any:
     return value[index]
 
 
-_INSTEAD = {min: "T.min", max: "T.max", all: "T.all", any: "T.any", bool: "a comparison"}
-"""What to write instead of builtins that need to know values."""
-
-
 @evaluates(ast.Call)
 def _call(evaluator: Evaluator, node: ast.Call) -> Any:
     function = evaluator(node.func)
@@ -144,8 +140,10 @@ def _call(evaluator: Evaluator, node: ast.Call) -> Any:
         raise
     except TypeError as error:
         text = describe(error)
-        if isinstance(error, SymbolicTruthError) and _is_builtin(function):
-            text = f"Python's `{function.__name__}` needs known values: write {_INSTEAD[function]}"
+        if isinstance(error, SymbolicTruthError) and isinstance(function, Hashable):
+            instead = evaluator.instead_of_builtins.get(function)
+            if instead is not None:
+                text = f"Python's `{function.__name__}` needs known values: write {instead}"
         elif not isinstance(error, TVMError):
             text = _wrong_arguments(function, arguments, keywords) or text
             text = f"{evaluator.source.text_of(node.func)}: {text}"
@@ -161,7 +159,3 @@ def _wrong_arguments(function: Any, arguments: list[Any], keywords: dict[str, An
     except ValueError:  # a builtin without a signature
         return ""
     return ""
-
-
-def _is_builtin(function: Any) -> bool:
-    return any(function is builtin for builtin in _INSTEAD)

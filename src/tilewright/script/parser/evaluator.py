@@ -41,6 +41,10 @@ class Evaluator:
 
     handlers: ClassVar[Mapping[type[ast.AST], Handler]] = EXPRESSIONS
     """What evaluates each kind of syntax node."""
+    instead_of_builtins: ClassVar[Mapping[Any, str]] = {
+        min: "T.min", max: "T.max", all: "T.all", any: "T.any", bool: "a comparison",
+    }  # fmt: skip
+    """What to write instead of builtins that need to know values."""
 
     def __init__(self, source: Source, scope: Scope) -> None:
         self.source, self.scope = source, scope

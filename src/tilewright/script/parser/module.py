@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from tilewright.ir.function import GlobalVar
@@ -104,7 +105,9 @@ def _declare(
         )
     if node.name in module.functions:
         raise evaluate.source.error(node, f"the module has a function `{node.name}` already")
-    variable = GlobalVar(node.name)
-    module.functions[node.name] = local[node.name] = variable
+    variable = module.functions[node.name] = GlobalVar(node.name)
+    outside = evaluate.scope.find(node.name)
+    if not isinstance(outside, (ModuleType, ModuleReference)):  # `R` stays what it is, and `cls`
+        local[node.name] = variable
     decorator.declare(evaluate, node, variable, module)
     return decorator

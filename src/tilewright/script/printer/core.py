@@ -18,7 +18,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.declarations import Declarations
 from tilewright.script.printer.document import END, START
-from tilewright.script.printer.names import NameTable
+from tilewright.script.printer.names import NameTable, is_name
 from tilewright.script.printer.options import PrinterOptions
 from tilewright.tir.buffer import Buffer
 
@@ -95,6 +95,7 @@ class Printer:
         self.bare_dtype: DType | None = None
         self.finishers: list[Callable[[list[str]], list[str]]] = []
         self._states: dict[type, Any] = {}
+        self._function_names: dict[str, str] | None = None
         self._pending: list[str] = []
         self._indent = ""
         self._step = " " * options.indent_spaces
@@ -144,6 +145,18 @@ class Printer:
         """End the scope started by `enter`."""
         self.names.pop()
         self._indent = self._indent[: -len(self._step)]
+
+    # --- functions --------------------------------------------------------------------------
+
+    def function_name(self, name: str) -> str:
+        """How the text names a function of the module: by its name, if that is one in Python."""
+        if is_name(name):
+            return name
+        if self._function_names is None:
+            known = [] if self.module is None else [v.name_hint for v in self.module.functions]
+            table = NameTable(tuple(filter(is_name, known)))
+            self._function_names = {n: table.define(n, n) for n in known if not is_name(n)}
+        return self._function_names.get(name) or NameTable().unique(name)
 
     # --- underlining ------------------------------------------------------------------------
 

@@ -48,6 +48,17 @@ def print_function(p: Printer, function: BaseFunc, name: str | None = None) -> N
     printer(p, function, name)
 
 
+def written_name(p: Printer, function: BaseFunc, name: str | None) -> tuple[str, dict[str, object]]:
+    """The name in the header of a function, and the attributes that it does not imply."""
+    symbol, attrs = function.global_symbol, dict(function.attrs)
+    if name is None:
+        name = symbol if symbol is not None else p.options.name or "main"
+    written = p.function_name(name)
+    if symbol == written:
+        del attrs["global_symbol"]
+    return written, attrs
+
+
 @prints(FUNCTIONS, PrimFunc)
 def _prim_func(p: Printer, function: PrimFunc, name: str | None) -> None:
     buffers = [function.buffer_map[v] for v in function.params if v in function.buffer_map]
@@ -55,17 +66,14 @@ def _prim_func(p: Printer, function: PrimFunc, name: str | None) -> None:
         p.declarations,
         find_declarations(function.body, function.params, buffers),
     )
-    symbol = function.global_symbol
-    attrs = dict(function.attrs)
-    if symbol is not None and (name is None or symbol == name):
-        name = symbol
-        del attrs["global_symbol"]
+    name, attrs = written_name(p, function, name)
     p.names.push()
-    p.line(f"@{p.tir}prim_func" if symbol is not None else f"@{p.tir}prim_func(private=True)")
+    is_private = function.global_symbol is None
+    p.line(f"@{p.tir}prim_func(private=True)" if is_private else f"@{p.tir}prim_func")
     matched: list[Var] = []
     params = ", ".join([_parameter(p, function, param, matched) for param in function.params])
     returned = "" if function.ret_type is None else f" -> {p.expr(function.ret_type)}"
-    p.header(function, f"def {name or p.options.name or 'main'}({params}){returned}:")
+    p.header(function, f"def {name}({params}){returned}:")
     p.indent()
     if attrs:
         p.line(f"{p.tir}func_attr({p.dictionary(attrs)})")

@@ -55,7 +55,7 @@ def _string(p: Printer, node: StringImm) -> Rendered:
 
 @prints(EXPRESSIONS, GlobalVar)
 def _global_var(p: Printer, node: GlobalVar) -> Rendered:
-    return f"{p.options.module_alias}.{node.name_hint}", ATOM
+    return f"{p.options.module_alias}.{p.function_name(node.name_hint)}", ATOM
 
 
 @prints(EXPRESSIONS, DummyGlobalInfo)

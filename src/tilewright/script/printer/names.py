@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import keyword
 import re
+import unicodedata
 from typing import Any
 
 _NOT_IDENTIFIER = re.compile(r"\W")
+
+
+def is_name(text: str) -> bool:
+    """Whether Python reads `text` as a name, and as the same one."""
+    is_same = unicodedata.normalize("NFKC", text) == text  # or Python reads another name
+    return text.isidentifier() and is_same and not keyword.iskeyword(text)
 
 
 class NameTable:
@@ -56,7 +63,7 @@ class NameTable:
 
     def unique(self, hint: str) -> str:
         """A valid Python identifier made from `hint` that is not in use."""
-        base = _NOT_IDENTIFIER.sub("_", hint) or "v"
+        base = _NOT_IDENTIFIER.sub("_", unicodedata.normalize("NFKC", hint)) or "v"
         if not base.isidentifier():
             base = f"v_{base}"
         name, suffix = base, 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import DiagnosticError, StructInfoError
 from tilewright.ir.expr import Var as Size
@@ -102,7 +102,7 @@ def _augmented(parser: GraphParser, node: ast.AugAssign) -> None:
 def augmented_value(parser: GraphParser, node: ast.AugAssign) -> Any:
     """The value that ``x += y`` gives to ``x``."""
     if not isinstance(node.target, ast.Name):
-        raise parser.error(node.target, "expected a name")
+        raise parser.error(node.target, _NO_CHANGE)
     old = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
     return binary(type(node.op), parser.evaluate(old), parser.evaluate(node.value))
 
@@ -139,9 +139,12 @@ def assign(
         return named
     if isinstance(target, (ast.Tuple, ast.List)):
         return _unpack(parser, statement, target, value)
-    raise parser.error(
-        target, "values of a graph do not change: an assignment gives a name to a value"
-    )
+    if isinstance(target, ast.Starred):
+        raise parser.error(target, "`*` is not possible here: write one name for each field")
+    raise parser.error(target, _NO_CHANGE)
+
+
+_NO_CHANGE: Final = "values of a graph do not change: an assignment gives a name to a value"
 
 
 def _unpack(
@@ -207,6 +210,11 @@ def _declared_size(builder: GraphBuilder, name: str, size: Size) -> Size:
     """The symbolic size after ``name = T.int64()``: that of the signature, or a new one."""
     known = builder.find_size(name)
     if known is not None:
+        if known.dtype is not size.dtype:
+            raise DiagnosticError(
+                f"the symbolic size `{name}` has dtype {known.dtype!s}: "
+                f"{name} = T.{known.dtype!s}()"
+            )
         return known
     set_name(size, name)
     builder.function.sizes[name] = size

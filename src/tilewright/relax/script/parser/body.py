@@ -37,6 +37,10 @@ class GraphParser(BodyParser):
     unsupported: ClassVar[Mapping[type[ast.AST], tuple[str, str]]] = {
         ast.For: ("for", ": a graph has no loops; build repeated layers with relax.BlockBuilder"),
         ast.While: ("while", ": a graph has no loops; a function may call itself"),
+        ast.Try: ("try", ": write R.assert_op(condition, format=...) for what must hold"),
+        ast.Raise: ("raise", ": write R.assert_op(condition, format=...)"),
+        ast.Delete: ("del", ": what is not used any more is freed by itself"),
+        ast.Match: ("match", ": write `if` and `else`"),
         ast.Assert: ("assert", ": write R.assert_op(condition, format=...)"),
     }
 

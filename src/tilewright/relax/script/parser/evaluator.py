@@ -29,6 +29,10 @@ class GraphEvaluator(Evaluator):
     """Evaluates expressions of a graph function."""
 
     handlers: ClassVar[Mapping[type[ast.AST], Handler]] = ChainMap(GRAPH_EXPRESSIONS, EXPRESSIONS)
+    instead_of_builtins: ClassVar[Mapping[Any, str]] = {
+        min: "R.minimum", max: "R.maximum", all: "R.logical_and", any: "R.logical_or",
+        bool: "an `if` statement",
+    }  # fmt: skip
 
     def __init__(self, source: Source, scope: Scope, builder: GraphBuilder) -> None:
         super().__init__(source, scope)
@@ -122,6 +126,23 @@ def _call(evaluator: GraphEvaluator, node: ast.Call) -> Any:
     return EXPRESSIONS[ast.Call](evaluator, node)
 
 
+_ATTRIBUTES: Final = {
+    "shape": "write R.shape_of(x), or the symbolic sizes of its struct info, such as n",
+    "dtype": "the dtype is part of its struct info",
+    "ndim": "the rank is part of its struct info",
+}
+"""What users look for at arrays, and where it is."""
+
+
+@in_graph(ast.Attribute)
+def _attribute(evaluator: GraphEvaluator, node: ast.Attribute) -> Any:
+    owner = evaluator.scope.find(node.value.id) if isinstance(node.value, ast.Name) else None
+    if node.attr in _ATTRIBUTES and isinstance(owner, RelaxExpr):
+        written = evaluator.source.text_of(node)
+        raise ArgumentError(f"there is no `{written}` in a script: {_ATTRIBUTES[node.attr]}")
+    return EXPRESSIONS[ast.Attribute](evaluator, node)
+
+
 @in_graph(ast.Compare)
 def _compare(evaluator: GraphEvaluator, node: ast.Compare) -> Any:
     values = [evaluator(node.left), *map(evaluator, node.comparators)]
@@ -130,6 +151,11 @@ def _compare(evaluator: GraphEvaluator, node: ast.Compare) -> Any:
     if len(node.ops) > 1:
         raise DTypeError("only two values are compared at a time: combine with R.logical_and")
     kind = type(node.ops[0])
+    if kind in _PYTHON_ONLY:
+        raise DTypeError(
+            f"`{COMPARISONS[kind][0]}` asks what Python knows of values, not their elements: "
+            "compare arrays with `==`"
+        )
     if kind in _EQUALITY:
         from tilewright.relax.script.operators import find
 
@@ -137,6 +163,7 @@ def _compare(evaluator: GraphEvaluator, node: ast.Compare) -> Any:
     return COMPARISONS[kind][1](*values)
 
 
+_PYTHON_ONLY: Final = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _EQUALITY: Final[dict[type[ast.cmpop], str]] = {ast.Eq: "equal", ast.NotEq: "not_equal"}
 
 

@@ -9,17 +9,14 @@ from tilewright.relax.expr import Binding, Function, SeqExpr, Var
 from tilewright.relax.script.printer.state import GraphState
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer, prints
+from tilewright.script.printer.functions import written_name
 
 
 @prints(FUNCTIONS, Function)
 def _function(p: Printer, function: Function, name: str | None) -> None:
-    symbol = function.global_symbol
-    attrs = dict(function.attrs)
-    if symbol is not None and (name is None or symbol == name):
-        name = symbol
-        del attrs["global_symbol"]
-    options = ["private=True"] if symbol is None else []
-    _print(p, function, name or p.options.name or "main", attrs, options)
+    name, attrs = written_name(p, function, name)
+    options = ["private=True"] if function.global_symbol is None else []
+    _print(p, function, name, attrs, options)
 
 
 def print_local_function(p: Printer, function: Function, var: Var) -> None:
