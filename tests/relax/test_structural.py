@@ -133,3 +133,25 @@ def test_functions_share_no_sizes():
     assert structural_hash(module_of(n, n)) == structural_hash(module_of(n, m))
     assert not equal(module_of(n, n), ir.IRModule({"f": module_of(n, n)["f"]}))
     assert not equal(ir.IRModule({"f": module_of(n, n)["f"]}), module_of(n, n))
+
+
+def test_the_sizes_of_a_signature_are_its_own():
+    def signature(size, other, result=None):
+        infos = [array(size, other), array(size)]
+        return relax.FuncStructInfo(infos, array(size * 2 if result is None else result))
+
+    n, m, k = (Size(name, "int64") for name in "nmk")
+    assert equal(signature(n, n), signature(m, m))
+    assert not equal(signature(n, n), signature(n, m))
+    assert equal(signature(n, m, k), signature(m, n, k))
+    assert not equal(signature(n, m, n), signature(n, m, k))
+
+    def around(outer, own):  # in a function where a size of the same signature means something
+        f, x = relax.Var("f", signature(own, own)), relax.Var("x", array(outer))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x, f]):
+            builder.emit(f)
+            builder.emit_func_output(x)
+        return builder.get()
+
+    assert equal(around(n, n), around(m, k))

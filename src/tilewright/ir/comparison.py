@@ -15,6 +15,7 @@ from tilewright.ir.node import Field, Node, Role
 from tilewright.ir.op import Op
 
 Comparer = Callable[[Any, Any, "Comparison"], bool]
+VariablesOf = Callable[[Any], list[Var]]
 
 
 class Comparison:
@@ -93,6 +94,20 @@ class Comparison:
     def pattern(self, a: Any, b: Any) -> bool:
         """Compare values that define the variables that they mention first."""
         return self._defining(_any, a, b)
+
+    def with_own_variables(self, compare: Comparer, own: VariablesOf, a: Any, b: Any) -> bool:
+        """Compare nodes that have variables of their own, which mean nothing outside of them."""
+        mine, others = own(a), own(b)
+        pairs = {var: self.pairs.pop(var) for var in mine if var in self.pairs}
+        reverse = {var: self.reverse.pop(var) for var in others if var in self.reverse}
+        equal = compare(a, b, self)
+        for var in mine:
+            self.reverse.pop(self.pairs.pop(var, None), None)
+        for var in others:
+            self.pairs.pop(self.reverse.pop(var, None), None)
+        self.pairs |= pairs
+        self.reverse |= reverse
+        return equal
 
     def _defining(self, compare: Comparer, a: Any, b: Any) -> bool:
         """Compare contents in which variables that are new are defined."""
@@ -286,6 +301,25 @@ def compared_fields(cls: type) -> list[Field]:
     return sorted(compared, key=lambda f: first.index(f.name) if f.name in first else len(first))
 
 
+def own_variables(cls: type) -> VariablesOf | None:
+    """What finds the variables that a node of a class defines by patterns; None without any."""
+    patterns: tuple[str, ...] = getattr(cls, "__patterns__", ())
+    if not patterns:
+        return None
+
+    def find(node: Any) -> list[Var]:
+        found: dict[Var, None] = {}
+        stack = [item for name in patterns for item in getattr(node, name) or ()]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, Var):
+                found[item] = None
+            stack.extend(item.children())
+        return list(found)
+
+    return find
+
+
 _SIMPLE = frozenset({"int", "str", "bool", "DType"})
 """Annotations of fields whose values `!=` compares rightly."""
 
@@ -325,4 +359,6 @@ def _compile(cls: type, definition: str) -> Comparer:
     lines.append("    return True")
     scope: dict[str, Any] = {}
     exec(compile("\n".join(lines), f"<compare {cls.__name__}>", "exec"), scope)
-    return scope["compare"]
+    compare: Comparer = scope["compare"]
+    own = own_variables(cls)
+    return compare if own is None else lambda a, b, c: c.with_own_variables(compare, own, a, b)

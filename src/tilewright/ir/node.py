@@ -15,11 +15,10 @@ list (`__node_fields__`), so a field is declared once::
         span: Span | None = meta(None)
 
 Three class attributes tell structural equality more: `__compare_first__` names fields that define
-what other fields mention; `__patterns__` names fields of which the variables are defined where they
-are mentioned first; and `__is_reference__` says that nodes of the class are referred to like
-variables, so that they are compared by what corresponds, and by contents where they are defined.
-A fourth, `__node_name__`, is the name by which rewriters know the class, where another package has
-a class of the same name.
+what other fields mention; `__patterns__` names fields of which all variables are the node's own;
+and `__is_reference__` says that nodes of the class are referred to like variables, so that they are
+compared by what corresponds, and by contents where they are defined. A fourth, `__node_name__`, is
+the name by which rewriters know the class, where another package has a class of the same name.
 
 Nodes are immutable for the type checker, and at run time too when the environment variable
 ``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks that children are nodes. Guarding

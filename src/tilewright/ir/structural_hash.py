@@ -12,7 +12,14 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tilewright.ir.comparison import annotation_of, bound_fields, compared_fields, is_reference
+from tilewright.ir.comparison import (
+    VariablesOf,
+    annotation_of,
+    bound_fields,
+    compared_fields,
+    is_reference,
+    own_variables,
+)
 from tilewright.ir.expr import SizeVar, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
@@ -81,6 +88,15 @@ class Tokens:
                 self.add(value.type_annotation)
         self._count += 1
         self.numbers[value] = self._count
+
+    def with_own(self, write: Writer, own: VariablesOf, value: Any) -> None:
+        """Append the tokens of a node that has variables of its own."""
+        variables = own(value)
+        before = {var: self.numbers.pop(var) for var in variables if var in self.numbers}
+        write(value, self)
+        for var in variables:
+            self.numbers.pop(var, None)
+        self.numbers |= before
 
     def variable(self, value: Var) -> None:
         """Append the number of a variable; a new one is defined by its first use."""
@@ -218,4 +234,6 @@ def _compile(cls: type, definition: str) -> Writer:
     scope: dict[str, Any] = {}
     source = "\n".join(["def write(value, tokens):", *lines])
     exec(compile(source, f"<hash {cls.__name__}>", "exec"), scope)
-    return scope["write"]
+    write: Writer = scope["write"]
+    own = own_variables(cls)
+    return write if own is None else lambda value, tokens: tokens.with_own(write, own, value)
