@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from collections.abc import Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.convert import cast
+from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
@@ -14,6 +17,8 @@ from tilewright.te.reducer import reduce_axis
 from tilewright.te.reductions import sum as sum_over
 from tilewright.te.tensor import Tensor, shape_text, zero_like
 from tilewright.topi import tag
+from tilewright.topi.empty import or_neutral
+from tilewright.topi.precision import accumulator
 
 
 def einsum(subscripts: str, *operand: Any) -> Tensor:
@@ -102,6 +107,9 @@ def _sum_of_products(operands: Sequence[Tensor], names: Sequence[str], result: s
         for letter in summed
     }
 
+    dtype = functools.reduce(promote, (tensor.dtype for tensor in operands))
+    wide = accumulator(dtype)
+
     def element(*i: Expr) -> Any:
         at: dict[str, Expr] = dict(zip(result, i, strict=True))
         at |= {letter: axis.var for letter, axis in axes.items()}
@@ -111,9 +119,13 @@ def _sum_of_products(operands: Sequence[Tensor], names: Sequence[str], result: s
                 zero_like(extent) if is_const_int(extent, 1) else at[letter]
                 for letter, extent in zip(letters, tensor.shape, strict=True)
             ]
-            item = tensor(*places)
+            item = cast(wide, tensor(*places))
             value = item if value is None else value * item
         return sum_over(value, axis=list(axes.values())) if axes else value
 
     shape = [extents[letter] for letter in result]
-    return compute(shape, element, "T_einsum", tag.COMM_REDUCE if axes else tag.BROADCAST)
+    total = compute(shape, element, "T_einsum", tag.COMM_REDUCE if axes else tag.BROADCAST)
+    total = or_neutral(total, [extents[letter] for letter in summed])
+    if wide is dtype:
+        return total
+    return compute(total.shape, lambda *i: cast(dtype, total(*i)), "T_cast", tag.ELEMWISE)

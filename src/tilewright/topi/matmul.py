@@ -7,10 +7,14 @@ from typing import Any
 
 from tilewright import te
 from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.convert import cast
+from tilewright.ir.dtype import promote
 from tilewright.te import Tensor
 from tilewright.topi import nn
+from tilewright.topi.empty import or_neutral
 from tilewright.topi.nn.normalization import checked_axes
 from tilewright.topi.nn.window import require_equal
+from tilewright.topi.precision import accumulator
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
@@ -40,14 +44,22 @@ def tensordot(a: Tensor, b: Tensor, axes: int | Sequence[Any] | None = 2) -> Ten
     rest_b = [n for n in range(b.ndim) if n not in right]
     steps = [te.reduce_axis((0, a.shape[n]), f"k{position}") for position, n in enumerate(left)]
 
+    dtype = promote(a.dtype, b.dtype)
+    wide = accumulator(dtype)
+
     def element(*place: Any) -> Any:
         of_a = dict(zip([*rest_a, *left], [*place[: len(rest_a)], *steps], strict=True))
         of_b = dict(zip([*rest_b, *right], [*place[len(rest_a) :], *steps], strict=True))
-        product = a(*(of_a[n] for n in range(a.ndim))) * b(*(of_b[n] for n in range(b.ndim)))
+        left_item = cast(wide, a(*(of_a[n] for n in range(a.ndim))))
+        product = left_item * cast(wide, b(*(of_b[n] for n in range(b.ndim))))
         return te.sum(product, axis=steps) if steps else product
 
     shape = [*(a.shape[n] for n in rest_a), *(b.shape[n] for n in rest_b)]
-    return te.compute(shape, element, "T_tensordot", "tensordot")
+    total = te.compute(shape, element, "T_tensordot", "tensordot")
+    total = or_neutral(total, [a.shape[n] for n in left])
+    if wide is dtype:
+        return total
+    return te.compute(total.shape, lambda *i: cast(dtype, total(*i)), "T_cast", "elemwise")
 
 
 def _axes(a: Tensor, b: Tensor, axes: int | Sequence[Any]) -> tuple[list[int], list[int]]:

@@ -13,7 +13,7 @@ from typing import Any
 from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir.arithmetic import logical_or, select
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import FLOAT32, INT32, INT64, DType
+from tilewright.ir.dtype import INT32, INT64, DType
 from tilewright.ir.expr import Expr, IntImm, is_const_int
 from tilewright.te import reductions
 from tilewright.te.compute import compute
@@ -25,9 +25,7 @@ from tilewright.tir.op.control import if_then_else
 from tilewright.tir.op.limits import max_value
 from tilewright.topi import tag
 from tilewright.topi.axes import normalized_axes
-
-_ACCUMULATOR = {DType("float16"): FLOAT32, DType("bfloat16"): FLOAT32}
-"""Types in which sums of many elements lose most of their digits, and what to add in instead."""
+from tilewright.topi.precision import accumulator
 
 
 class _Reduction:
@@ -112,8 +110,8 @@ def _accumulate(
     name: str, reducer: Callable[..., Any], data: Tensor, axis: Any, keepdims: bool
 ) -> Tensor:
     """A sum or product, of short floats in float32."""
-    wide = _ACCUMULATOR.get(data.dtype)
-    if wide is None:
+    wide = accumulator(data.dtype)
+    if wide is data.dtype:
         return _reduce(name, reducer, data, axis, keepdims)
     total = _reduce(name, lambda x, axis: reducer(cast(wide, x), axis=axis), data, axis, keepdims)
     return compute(total.shape, lambda *i: cast(data.dtype, total(*i)), f"T_{name}", tag.ELEMWISE)

@@ -41,6 +41,14 @@ def test_layer_norm():
     close(result, testing.layer_norm_python(x, gamma[0], None, -1, 1e-3))
 
 
+def test_axes_in_any_order():
+    x, gamma = real(3, 4, 2, 5), real(2, 3, seed=1)
+    result = run(lambda X, g: topi.nn.layer_norm(X, g, None, (2, 0)), x, gamma)
+    close(result, testing.layer_norm_python(x, gamma, None, (2, 0)))
+    result = run(lambda X: topi.nn.group_norm(X, None, None, 2, 1, (3, 0)), x)
+    close(result, testing.group_norm_python(x, None, None, 2, 1, (0, 3)))
+
+
 def test_the_variance_of_large_numbers_that_are_close_to_each_other():
     x = np.float32(10000) + real(2, 64)
     ones = np.ones(64, "float32")

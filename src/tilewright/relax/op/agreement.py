@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.ir.dtype import FLOAT16, FLOAT32, DType
+from tilewright.ir.arithmetic import maximum
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
 from tilewright.relax.expr import RelaxExpr
 from tilewright.relax.op.broadcasting import with_extents
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.te.tensor import extent_text
 
 
 def require_agreement(inference: Inference, what: str, a: Expr, b: Expr) -> None:
     """Refuse a call with two extents that are known to be different."""
     if inference.differ(a, b):
-        inference.error(f"{what}: {a!r} and {b!r} differ")
+        inference.error(f"{what}: {extent_text(a)} and {extent_text(b)} differ")
+
+
+def require_at_least(
+    inference: Inference, position: int, extents: Sequence[Expr], least: Mapping[int, int]
+) -> None:
+    """Refuse a call of which an argument is known to be smaller than it must be."""
+    for axis, number in least.items():
+        if inference.analyzer.can_prove(extents[axis] < number):
+            inference.error(
+                f"{inference.name_of(position)} must have at least {number} "
+                f"element{'s' * (number != 1)} along dimension {axis}, not "
+                f"{extent_text(extents[axis])}"
+            )
 
 
 def agreeing(builder: Any, value: RelaxExpr, extents: Mapping[int, Expr]) -> RelaxExpr:
@@ -35,6 +51,25 @@ def agreeing(builder: Any, value: RelaxExpr, extents: Mapping[int, Expr]) -> Rel
     return builder.match_cast(value, TensorStructInfo(wanted, info.dtype, info.vdevice))
 
 
+def requiring(builder: Any, value: RelaxExpr, extents: Mapping[int, Expr]) -> RelaxExpr:
+    """`value`, with a check like that of `agreeing`, after which its extents are as they were.
+
+    So an extent may be required to be a multiple, or at least a number::
+
+        requiring(builder, x, {0: maximum(n, 4)})
+    """
+    plain, _ = sized(builder, value)
+    checked = agreeing(builder, plain, extents)
+    return plain if checked is plain else builder.match_cast(checked, plain.struct_info)
+
+
+def at_least(builder: Any, value: RelaxExpr, least: Mapping[int, int]) -> RelaxExpr:
+    """`value`, with a check that its extents along some dimensions are not less than a number."""
+    value, known = sized(builder, value)
+    wanted = {n: maximum(known[n], const(number, INT64)) for n, number in least.items()}
+    return requiring(builder, value, wanted)
+
+
 def sized(builder: Any, value: RelaxExpr) -> tuple[RelaxExpr, tuple[Expr, ...]]:
     """An array of which the extents have names, and the extents."""
     value = with_extents(builder, value)
@@ -42,8 +77,3 @@ def sized(builder: Any, value: RelaxExpr) -> tuple[RelaxExpr, tuple[Expr, ...]]:
     assert isinstance(info, TensorStructInfo)
     assert info.extents is not None
     return value, info.extents
-
-
-def accumulator(dtype: DType) -> DType:
-    """In which dtype products of `dtype` are added: half precision has too few digits."""
-    return FLOAT32 if dtype is FLOAT16 or dtype.code == "bfloat" else dtype

@@ -9,6 +9,7 @@ from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, RelaxExpr, as_shape
+from tilewright.relax.op.agreement import at_least, require_at_least
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import ShapeStructInfo, TensorStructInfo
@@ -26,15 +27,22 @@ def _infer(inference: Inference) -> TensorStructInfo:
     dtype = attrs.get("out_dtype", info.dtype)
     if info.extents is None or size.values is None:
         return TensorStructInfo(None, dtype, info.vdevice, 4)
+    require_at_least(inference, 0, info.extents, _spatial(layout))
     shape = list(info.extents)
     shape[layout.index("H")], shape[layout.index("W")] = size.values
     return TensorStructInfo(shape, dtype, info.vdevice)
 
 
+def _spatial(layout: str) -> dict[int, int]:
+    """Height and width: an image without pixels has no colour that another one might get."""
+    return {layout.index("H"): 1, layout.index("W"): 1}
+
+
 def _legalize(builder: Any, expr: Call) -> Any:
     a = expr.attrs
+    data = at_least(builder, expr.args[0], _spatial(a["layout"]))
     return builder.call_te(
-        topi.image.resize2d, expr.args[0], None, expr.args[1], a["layout"], a["method"],
+        topi.image.resize2d, data, None, expr.args[1], a["layout"], a["method"],
         a["coordinate_transformation_mode"], a["rounding_method"], a["cubic_alpha"],
         a["cubic_exclude"], 0.0, str(a["out_dtype"]) if "out_dtype" in a else None,
         primfunc_name_hint="resize2d",

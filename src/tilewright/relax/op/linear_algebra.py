@@ -10,12 +10,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call, RelaxExpr
-from tilewright.relax.op.agreement import (
-    accumulator,
-    agreeing,
-    require_agreement,
-    sized,
-)
+from tilewright.relax.op.agreement import agreeing, require_agreement, sized
 from tilewright.relax.op.binary import add
 from tilewright.relax.op.broadcasting import broadcast_extents, fitting
 from tilewright.relax.op.inference import Inference, refusing
@@ -23,6 +18,7 @@ from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
 from tilewright.topi.einsum import parse_subscripts
+from tilewright.topi.precision import accumulator
 
 Extents = tuple[Expr, ...]
 

@@ -50,12 +50,17 @@ def _legalize(builder: Any, expr: Call) -> Any:
     )  # fmt: skip
 
 
+def clipped(index: Any, extent: Any) -> Any:
+    """The nearest index that exists."""
+    return tir.max(tir.min(index, extent - 1), cast(index.dtype, 0))
+
+
 def _kernel(prob: Tensor, sample: Tensor, rows: Tensor | None = None, *, dtype: str) -> Tensor:
     sums = topi.cumsum(prob, 1)
     step = te.reduce_axis((0, prob.shape[1]), "k")
 
     def count(i: Any, j: Any) -> Any:
-        row = i if rows is None else rows(i, 0)
+        row = i if rows is None else clipped(cast("int64", rows(i, 0)), prob.shape[0])
         return te.sum(cast(dtype, sums(row, step.var) <= sample(i, j)), axis=step)
 
     places = te.compute(sample.shape, count, "T_count")
@@ -77,7 +82,8 @@ def multinomial_from_uniform(
     Args:
         prob: ``(rows, n)``, probabilities that add up to 1 in each row.
         uniform_sample: ``(samples, 1)``, numbers from 0 to 1.
-        sample_indices: ``(samples, 1)``, the row of each sample; by default sample i has row i.
+        sample_indices: ``(samples, 1)``, the row of each sample, the nearest one if there is no
+            such row; by default sample i has row i.
         dtype: of the result, ``(samples, 1)``.
     """
     arguments = [prob, uniform_sample] + ([] if sample_indices is None else [sample_indices])

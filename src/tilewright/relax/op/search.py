@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright import topi
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import at_least, require_at_least, sized
 from tilewright.relax.op.broadcasting import (
     broadcast_info,
     call_broadcasting,
@@ -61,6 +63,8 @@ def _infer_place(inference: Inference) -> TensorStructInfo:
         ndim = 0 if axis is None and not keepdims else UNKNOWN_NDIM
         return TensorStructInfo(() if ndim == 0 else None, INT64, info.vdevice, ndim)
     reduced = range(info.ndim) if axis is None else [inference.axis(axis, info.ndim)]
+    if info.extents is not None:
+        _require_elements(inference, info.extents, reduced)
     if info.extents is None:
         ndim = info.ndim if keepdims else info.ndim - len(reduced)
         return TensorStructInfo(None, INT64, info.vdevice, ndim)
@@ -71,12 +75,24 @@ def _infer_place(inference: Inference) -> TensorStructInfo:
     return TensorStructInfo(shape, INT64, info.vdevice)
 
 
+def _require_elements(
+    inference: Inference, extents: Sequence[Expr], reduced: Sequence[int]
+) -> None:
+    """Nothing has no largest element; an empty result needs none."""
+    if not any(is_const_int(e, 0) for n, e in enumerate(extents) if n not in reduced):
+        require_at_least(inference, 0, extents, dict.fromkeys(reduced, 1))
+
+
 def _place(name: str, kernel: Callable[..., Any]) -> Callable[[Any, int | None, bool], Call]:
     def legalize(builder: Any, expr: Call) -> Any:
+        x, extents = sized(builder, expr.args[0])
+        axis, ndim = expr.attrs.get("axis"), len(extents)
+        if not any(is_const_int(extent, 0) for extent in extents):
+            reduced = range(ndim) if axis is None else [axis % ndim]
+            x = at_least(builder, x, dict.fromkeys(reduced, 1))
         return builder.call_te(
-            kernel, expr.args[0], expr.attrs.get("axis"), expr.attrs["keepdims"], dtype="int64",
-            primfunc_name_hint=name,
-        )  # fmt: skip
+            kernel, x, axis, expr.attrs["keepdims"], dtype="int64", primfunc_name_hint=name
+        )
 
     op = register(name, ("x",), _infer_place, legalize)
 

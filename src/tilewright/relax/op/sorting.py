@@ -6,11 +6,10 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.arithmetic import maximum
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64, DType
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, sized
+from tilewright.relax.op.agreement import at_least, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.op.unary import is_number
@@ -20,6 +19,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from tilewright.te.tensor import extent_text
 
 
 def _infer_same(inference: Inference) -> TensorStructInfo:
@@ -77,7 +77,7 @@ def _infer_topk(inference: Inference) -> StructInfo:
         if attrs["k"] >= 1:
             count = const(attrs["k"], INT64)
             if inference.analyzer.can_prove(shape[axis] < count):
-                inference.error(f"{attrs['k']} elements are wanted of {shape[axis]!r}")
+                inference.error(f"{attrs['k']} elements are wanted of {extent_text(shape[axis])}")
             shape[axis] = count
     values, places = (
         TensorStructInfo(shape, dtype, info.vdevice, info.ndim)
@@ -91,12 +91,7 @@ def _infer_topk(inference: Inference) -> StructInfo:
 def _legalize_topk(builder: Any, expr: Call) -> Any:
     attrs = expr.attrs
     data, extents = sized(builder, expr.args[0])
-    axis = attrs["axis"] % len(extents)
-    needed = maximum(extents[axis], const(attrs["k"], INT64))
-    plain = data.struct_info
-    assert isinstance(plain, TensorStructInfo)
-    if not builder.analyzer.can_prove_equal(needed, extents[axis]):
-        data = builder.match_cast(agreeing(builder, data, {axis: needed}), plain)
+    data = at_least(builder, data, {attrs["axis"] % len(extents): attrs["k"]})
     return builder.call_te(
         topi.topk, data, attrs["k"], attrs["axis"], attrs["ret_type"],
         not attrs["largest"], str(attrs["dtype"]), primfunc_name_hint="topk",

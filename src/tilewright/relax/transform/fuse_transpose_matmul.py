@@ -9,10 +9,10 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import accumulator
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.matching import CountingMutator, is_call_of
 from tilewright.te import Tensor
+from tilewright.topi.precision import accumulator
 
 
 class FuseTransposeMatmul(ModulePass):

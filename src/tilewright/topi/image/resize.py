@@ -12,7 +12,7 @@ from typing import Any, Final
 from tilewright import te, tir
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import FLOAT32, DType
+from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 
@@ -75,6 +75,7 @@ def resize2d(
     if len(extents) != 2:
         raise ArgumentValueError(f"resize2d: `size` is height and width, got {size!r}")
     dtype = DType(out_dtype) if out_dtype else data.dtype
+    wide = FLOAT64 if data.dtype is FLOAT64 else FLOAT32
     shape = list(data.shape)
     for axis, extent in zip(axes, extents, strict=True):
         shape[axis] = cast(data.shape[axis].dtype, extent)
@@ -85,7 +86,7 @@ def resize2d(
             index[axes[0]], index[axes[1]] = y, x
             return data(*index)
 
-        at = [source(mode, place[axis], data.shape[axis], shape[axis]) for axis in axes]
+        at = [source(mode, place[axis], data.shape[axis], shape[axis], wide) for axis in axes]
         limits = [data.shape[axis] for axis in axes]
         if method == "nearest_neighbor":
             nearest = [
@@ -100,7 +101,7 @@ def resize2d(
             for a, limit in zip(at, limits, strict=True)
         ]
         rows = [
-            (wy, _sum([wx * cast(FLOAT32, pixel(y, x)) for wx, x in weighted[1]]))
+            (wy, _sum([wx * cast(wide, pixel(y, x)) for wx, x in weighted[1]]))
             for wy, y in weighted[0]
         ]
         value = _sum([wy * row for wy, row in rows])
@@ -109,12 +110,12 @@ def resize2d(
     return te.compute(shape, element, "resize", "injective")
 
 
-def source(mode: str, index: Any, extent: Any, size: Any) -> Expr:
-    """Where pixel `index` of `size` is among `extent` pixels, as a float."""
-    place, old, new = (cast(FLOAT32, as_expr(x)) for x in (index, extent, size))
+def source(mode: str, index: Any, extent: Any, size: Any, dtype: DType = FLOAT32) -> Expr:
+    """Where pixel `index` of `size` is among `extent` pixels, in the float type `dtype`."""
+    place, old, new = (cast(dtype, as_expr(x)) for x in (index, extent, size))
     if mode == "align_corners":
-        steps = tir.Select(new > 1.0, new - 1.0, as_expr(1.0, FLOAT32))
-        return tir.Select(new > 1.0, place * ((old - 1.0) / steps), as_expr(0.0, FLOAT32))
+        steps = tir.Select(new > 1.0, new - 1.0, as_expr(1.0, dtype))
+        return tir.Select(new > 1.0, place * ((old - 1.0) / steps), as_expr(0.0, dtype))
     scale = old / new
     if mode == "asymmetric":
         return place * scale
@@ -122,7 +123,7 @@ def source(mode: str, index: Any, extent: Any, size: Any) -> Expr:
         return (place + 0.5) * scale
     centre = (place + 0.5) * scale - 0.5
     if mode == "pytorch_half_pixel":
-        return tir.Select(new > 1.0, centre, as_expr(0.0, FLOAT32))
+        return tir.Select(new > 1.0, centre, as_expr(0.0, dtype))
     return centre
 
 
@@ -148,7 +149,7 @@ def _linear(at: Expr, extent: Expr) -> list[tuple[Any, Any]]:
     part = at - below
     first = cast(extent.dtype, below)
     return [
-        (as_expr(1.0, FLOAT32) - part, _clamped(first, extent)),
+        (as_expr(1.0, at.dtype) - part, _clamped(first, extent)),
         (part, _clamped(first + 1, extent)),
     ]
 
@@ -158,7 +159,7 @@ def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> list[tuple[An
     below = te.floor(at)
     t = at - below
     first = cast(extent.dtype, below)
-    a = as_expr(alpha, FLOAT32)
+    a = as_expr(alpha, at.dtype)
     weights = [
         ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a,
         ((a + 2) * t - (a + 3)) * t * t + 1,
@@ -167,7 +168,7 @@ def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> list[tuple[An
     ]
     places = [first + (n - 1) for n in range(4)]
     if exclude:
-        zero = as_expr(0.0, FLOAT32)
+        zero = as_expr(0.0, at.dtype)
         weights = [
             tir.Select(te.all(place >= 0, place < extent), weight, zero)
             for place, weight in zip(places, weights, strict=True)

@@ -9,12 +9,12 @@ from tilewright import te
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import FLOAT16, FLOAT32
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.tir.expr import IterVar
 from tilewright.topi.nn.convolution import require_rank
 from tilewright.topi.nn.window import constant, per_dimension, simplified, spatial_axes
+from tilewright.topi.precision import accumulator
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
@@ -91,7 +91,7 @@ def _adaptive(owner: str, data: Tensor, output_size: Any, pool_type: str, layout
     axes = spatial_axes(layout)
     counts = per_dimension(owner, "output_size", output_size, len(axes))
     windows = [_windows(data.shape[axis], n) for axis, n in zip(axes, counts, strict=True)]
-    wide = FLOAT32 if data.dtype is FLOAT16 and pool_type == "avg" else data.dtype
+    wide = accumulator(data.dtype) if pool_type == "avg" else data.dtype
     shape = list(data.shape)
     for axis, count in zip(axes, counts, strict=True):
         shape[axis] = as_expr(count, data.shape[axis].dtype)

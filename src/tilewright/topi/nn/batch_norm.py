@@ -8,8 +8,10 @@ from typing import Any
 from tilewright import te
 from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
+from tilewright.topi.empty import or_neutral
 from tilewright.topi.nn.normalization import checked_axes
 from tilewright.topi.nn.window import require_equal, simplified
+from tilewright.topi.precision import accumulator
 
 
 def batch_norm(
@@ -48,26 +50,25 @@ def batch_norm(
     (channel,) = checked_axes(owner, data, 1 if axis is None else axis)
     for parameter in (gamma, beta, moving_mean, moving_var):
         require_equal(owner, "the channels", data.shape[channel], parameter.shape[0])
-    mean, variance = moving_mean, moving_var
-    if training:
-        mean, variance = _statistics(data, channel)
-    smallest = as_expr(1e-5 if epsilon is None else epsilon, variance.dtype)
+    mean, variance = _statistics(data, channel) if training else (moving_mean, moving_var)
+    wide = accumulator(variance.dtype)
+    smallest = as_expr(1e-5 if epsilon is None else epsilon, wide)
 
     def factor(c: Any) -> Any:
-        inverse = te.rsqrt(variance(c) + smallest)
-        return inverse if scale is False else inverse * cast(inverse.dtype, gamma(c))
+        inverse = te.rsqrt(cast(wide, variance(c)) + smallest)
+        return inverse if scale is False else inverse * cast(wide, gamma(c))
 
     # x * factor + shift has one multiply-add for each element.
     factors = te.compute(variance.shape, factor, "T_factor")
 
     def shift(c: Any) -> Any:
-        negative = -(mean(c) * factors(c))
-        return negative if center is False else negative + cast(negative.dtype, beta(c))
+        negative = -(cast(wide, mean(c)) * factors(c))
+        return negative if center is False else negative + cast(wide, beta(c))
 
     shifts = te.compute(variance.shape, shift, "T_shift")
 
     def element(*i: Any) -> Any:
-        value = cast(factors.dtype, data(*i)) * factors(i[channel]) + shifts(i[channel])
+        value = cast(wide, data(*i)) * factors(i[channel]) + shifts(i[channel])
         return cast(data.dtype, value)
 
     result = te.compute(data.shape, element, "T_batch_norm", "broadcast")
@@ -83,7 +84,8 @@ def _statistics(data: Tensor, channel: int) -> tuple[Tensor, Tensor]:
     count: Any = as_expr(1)
     for n in others:
         count = count * data.shape[n]
-    number = cast(data.dtype, simplified(count))
+    wide = accumulator(data.dtype)
+    number = cast(wide, simplified(count))
     steps, again = ([te.reduce_axis((0, data.shape[n]), f"k{n}") for n in others] for _ in range(2))
 
     def place(c: Any, inner: Sequence[Any]) -> list[Any]:
@@ -91,11 +93,16 @@ def _statistics(data: Tensor, channel: int) -> tuple[Tensor, Tensor]:
         return [*index[:channel], c, *index[channel:]]
 
     shape = (data.shape[channel],)
-    total = te.compute(shape, lambda c: te.sum(data(*place(c, steps)), axis=steps), "T_sum")
+
+    def value(c: Any, inner: Sequence[Any]) -> Any:
+        return cast(wide, data(*place(c, inner)))
+
+    total = te.compute(shape, lambda c: te.sum(value(c, steps), axis=steps), "T_sum")
+    total = or_neutral(total, [data.shape[n] for n in others])
     mean = te.compute(shape, lambda c: total(c) / number, "T_mean")
 
     def square(c: Any) -> Any:
-        centred = data(*place(c, again)) - mean(c)
+        centred = value(c, again) - mean(c)
         return te.sum(centred * centred, axis=again)
 
     squares = te.compute(shape, square, "T_squares")
@@ -103,10 +110,13 @@ def _statistics(data: Tensor, channel: int) -> tuple[Tensor, Tensor]:
 
 
 def _moved(old: Tensor, new: Tensor, part: float) -> Tensor:
-    kept, taken = as_expr(1.0 - part, old.dtype), as_expr(part, old.dtype)
-    return te.compute(
-        old.shape, lambda c: kept * old(c) + taken * cast(old.dtype, new(c)), "T_moved"
-    )
+    wide = accumulator(old.dtype)
+    kept, taken = as_expr(1.0 - part, wide), as_expr(part, wide)
+
+    def moved(c: Any) -> Any:
+        return cast(old.dtype, kept * cast(wide, old(c)) + taken * cast(wide, new(c)))
+
+    return te.compute(old.shape, moved, "T_moved")
 
 
 def _copy(tensor: Tensor) -> Tensor:

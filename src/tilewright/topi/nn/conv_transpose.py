@@ -11,7 +11,7 @@ from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
-from tilewright.topi.nn.convolution import require_rank, windows_times
+from tilewright.topi.nn.convolution import require_divisible, require_rank, windows_times
 from tilewright.topi.nn.window import (
     constant,
     padding_of,
@@ -131,8 +131,7 @@ def transposed_convolution(
     window = [kernel.shape[axis] for axis in kernel_axes]
     inputs, outputs = (kernel.shape[kernel_layout.index(letter)] for letter in "IO")
     require_equal(owner, "the channels", data.shape[data_layout.index("C")], inputs)
-    if constant(simplified(inputs % groups)) not in (None, 0):
-        raise ArgumentValueError(f"{owner}: {groups} groups do not divide {inputs!r} channels")
+    require_divisible(owner, "input", inputs, groups)
     depth = simplified(floordiv(inputs, groups))
     spread = _spread(owner, data, axes, window, strides, padding, apart, output_padding)
 

@@ -16,6 +16,8 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
+from tilewright.te.tensor import extent_text
+from tilewright.topi.empty import or_neutral
 from tilewright.topi.nn.pad import pad
 from tilewright.topi.nn.window import (
     Padding,
@@ -143,7 +145,8 @@ def windows_times(
         return te.sum(cast(dtype, padded(*index)) * cast(dtype, factor), axis=reduced)
 
     names = ["f" if letter == "C" else letter.lower() for letter in layout]
-    return te.compute(shape, element, owner, owner, varargs_names=names)
+    total = te.compute(shape, element, owner, owner, varargs_names=names)
+    return or_neutral(total, [*window, *([] if depth is None else [depth])])
 
 
 def pad_spatial(
@@ -178,14 +181,23 @@ def require_groups(owner: str, channels: Expr, filters: Expr, depth: Expr, group
         ShapeError: if not.
     """
     for name, extent in (("input", channels), ("output", filters)):
-        if constant(simplified(floormod(extent, groups))) not in (None, 0):
-            raise ShapeError(
-                f"{owner}: {groups} groups do not divide the {extent!r} {name} channels"
-            )
+        require_divisible(owner, name, extent, groups)
     require_equal(
         owner, f"the channels of `data`, in {groups} groups, and those of the kernel",
         simplified(floordiv(channels, groups)), depth,
     )  # fmt: skip
+
+
+def require_divisible(owner: str, name: str, channels: Expr, groups: int) -> None:
+    """Require that `groups` divides the channels.
+
+    Raises:
+        ShapeError: if they are known not to.
+    """
+    if constant(simplified(floormod(channels, groups))) not in (None, 0):
+        raise ShapeError(
+            f"{owner}: {groups} groups do not divide the {extent_text(channels)} {name} channels"
+        )
 
 
 def _is_one(depth: Expr, groups: int) -> bool:

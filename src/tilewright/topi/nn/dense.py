@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright import te, tir
+from tilewright import te
 from tilewright.error import ShapeError
-from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.te.elementwise import broadcast_shape
+from tilewright.topi.empty import or_neutral
 from tilewright.topi.nn.window import constant, require_equal
 
 
@@ -114,8 +114,7 @@ def _matmul(
     names += ["i"] * len(rows) + ["j"] * len(columns)
     extents = shape or (*batch, *rows, *columns)
     product = te.compute(extents, element, f"T_{owner}", owner, varargs_names=names)
-    if not constant(depth):
-        product = _or_zero(product, depth)
+    product = or_neutral(product, [depth])
     if bias is None:
         return product
     return te.compute(
@@ -123,16 +122,6 @@ def _matmul(
         lambda *axes: product(*axes) + cast(dtype, bias(*axes[len(axes) - bias.ndim :])),
         "T_add",
         "broadcast",
-    )
-
-
-def _or_zero(product: Tensor, depth: Expr) -> Tensor:
-    """`product`, or zeros if there is nothing to add: then no iteration of the sum writes them."""
-    zero = as_expr(0, product.dtype)
-    if constant(depth) == 0:
-        return te.compute(product.shape, lambda *_: zero, "T_zero", "elemwise")
-    return te.compute(
-        product.shape, lambda *i: tir.Select(depth > 0, product(*i), zero), "T_or_zero", "elemwise"
     )
 
 

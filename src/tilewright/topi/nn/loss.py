@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from tilewright import te, tir
 from tilewright.error import ArgumentValueError, ShapeError
-from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
+from tilewright.te.elementwise import cast_elements
 from tilewright.topi.nn.window import require_equal
+from tilewright.topi.precision import accumulator
+from tilewright.topi.reduction import sum as sum_of_elements
 
 
 def nll_loss(
@@ -18,7 +23,8 @@ def nll_loss(
 
     Args:
         predictions: logarithms of probabilities, ``(N, C, d1, d2, ...)`` or ``(C,)``.
-        targets: the right classes, ``(N, d1, d2, ...)`` or without dimensions.
+        targets: the right classes, ``(N, d1, d2, ...)`` or without dimensions. The loss of what is
+            no class is NaN.
         weights: ``(C,)``.
         reduction: ``"mean"``, weighted, ``"sum"``, or ``"none"``.
         ignore_index: the class that does not count.
@@ -34,33 +40,31 @@ def nll_loss(
         )
     channel = 0 if predictions.ndim == 1 else 1
     require_equal("nll_loss", "the classes", predictions.shape[channel], weights.shape[0])
-    zero = as_expr(0, predictions.dtype)
+    dtype = predictions.dtype
+    wide = accumulator(dtype)
+    classes = predictions.shape[channel]
 
-    def counts(place: tuple[Any, ...]) -> Any:
-        return targets(*place).equal(as_expr(ignore_index, targets.dtype))
+    def of_class(place: tuple[Any, ...], value: Callable[[Any], Any]) -> Any:
+        """`value` of the right class; 0 if it does not count, and NaN if there is no such class."""
+        kind = targets(*place)
+        exists = te.all(kind >= 0, kind < cast(kind.dtype, classes))
+        known = tir.if_then_else(exists, cast(wide, value(kind)), as_expr(math.nan, wide))
+        ignored = kind.equal(as_expr(ignore_index, kind.dtype))
+        return tir.if_then_else(ignored, as_expr(0, wide), known)
 
     def loss(*place: Any) -> Any:
-        kind = targets(*place)
-        index = (kind,) if channel == 0 else (place[0], kind, *place[1:])
-        return tir.if_then_else(counts(place), zero, -predictions(*index) * weights(kind))
+        def value(kind: Any) -> Any:
+            index = (kind,) if channel == 0 else (place[0], kind, *place[1:])
+            return -cast(wide, predictions(*index)) * cast(wide, weights(kind))
+
+        return of_class(place, value)
 
     losses = te.compute(targets.shape, loss, "T_nll_loss", "nll_loss")
     if reduction == "none":
-        return losses
-    total = _sum(losses, "T_nll_loss_sum")
+        return cast_elements(losses, dtype)
+    total = sum_of_elements(losses)
     if reduction == "sum":
-        return total
-    weight = te.compute(
-        targets.shape,
-        lambda *place: tir.if_then_else(counts(place), zero, weights(targets(*place))),
-        "T_weight",
-    )
-    divisor = _sum(weight, "T_weight_sum")
-    return te.compute((), lambda: total() / divisor(), "T_mean")
-
-
-def _sum(x: Tensor, name: str) -> Tensor:
-    if x.ndim == 0:
-        return x
-    axes = [te.reduce_axis((0, extent), f"k{n}") for n, extent in enumerate(x.shape)]
-    return te.compute((), lambda: te.sum(x(*(axis.var for axis in axes)), axis=axes), name)
+        return cast_elements(total, dtype)
+    counted = te.compute(targets.shape, lambda *place: of_class(place, weights), "T_weight")
+    divisor = sum_of_elements(counted)
+    return te.compute((), lambda: cast(dtype, total() / divisor()), "T_mean")

@@ -6,10 +6,11 @@ from typing import Any
 
 from tilewright import te
 from tilewright.error import ArgumentValueError
-from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
 from tilewright.topi.nn.normalization import checked_axes
 from tilewright.topi.nn.pad import pad
+from tilewright.topi.precision import accumulator
 
 
 def lrn(
@@ -36,17 +37,19 @@ def lrn(
     amounts = [size // 2 if n == along else 0 for n in range(data.ndim)]
     padded = pad(data, amounts, amounts, 0, "pad_data")
     step = te.reduce_axis((0, size), "rxs")
+    wide = accumulator(data.dtype)
 
     def squares(*i: Any) -> Any:
         index = list(i)
         index[along] = i[along] + step.var
-        value = padded(*index)
+        value = cast(wide, padded(*index))
         return te.sum(value * value, axis=step)
 
     total = te.compute(data.shape, squares, "T_squares")
 
     def element(*i: Any) -> Any:
-        mean = total(*i) * as_expr(alpha / size, data.dtype)
-        return data(*i) / te.power(as_expr(bias, data.dtype) + mean, as_expr(beta, data.dtype))
+        mean = total(*i) * as_expr(alpha / size, wide)
+        divisor = te.power(as_expr(bias, wide) + mean, as_expr(beta, wide))
+        return cast(data.dtype, cast(wide, data(*i)) / divisor)
 
     return te.compute(data.shape, element, "T_lrn")

@@ -12,10 +12,11 @@ from typing import Any
 from tilewright import te
 from tilewright.error import ArgumentValueError, ShapeError
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import FLOAT16, FLOAT32, DType
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.topi.nn.window import require_equal, simplified
+from tilewright.topi.precision import accumulator
 
 Scale = Callable[[Any, tuple[Any, ...]], Any]
 """From a normalised element and its place to the result."""
@@ -98,7 +99,7 @@ def group_norm(
     """
     owner = "group_norm"
     (channel,) = checked_axes(owner, data, channel_axis)
-    others = checked_axes(owner, data, axes)
+    others = sorted(checked_axes(owner, data, axes))
     if channel in others:
         raise ArgumentValueError(f"{owner}: `axes` are dimensions besides `channel_axis`")
     _require_parameters(owner, data, (channel,), gamma, beta)
@@ -108,7 +109,7 @@ def group_norm(
         as_expr(0, channels.dtype),
     )  # fmt: skip
     size = simplified(channels // num_groups)
-    wide = _wide(data)
+    wide = accumulator(data.dtype)
 
     def groups_of(items: Sequence[Any], group: Any) -> tuple[Any, ...]:
         kept = [group if n == channel else x for n, x in enumerate(items) if n not in others]
@@ -156,7 +157,7 @@ def rms_norm(
     """
     axes = checked_axes("rms_norm", data, axis)
     _require_parameters("rms_norm", data, axes, weight, bias)
-    wide = _wide(data)
+    wide = accumulator(data.dtype)
     steps = _reduce_axes([data.shape[a] for a in axes])
     kept = [n for n in range(data.ndim) if n not in axes]
 
@@ -201,7 +202,7 @@ def checked_axes(owner: str, data: Tensor, axis: int | Sequence[int]) -> tuple[i
 def _normalised(
     name: str, data: Tensor, axes: tuple[int, ...], epsilon: float, scale: Scale
 ) -> Tensor:
-    wide = _wide(data)
+    wide = accumulator(data.dtype)
     kept = [n for n in range(data.ndim) if n not in axes]
 
     def value(outer: Sequence[Any], inner: Sequence[Any]) -> Any:
@@ -278,11 +279,6 @@ def _scaled(value: Any, weight: Any, added: Any) -> Any:
     if weight is not None:
         value = value * cast(value.dtype, weight)
     return value if added is None else value + cast(value.dtype, added)
-
-
-def _wide(data: Tensor) -> DType:
-    """The dtype of sums: that of half precision has too few digits."""
-    return FLOAT32 if data.dtype is FLOAT16 else data.dtype
 
 
 def _require_parameters(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright import te, tir
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
 from tilewright.ir.arithmetic import floormod
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
@@ -74,6 +74,7 @@ def mirror_pad(
     if mode not in ("SYMMETRIC", "REFLECT"):
         raise ArgumentValueError(f'mirror_pad: `mode` is "SYMMETRIC" or "REFLECT", got {mode!r}')
     before, after = _amounts("mirror_pad", data, pad_before, pad_after)
+    _require_extents("mirror_pad", data, mode.lower(), before, after)
     border = 1 if mode == "SYMMETRIC" else 0
 
     def mirrored(axis: Any, n: int) -> Any:
@@ -103,6 +104,7 @@ def replicate_pad(
 ) -> Tensor:
     """`data` continued by the elements at its borders."""
     before, after = _amounts("replicate_pad", data, pad_before, pad_after)
+    _require_extents("replicate_pad", data, "replicate", before, after)
 
     def clamped(axis: Any, n: int) -> Any:
         if constant(before[n]) == 0 and constant(after[n]) == 0:
@@ -126,6 +128,7 @@ def circular_pad(
 ) -> Tensor:
     """`data` continued by its other end."""
     before, after = _amounts("circular_pad", data, pad_before, pad_after)
+    _require_extents("circular_pad", data, "circular", before, after)
 
     def around(axis: Any, n: int) -> Any:
         if constant(before[n]) == 0 and constant(after[n]) == 0:
@@ -138,6 +141,36 @@ def circular_pad(
         name,
         "injective,pad",
     )
+
+
+def least_extents(mode: str, before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
+    """How many elements each dimension must have, so that there are enough to continue it by.
+
+    Args:
+        mode: ``"reflect"``, ``"symmetric"``, ``"replicate"`` or ``"circular"``; any other one needs
+            none.
+        before: how many elements are added before each dimension.
+        after: how many after each.
+    """
+    least = {}
+    for axis, ends in enumerate(zip(before, after, strict=True)):
+        amount = max(constant(end) or 0 for end in ends)
+        wanted = {"reflect": amount + 1, "symmetric": amount, "replicate": 1, "circular": 1}
+        if amount:
+            least[axis] = wanted.get(mode, 0)
+    return least
+
+
+def _require_extents(
+    owner: str, data: Tensor, mode: str, before: Sequence[Expr], after: Sequence[Expr]
+) -> None:
+    for axis, least in least_extents(mode, before, after).items():
+        known = constant(data.shape[axis])
+        if known is not None and known < least:
+            raise ShapeError(
+                f"{owner}: dimension {axis} has {known} elements, and needs {least} to be "
+                "continued by them so far"
+            )
 
 
 def _amounts(

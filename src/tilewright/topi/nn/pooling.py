@@ -9,7 +9,7 @@ from tilewright import te, tir
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import floordiv, maximum, minimum
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import FLOAT16, FLOAT32, DType
+from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.topi.nn.convolution import pad_spatial, require_rank
@@ -23,6 +23,7 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
+from tilewright.topi.precision import accumulator
 
 
 def pool1d(
@@ -149,7 +150,7 @@ def _pool(
     )
     if pool_type == "max":
         return _reduced(data, axes, windows, layout, "pool_max")
-    wide = FLOAT32 if data.dtype is FLOAT16 else data.dtype
+    wide = INT32 if data.dtype.is_integral and data.dtype.bits < 32 else accumulator(data.dtype)
     total = _reduced(data, axes, windows, layout, "pool_sum", wide)
     is_plain = all(w.is_whole(count_include_pad) for w in windows)
 
@@ -165,7 +166,7 @@ def _pool(
             )
         value = total(*place)
         if wide.is_integral:
-            return tir.truncdiv(value, cast(wide, as_expr(elements)))
+            return cast(data.dtype, tir.truncdiv(value, cast(wide, as_expr(elements))))
         return cast(data.dtype, value / cast(wide, as_expr(elements)))
 
     return te.compute(total.shape, average, "pool_avg", "elemwise")

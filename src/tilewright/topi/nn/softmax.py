@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright import te
+from tilewright import te, tir
 from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import as_expr
 from tilewright.te import Tensor
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """exp(x - max(x)) / sum(exp(x - max(x))) along `axis`."""
-    return _softmax("softmax", x, axis, te.exp)
+    return _softmax("softmax", x, axis)
 
 
 def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """The same as `softmax`: its exponential is vectorised in any case."""
-    return _softmax("fast_softmax", x, axis, te.exp)
+    return _softmax("fast_softmax", x, axis)
+
+
+def masked_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """`softmax`, which is 0 along a row that is minus infinity everywhere."""
+    return _softmax("masked_softmax", x, axis, masked=True)
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
@@ -32,31 +38,37 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
         "T_softmax_expsum",
     )
     log_total = te.compute(
-        total.shape, lambda *i: te.log(total(*i)) + largest(*i), "T_softmax_logsum", "elemwise"
-    )
-    return te.compute(
-        x.shape,
-        lambda *i: x(*i) - log_total(*_without(i, axis)),
-        "compute",
-        "log_softmax_output",
-        {"axis": axis},
+        total.shape, lambda *i: te.log(total(*i)), "T_softmax_logsum", "elemwise"
     )
 
+    def element(*i: Any) -> Any:
+        # One after the other: the logarithm would be lost in the digits of a large maximum.
+        others = _without(i, axis)
+        return x(*i) - largest(*others) - log_total(*others)
 
-def _softmax(owner: str, x: Tensor, axis: int, exp: Callable[..., Any]) -> Tensor:
+    return te.compute(x.shape, element, "compute", "log_softmax_output", {"axis": axis})
+
+
+def _softmax(owner: str, x: Tensor, axis: int, *, masked: bool = False) -> Tensor:
     axis = _checked_axis(owner, x, axis)
     largest = _reduced(x, axis, te.max, lambda value, _: value, "T_softmax_maxelem")
-    powers = te.compute(
-        x.shape, lambda *i: exp(x(*i) - largest(*_without(i, axis))), "T_softmax_exp"
-    )
+
+    def power(*i: Any) -> Any:
+        most = largest(*_without(i, axis))
+        if masked:
+            most = tir.Select(most == -te.infinity(x.dtype), as_expr(0, x.dtype), most)
+        return te.exp(x(*i) - most)
+
+    powers = te.compute(x.shape, power, "T_softmax_exp")
     total = _reduced(powers, axis, te.sum, lambda value, _: value, "T_softmax_expsum")
-    return te.compute(
-        x.shape,
-        lambda *i: powers(*i) / total(*_without(i, axis)),
-        "T_softmax_norm",
-        "softmax_output",
-        {"axis": axis},
-    )
+
+    def element(*i: Any) -> Any:
+        divisor = total(*_without(i, axis))
+        if masked:
+            divisor = tir.Select(divisor == as_expr(0, x.dtype), as_expr(1, x.dtype), divisor)
+        return powers(*i) / divisor
+
+    return te.compute(x.shape, element, "T_softmax_norm", "softmax_output", {"axis": axis})
 
 
 def _reduced(

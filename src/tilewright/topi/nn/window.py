@@ -10,6 +10,7 @@ from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm
+from tilewright.te.tensor import extent_text
 
 
 class Padding(NamedTuple):
@@ -45,7 +46,7 @@ def require_equal(owner: str, what: str, a: Expr, b: Expr) -> None:
     """
     difference = constant(simplified(a - b))
     if difference not in (None, 0):
-        raise ShapeError(f"{owner}: {what}: {a!r} and {b!r} differ")
+        raise ShapeError(f"{owner}: {what}: {extent_text(a)} and {extent_text(b)} differ")
 
 
 def per_dimension(owner: str, name: str, value: Any, count: int) -> tuple[int, ...]:
@@ -119,8 +120,14 @@ def places(owner: str, extent: Any, window: Any, stride: int) -> Expr:
     """
     room = simplified(extent - window)
     if (constant(room) or 0) < 0:
-        raise ShapeError(f"{owner}: a window of {window!r} elements does not fit into {extent!r}")
+        raise ShapeError(
+            f"{owner}: a window of {_text(window)} elements does not fit into {_text(extent)}"
+        )
     return simplified(floordiv(room, stride) + 1)
+
+
+def _text(extent: Any) -> str:
+    return extent_text(as_expr(extent))
 
 
 def spatial_axes(layout: str) -> tuple[int, ...]:

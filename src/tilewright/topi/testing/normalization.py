@@ -27,9 +27,8 @@ def layer_norm_python(
 ) -> Array:  # fmt: skip
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` along `axis`."""
     axes = _axes(data, axis)
-    shape = [extent if n in axes else 1 for n, extent in enumerate(data.shape)]
-    added = 0 if beta is None else beta.reshape(shape)
-    return _normalised(data, axes, epsilon) * gamma.reshape(shape) + added
+    added = 0 if beta is None else _along(beta, axes, data)
+    return _normalised(data, axes, epsilon) * _along(gamma, axes, data) + added
 
 
 def instance_norm_python(
@@ -62,9 +61,8 @@ def rms_norm_python(
 ) -> Array:
     """``x / sqrt(mean(x * x) + epsilon) * weight`` along `axis`."""
     axes = _axes(data, axis)
-    shape = [extent if n in axes else 1 for n, extent in enumerate(data.shape)]
     mean = np.mean(data.astype("float32") ** 2, axis=axes, keepdims=True)
-    return (data / np.sqrt(mean + epsilon) * weight.reshape(shape)).astype(data.dtype)
+    return (data / np.sqrt(mean + epsilon) * _along(weight, axes, data)).astype(data.dtype)
 
 
 def batch_norm(
@@ -95,6 +93,13 @@ def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, bet
         near = moved[max(0, n - size // 2) : n + size // 2 + 1]
         total[n] = (near * near).sum(axis=0)
     return np.moveaxis(moved / (bias + alpha * total / size) ** beta, 0, axis)
+
+
+def _along(parameter: Array, axes: tuple[int, ...], data: Array) -> Array:
+    """`parameter`, of which the dimensions are `axes` of `data`, with all dimensions of `data`."""
+    ordered = parameter.transpose(np.argsort(axes))
+    shape = [extent if n in axes else 1 for n, extent in enumerate(data.shape)]
+    return ordered.reshape(shape)
 
 
 def _axes(data: Array, axis: int | Sequence[int]) -> tuple[int, ...]:

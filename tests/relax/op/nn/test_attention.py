@@ -68,3 +68,19 @@ def test_mistakes_are_named():
         op.nn.attention(q, k, k, causal_mask="Diagonal")
     with pytest.raises(ArgumentValueError, match="`window_size`"):
         op.nn.attention(q, k, k, window_size=2)
+
+
+@pytest.mark.parametrize("known", ["shape", "symbolic"])
+def test_a_query_without_keys_gets_nothing(known):
+    q, k, v = real(1, 4, 1, 3), real(1, 2, 1, 3, seed=1), real(1, 2, 1, 5, seed=2)
+    result = compute(
+        lambda *args: op.nn.attention(*args, causal_mask="BottomRight"), q, k, v, known=known
+    )
+    np.testing.assert_array_equal(result[:, :2], 0)
+    np.testing.assert_allclose(result[:, 2], v[:, 0], rtol=1e-6)
+    bias = np.zeros((1, 1, 4, 2), "float32")
+    bias[..., 1, :], bias[..., 2, 0] = -np.inf, -np.inf
+    result = compute(op.nn.attention, q, k, v, bias, known=known)
+    np.testing.assert_array_equal(result[:, 1], 0)
+    np.testing.assert_allclose(result[:, 2], v[:, 1], rtol=1e-6)
+    assert np.isfinite(result).all()

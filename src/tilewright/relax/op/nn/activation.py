@@ -9,12 +9,13 @@ from typing import Any
 from tilewright import te, topi
 from tilewright.ir.convert import cast
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import accumulator, agreeing, require_agreement, sized
+from tilewright.relax.op.agreement import agreeing, require_agreement, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.op.unary import infer_same, is_number
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
+from tilewright.topi.precision import accumulator
 
 
 def _infer_float(inference: Inference) -> TensorStructInfo:

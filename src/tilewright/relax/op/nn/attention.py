@@ -10,18 +10,15 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import (
-    accumulator,
-    agreeing,
-    require_agreement,
-    sized,
-)
+from tilewright.relax.op.agreement import agreeing, require_agreement, sized
 from tilewright.relax.op.broadcasting import fitting, with_extents
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.nn import softmax
+from tilewright.topi.empty import or_neutral
+from tilewright.topi.nn import masked_softmax, softmax
+from tilewright.topi.precision import accumulator
 
 MASKS: Final = ("TopLeft", "BottomRight")
 NAMES: Final = ("query", "key", "value")
@@ -113,7 +110,7 @@ def attention_kernel(
         return te.sum(cast(wide, query(b, i, n, h)) * cast(wide, key(b, k, n, h)), axis=h)
 
     shape = (batch, heads, queries, keys)
-    products = te.compute(shape, product, "T_scores", "batch_matmul")
+    products = or_neutral(te.compute(shape, product, "T_scores", "batch_matmul"), [size])
 
     def score(b: Any, n: Any, i: Any, k: Any) -> Any:
         result = products(b, n, i, k) * factor
@@ -122,15 +119,17 @@ def attention_kernel(
             at = [0 if is_const_int(e, 1) else p for e, p in zip(bias.shape, place, strict=True)]
             result = result + cast(wide, bias(*at))
         allowed = _allowed(i, k, queries, keys, causal_mask, window_size)
-        return result if allowed is None else tir.Select(allowed, result, te.min_value(wide))
+        return result if allowed is None else tir.Select(allowed, result, -te.infinity(wide))
 
-    weights = softmax(te.compute(shape, score, "T_masked"), -1)
+    is_masked = bias is not None or causal_mask is not None
+    scores = te.compute(shape, score, "T_masked")
+    weights = masked_softmax(scores) if is_masked else softmax(scores)
 
     def mixed(b: Any, i: Any, n: Any, x: Any) -> Any:
         return te.sum(weights(b, n, i, j) * cast(wide, value(b, j, n, x)), axis=j)
 
     result_shape = (batch, queries, heads, value.shape[3])
-    result = te.compute(result_shape, mixed, "T_attention", "batch_matmul")
+    result = or_neutral(te.compute(result_shape, mixed, "T_attention", "batch_matmul"), [keys])
     if wide is query.dtype:
         return result
     return te.compute(result_shape, lambda *p: cast(query.dtype, result(*p)), "T_cast", "elemwise")
@@ -159,6 +158,8 @@ def attention(
     causal_mask: str | None = None, window_size: int | None = None,
 ) -> Call:  # fmt: skip
     """``softmax(query @ key.T * scale + bias) @ value`` for each head.
+
+    The result of a query that may attend to no key, by a mask or by a bias of minus infinity, is 0.
 
     Args:
         query: ``(batch, queries, heads, size)``.

@@ -12,6 +12,7 @@ from tilewright.relax.op.nn.normalization import checked, infer_like_data
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.te import Tensor
+from tilewright.topi.precision import accumulator
 
 
 def _infer_batch_norm(inference: Inference) -> TupleStructInfo:
@@ -49,17 +50,19 @@ def _legalize_batch_norm(builder: Any, expr: Call) -> Any:
 
 
 def _factor(gamma: Tensor, variance: Tensor, epsilon: float, scale: bool) -> Tensor:
+    wide = accumulator(variance.dtype)
+
     def element(c: Any) -> Any:
-        inverse = te.rsqrt(variance(c) + as_expr(epsilon, variance.dtype))
-        return inverse * gamma(c) if scale else inverse
+        inverse = te.rsqrt(cast(wide, variance(c)) + as_expr(epsilon, wide))
+        return inverse * cast(wide, gamma(c)) if scale else inverse
 
     return te.compute(gamma.shape, element, "T_factor", "elemwise")
 
 
 def _shift(beta: Tensor, mean: Tensor, factor: Tensor, center: bool) -> Tensor:
     def element(c: Any) -> Any:
-        product = mean(c) * factor(c)
-        return beta(c) - product if center else -product
+        product = cast(factor.dtype, mean(c)) * factor(c)
+        return cast(factor.dtype, beta(c)) - product if center else -product
 
     return te.compute(mean.shape, element, "T_shift", "elemwise")
 
@@ -67,7 +70,8 @@ def _shift(beta: Tensor, mean: Tensor, factor: Tensor, center: bool) -> Tensor:
 def _scale_and_shift(data: Tensor, factor: Tensor, shift: Tensor, axis: int) -> Tensor:
     def element(*i: Any) -> Any:
         channel = i[axis]
-        return cast(data.dtype, data(*i) * factor(channel) + shift(channel))
+        value = cast(factor.dtype, data(*i)) * factor(channel) + shift(channel)
+        return cast(data.dtype, value)
 
     return te.compute(data.shape, element, "T_batch_norm", "broadcast")
 

@@ -13,20 +13,16 @@ from typing import Any, NamedTuple
 
 from tilewright import topi
 from tilewright.error import ArgumentValueError
+from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.dtype import DType
-from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import (
-    accumulator,
-    agreeing,
-    require_agreement,
-    sized,
-)
+from tilewright.relax.expr import Call, RelaxExpr
+from tilewright.relax.op.agreement import agreeing, require_agreement, requiring, sized
 from tilewright.relax.op.inference import Inference, refusing
 from tilewright.relax.op.nn.arguments import numbers
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.conv_transpose import spread_extent, transposed_convolution
-from tilewright.topi.nn.convolution import convolution, require_groups
+from tilewright.topi.nn.convolution import convolution, require_divisible, require_groups
 from tilewright.topi.nn.window import (
     padding_of,
     per_dimension,
@@ -35,6 +31,7 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
+from tilewright.topi.precision import accumulator
 
 
 class _Layouts(NamedTuple):
@@ -139,6 +136,7 @@ def _infer_transposed(inference: Inference) -> TensorStructInfo:
     inputs, outputs = (kernel[layouts.kernel.index(letter)] for letter in "IO")
     channels = images[layouts.data.index("C")]
     require_agreement(inference, "the channels of `data` and `weight`", channels, inputs)
+    require_divisible(inference.owner, "input", channels, attrs["groups"])
     shape = list(images)
     shape[layouts.data.index("C")] = simplified(outputs * attrs["groups"])
     window = [kernel[axis] for axis in spatial_axes(layouts.kernel)]
@@ -148,6 +146,8 @@ def _infer_transposed(inference: Inference) -> TensorStructInfo:
         attrs["output_padding"], strict=True,
     ):  # fmt: skip
         shape[axis] = spread_extent(images[axis], extent, stride, apart, before + after, extra)
+        if inference.analyzer.can_prove(shape[axis] < 0):
+            inference.error(f"`padding` cuts off more than the result has, {attrs['padding']}")
     return result.replace(shape=shape)
 
 
@@ -173,9 +173,16 @@ def _call_kernel(
     wide = accumulator(result.dtype)
     weight = expr.args[1]
     data, images = sized(builder, expr.args[0])
-    if attrs["groups"] == 1:
-        channels = {layouts.kernel.index("I"): images[layouts.data.index("C")]}
-        weight = agreeing(builder, weight, channels)
+    weight, kernel_extents = sized(builder, weight)
+    groups, channels = attrs["groups"], images[layouts.data.index("C")]
+    if groups == 1 or function is transposed_convolution:
+        weight = agreeing(builder, weight, {layouts.kernel.index("I"): channels})
+    else:
+        inputs = kernel_extents[layouts.kernel.index("I")]
+        data = agreeing(builder, data, {layouts.data.index("C"): simplified(inputs * groups)})
+        weight = _of_whole_groups(builder, weight, layouts.kernel.index("O"), groups)
+    if function is transposed_convolution:
+        data = _of_whole_groups(builder, data, layouts.data.index("C"), groups)
     name = expr.op.name.rpartition(".")[2]  # type: ignore[union-attr]
 
     def kernel(images: Any, weights: Any) -> Any:
@@ -187,6 +194,13 @@ def _call_kernel(
         return summed if wide is result.dtype else topi.cast(summed, str(result.dtype))
 
     return builder.call_te(kernel, data, weight, primfunc_name_hint=name)
+
+
+def _of_whole_groups(builder: Any, value: RelaxExpr, axis: int, groups: int) -> RelaxExpr:
+    """`value`, with a check that `groups` divides its extent along `axis`."""
+    value, extents = sized(builder, value)
+    multiple = simplified(floordiv(extents[axis], groups) * groups)
+    return requiring(builder, value, {axis: multiple})
 
 
 # --- the operators --------------------------------------------------------------------------

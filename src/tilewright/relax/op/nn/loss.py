@@ -13,6 +13,7 @@ from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
+from tilewright.topi.precision import accumulator
 
 REDUCTIONS: Final = ("mean", "sum", "none")
 
@@ -20,6 +21,8 @@ REDUCTIONS: Final = ("mean", "sum", "none")
 def _infer_cross_entropy(inference: Inference) -> TensorStructInfo:
     predictions, labels = inference.tensor(0), inference.tensor(1)
     dtype = inference.same_dtype(0, 1)
+    if dtype is not None and not dtype.is_float:
+        inference.error(f"the arguments must have a float dtype, they have {dtype!s}")
     if -1 not in (predictions.ndim, labels.ndim) and predictions.ndim != labels.ndim:
         inference.error(
             f"both arguments have one shape; they have {predictions.ndim} and {labels.ndim} "
@@ -33,16 +36,11 @@ def _infer_cross_entropy(inference: Inference) -> TensorStructInfo:
 
 def _legalize_cross_entropy(builder: Any, expr: Call) -> Any:
     def kernel(predictions: Tensor, labels: Tensor) -> Tensor:
-        axes = [te.reduce_axis((0, e), f"k{n}") for n, e in enumerate(predictions.shape)]
-
-        def total() -> Any:
-            place = [axis.var for axis in axes]
-            product = predictions(*place) * labels(*place)
-            return te.sum(product, axis=axes) if axes else product
-
-        summed = te.compute((), total, "T_sum")
-        batch = predictions.shape[0] if predictions.ndim > 1 else as_expr(1)
-        return te.compute((), lambda: -summed() / cast(summed.dtype, batch), "T_loss")
+        dtype = predictions.dtype
+        wide = accumulator(dtype)
+        summed = topi.sum(topi.multiply(topi.cast(predictions, wide), topi.cast(labels, wide)))
+        batch = cast(wide, predictions.shape[0] if predictions.ndim > 1 else as_expr(1))
+        return te.compute((), lambda: cast(dtype, -summed() / batch), "T_loss")
 
     predictions, extents = sized(builder, expr.args[0])
     labels = agreeing(builder, expr.args[1], dict(enumerate(extents)))
@@ -138,7 +136,8 @@ def nll_loss(
 
     Args:
         predictions: logarithms of probabilities, ``(N, C, d1, d2, ...)`` or ``(C,)``.
-        targets: the right classes, ``(N, d1, d2, ...)`` or without dimensions.
+        targets: the right classes, ``(N, d1, d2, ...)`` or without dimensions. The loss of what is
+            no class is NaN.
         weights: ``(C,)``, ones by default.
         reduction: ``"mean"``, weighted, ``"sum"``, or ``"none"``.
         ignore_index: the class that does not count.

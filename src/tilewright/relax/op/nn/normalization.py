@@ -7,15 +7,17 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.error import ArgumentError
-from tilewright.ir.arithmetic import floormod
+from tilewright.ir.arithmetic import floordiv, floormod
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.relax.expr import Call, RelaxExpr
-from tilewright.relax.op.agreement import agreeing, require_agreement, sized
+from tilewright.relax.op.agreement import agreeing, require_agreement, requiring, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
+from tilewright.te.tensor import extent_text
+from tilewright.topi.nn.window import simplified
 
 
 def _axes(owner: str, axes: Any) -> tuple[int, ...]:
@@ -115,8 +117,10 @@ def _infer_channels(inference: Inference) -> TensorStructInfo:
     groups = attrs.get("num_groups")
     if groups is not None and info.extents is not None:
         rest = floormod(info.extents[channel], const(groups, INT64))
-        what = f"the channels modulo {groups} groups, and 0"
-        require_agreement(inference, what, inference.analyzer.simplify(rest), const(0, INT64))
+        if inference.differ(inference.analyzer.simplify(rest), const(0, INT64)):
+            inference.error(
+                f"{groups} groups do not divide {extent_text(info.extents[channel])} channels"
+            )
     return info
 
 
@@ -136,7 +140,13 @@ def _legalize_channels(builder: Any, expr: Call) -> Any:
         )
 
     name = expr.op.name.rpartition(".")[2]  # type: ignore[union-attr]
-    arguments = checked(builder, expr, (channel,))
+    data, *parameters = checked(builder, expr, (channel,))
+    groups = attrs.get("num_groups")
+    if groups is not None:
+        _, extents = sized(builder, data)
+        multiple = simplified(floordiv(extents[channel], groups) * groups)
+        data = requiring(builder, data, {channel % len(extents): multiple})
+    arguments = [data, *parameters]
     return builder.call_te(kernel, *arguments, primfunc_name_hint=name)
 
 

@@ -8,9 +8,11 @@ from typing import Any, Final
 from tilewright import topi
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import at_least, require_at_least
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.topi.nn.pad import least_extents
 
 MODES: Final = ("constant", "reflect", "symmetric", "replicate", "circular")
 
@@ -23,6 +25,7 @@ def _infer(inference: Inference) -> TensorStructInfo:
         )
     if info.extents is None:
         return info
+    require_at_least(inference, 0, info.extents, _least_extents(inference.call))
     simplify = inference.analyzer.simplify
     shape = [
         simplify(extent + before + after)
@@ -31,20 +34,24 @@ def _infer(inference: Inference) -> TensorStructInfo:
     return TensorStructInfo(shape, info.dtype, info.vdevice)
 
 
+def _least_extents(expr: Call) -> dict[int, int]:
+    width = expr.attrs["pad_width"]
+    return least_extents(expr.attrs["pad_mode"], width[::2], width[1::2])
+
+
 def _legalize(builder: Any, expr: Call) -> Any:
     width, mode = expr.attrs["pad_width"], expr.attrs["pad_mode"]
     before, after = list(width[::2]), list(width[1::2])
+    data = at_least(builder, expr.args[0], _least_extents(expr))
     if mode == "constant":
         value = expr.attrs["pad_value"]
-        return builder.call_te(
-            topi.nn.pad, expr.args[0], before, after, value, primfunc_name_hint="pad"
-        )
+        return builder.call_te(topi.nn.pad, data, before, after, value, primfunc_name_hint="pad")
     if mode in ("reflect", "symmetric"):
         return builder.call_te(
-            topi.nn.mirror_pad, expr.args[0], before, after, mode.upper(), primfunc_name_hint="pad"
+            topi.nn.mirror_pad, data, before, after, mode.upper(), primfunc_name_hint="pad"
         )
     function = topi.nn.replicate_pad if mode == "replicate" else topi.nn.circular_pad
-    return builder.call_te(function, expr.args[0], before, after, primfunc_name_hint="pad")
+    return builder.call_te(function, data, before, after, primfunc_name_hint="pad")
 
 
 _PAD = register("nn.pad", ("data",), _infer, _legalize)

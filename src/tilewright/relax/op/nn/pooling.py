@@ -10,6 +10,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import at_least, require_at_least
 from tilewright.relax.op.inference import Inference, refusing
 from tilewright.relax.op.nn.arguments import numbers
 from tilewright.relax.op.table import call, register
@@ -167,6 +168,7 @@ def _infer_adaptive(inference: Inference) -> TensorStructInfo:
     layout, size = _layout_of(inference, info), inference.call.attrs.get("output_size")
     if info.extents is None:
         return TensorStructInfo(None, info.dtype, info.vdevice, len(layout))
+    require_at_least(inference, 0, info.extents, dict.fromkeys(spatial_axes(layout), 1))
     if size is None:
         return info
     shape = list(info.extents)
@@ -182,10 +184,11 @@ def _adaptive(rank: int) -> Callable[..., Call]:
         size = expr.attrs.get("output_size")
         if size is None:
             return expr.args[0]
+        layout = expr.attrs["layout"]
+        data = at_least(builder, expr.args[0], dict.fromkeys(spatial_axes(layout), 1))
         return builder.call_te(
-            topi.nn.adaptive_pool, expr.args[0], size, "avg", expr.attrs["layout"],
-            primfunc_name_hint=name,
-        )  # fmt: skip
+            topi.nn.adaptive_pool, data, size, "avg", layout, primfunc_name_hint=name
+        )
 
     op = register(f"nn.{name}", ("data",), _infer_adaptive, legalize)
 
