@@ -105,6 +105,8 @@ def test_struct_info():
     assert not has_shape([n, 4]).match(x)
     assert not has_shape([n]).match(x)
     assert wildcard().has_struct_info(array(n, 8)).match(x)
+    assert wildcard().has_struct_info(relax.TensorStructInfo(dtype="float32", ndim=2)).match(x)
+    assert not wildcard().has_struct_info(relax.TensorStructInfo(ndim=3)).match(x)
     assert not has_shape([2]).match(relax.Tuple([X]))
 
 
@@ -158,6 +160,11 @@ def test_calls_of_functions():
     assert is_call_tir("kernel").match(kernel)
     assert is_call_tir("kernel", [is_var("x"), wildcard()]).match(kernel)
     assert not is_call_tir("kernel", [wildcard()]).match(kernel)
+    assert is_call_tir("kernel", is_tuple([is_var("x"), is_var("y")])).match(kernel)
+    assert not is_call_tir("kernel", tir_vars=wildcard()).match(kernel)
+    sized = op.call_tir(gvar, [X, Y], array(4, 8), tir_vars=[3])
+    assert is_call_tir("kernel").match(sized)
+    assert is_call_tir("kernel", tir_vars=is_shape([3])).match(sized)
     assert not is_call_tir("other").match(kernel)
     assert is_call_dps_packed("outside", [is_var("x")]).match(packed)
     assert not is_call_dps_packed("kernel").match(packed)
@@ -173,6 +180,10 @@ def test_arguments_of_calls():
     assert not ADD(wildcard(), wildcard(), wildcard()).match(call)
     with pytest.raises(ArgumentError, match="expected a pattern"):
         ADD(3)
+    with pytest.raises(ArgumentError, match="is_tuple: expected a list"):
+        is_tuple(wildcard())
+    with pytest.raises(TypeError, match="not iterable"):
+        list(wildcard())
     with pytest.raises(UnknownNameError, match=r"did you mean 'relax\.add'"):
         is_op("relax.addd")
 

@@ -139,3 +139,10 @@ def test_the_work_of_a_tensor_program():
     )
     assert work_of(mod["exp"], [array(5, 4)]) == 20
     assert work_of(mod["exp"], [array(n, 4)]) is None
+
+
+def test_programs_that_run_for_an_unknown_time_are_not_evaluated():
+    x = relax.const(values(0, 4))
+    mod = module_of([X], lambda builder: builder.emit(relax.op.sort(x)))
+    assert work_of(LegalizeOps()(mod)["sort"], [array(4)]) is None
+    assert_unchanged(FoldConstant(), mod)

@@ -171,3 +171,11 @@ def test_groups_never_depend_on_themselves():
 def test_patterns_have_names():
     with pytest.raises(ArgumentError, match="expected a name and a pattern"):
         transform.FuseOpsByPattern([dense()])
+
+
+def test_what_is_only_asked_for_its_dtype_is_not_moved():
+    pattern = is_op("relax.nn.relu")(wildcard().has_dtype("float32").has_shape([4, 4]))
+    mod = built(lambda bb, x, w: bb.emit(op.nn.relu(bb.emit(op.matmul(x, w)))))
+    after = transform.FuseOpsByPattern([("mine.relu", pattern)])(mod)
+    assert callees(after) == ["matmul", "fused_mine_relu"]
+    assert_same(mod, after)

@@ -1,8 +1,6 @@
 """Patterns of graphs: finding what looks like something, and replacing it."""
 
-from tilewright.relax.dpl.context import PatternContext, PatternSeq
-from tilewright.relax.dpl.pattern import (
-    DFPattern,
+from tilewright.relax.dpl.constructors import (
     has_attr,
     has_dtype,
     has_shape,
@@ -20,4 +18,6 @@ from tilewright.relax.dpl.pattern import (
     is_var,
     wildcard,
 )
+from tilewright.relax.dpl.context import PatternContext, PatternSeq
+from tilewright.relax.dpl.pattern import DFPattern
 from tilewright.relax.dpl.rewrite import rewrite_bindings, rewrite_call

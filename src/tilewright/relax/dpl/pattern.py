@@ -1,4 +1,4 @@
-"""Patterns: what an expression of a graph may look like.
+"""Patterns: what an expression of a graph may look like, and how patterns are combined.
 
 A pattern says what a value is computed by, through the variables between; a leaf such as
 `wildcard()` stands for any value. The same pattern object in two places stands for the same value
@@ -11,33 +11,23 @@ in both::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import as_attribute
 from tilewright.ir.dtype import DType
-from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal
-from tilewright.relax.expr import (
-    Call,
-    Constant,
-    DataflowVar,
-    ExternFunc,
-    Function,
-    RelaxExpr,
-    ShapeExpr,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from tilewright.relax.dpl.matching import Found, Matching
+from tilewright.relax.expr import Call, Function, RelaxExpr, Tuple, TupleGetItem, Var
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, extents_of
+from tilewright.relax.struct_info_relation import is_base_of
 
 if TYPE_CHECKING:
     from tilewright.relax.dpl.context import PatternSeq
-    from tilewright.relax.dpl.matching import Matching
 
 COMMUTATIVE = frozenset({"relax.add", "relax.multiply", "relax.maximum", "relax.minimum"})
 """Operators whose operands a pattern may have in another order."""
@@ -46,13 +36,18 @@ COMMUTATIVE = frozenset({"relax.add", "relax.multiply", "relax.maximum", "relax.
 class DFPattern:
     """Base class of patterns; two are the same only if they are the same object."""
 
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        """Whether `expr` looks like this; what its parts stand for is noted in `matching`."""
+    __iter__ = None  # indexing makes patterns, without end
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
+        """What this stands for, for each way in which `expr` looks like it.
+
+        While a way is looked at, `matching` has what the parts stand for in it.
+        """
         raise NotImplementedError
 
-    def result(self, expr: Any, matching: Matching) -> Any:
-        """What the pattern stands for, after `expr` was found to look like it."""
-        return matching.value(expr)
+    def parts(self) -> Mapping[str, Any]:
+        """The patterns that this one is made of, one or several by the name of the attribute."""
+        return {}
 
     def match(self, expr: Any, var2val: Mapping[Var, RelaxExpr] | None = None) -> bool:
         """Whether `expr` looks like this.
@@ -66,12 +61,13 @@ class DFPattern:
 
     def extract_matched_expr(
         self, expr: Any, var2val: Mapping[Var, RelaxExpr] | None = None
-    ) -> dict[DFPattern, Any] | None:
+    ) -> Found | None:
         """What each part of the pattern stands for; None if `expr` does not look like this."""
-        from tilewright.relax.dpl.matching import Matching
+        return Matching((var2val or {}).get).match(self, expr)
 
-        matching = Matching((var2val or {}).get)
-        return dict(matching.found) if matching.match(self, expr) else None
+    def dup(self) -> DFPattern:
+        """A pattern of the same look, no part of which stands for the same value as one here."""
+        return duplicated(self, {})
 
     def __call__(self, *args: Any, varg_default_wildcard: bool = False) -> CallPattern:
         """The call of what this pattern stands for; more arguments may follow if it is said."""
@@ -97,11 +93,15 @@ class DFPattern:
     def has_shape(self, shape: Sequence[Any]) -> AndPattern:
         """The pattern of an array of that shape."""
         wanted = extents_of(shape)
-        return self.has(lambda info: _has_extents(info, wanted))
+        return self.has(lambda info: _same_extents(_extents(info), wanted))
+
+    def has_same_shape_as(self, other: DFPattern) -> AndPattern:
+        """The pattern of an array of the shape that `other`, a part of the same match, has."""
+        return AndPattern(self, SameShapePattern(other))
 
     def has_struct_info(self, struct_info: StructInfo) -> AndPattern:
-        """The pattern of a value with that struct info."""
-        return self.has(lambda info: info is not None and structural_equal(info, struct_info))
+        """The pattern of a value that has that struct info, whatever else is known of it."""
+        return self.has(lambda info: info is not None and is_base_of(struct_info, info))
 
     def has(self, condition: Callable[[StructInfo | None], bool]) -> AndPattern:
         """The pattern of a value whose struct info fulfils a condition."""
@@ -134,77 +134,19 @@ class DFPattern:
         return self.only_used_by(other)
 
 
-def _has_extents(info: StructInfo | None, wanted: tuple[Any, ...]) -> bool:
-    extents = info.extents if isinstance(info, TensorStructInfo) else None
-    if extents is None or len(extents) != len(wanted):
-        return False
-    analyzer = Analyzer()
-    return all(analyzer.can_prove_equal(a, b) for a, b in zip(extents, wanted, strict=True))
+def duplicated(pattern: DFPattern, known: dict[DFPattern, DFPattern]) -> DFPattern:
+    """A copy of a pattern and its parts; one that occurs twice, or in `known`, has one copy."""
+    if pattern not in known:
+        known[pattern] = result = copy.copy(pattern)
+        for name, value in pattern.parts().items():
+            if isinstance(value, DFPattern):
+                setattr(result, name, duplicated(value, known))
+            elif value is not None:
+                setattr(result, name, tuple(duplicated(part, known) for part in value))
+    return known[pattern]
 
 
-class WildcardPattern(DFPattern):
-    """Anything."""
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        return True
-
-    def result(self, expr: Any, matching: Matching) -> Any:
-        return expr
-
-
-class VarPattern(DFPattern):
-    """A variable.
-
-    Args:
-        name: its name; empty for any.
-        kind: its class.
-    """
-
-    def __init__(self, name: str = "", kind: type[Var] = Var) -> None:
-        self.name, self.kind = name, kind
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        return isinstance(expr, self.kind) and self.name in ("", expr.name_hint)
-
-    def result(self, expr: Any, matching: Matching) -> Any:
-        return expr
-
-
-class ConstantPattern(DFPattern):
-    """A constant array."""
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        return isinstance(matching.value(expr), Constant)
-
-
-class ExprPattern(DFPattern):
-    """This very expression: an operator, a shape, a number."""
-
-    def __init__(self, expr: Any) -> None:
-        self.expr = expr
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        if isinstance(self.expr, Op):
-            return expr is self.expr
-        return expr is self.expr or structural_equal(matching.value(expr), self.expr)
-
-
-class FunctionNamePattern(DFPattern):
-    """The name of a function of the module, or of the registry.
-
-    Args:
-        kind: `GlobalVar` or `ExternFunc`.
-        name: the name; empty for any.
-    """
-
-    def __init__(self, kind: type[GlobalVar | ExternFunc], name: str = "") -> None:
-        self.kind, self.name = kind, name
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        if not isinstance(expr, self.kind):
-            return False
-        name = expr.name_hint if isinstance(expr, GlobalVar) else expr.global_symbol
-        return self.name in ("", name)
+# --- what looks into a value -----------------------------------------------------------------
 
 
 class CallPattern(DFPattern):
@@ -219,121 +161,87 @@ class CallPattern(DFPattern):
     def __init__(
         self, op: DFPattern, args: Sequence[Any] | None, varg_default_wildcard: bool = False
     ) -> None:
-        self.op = op
-        self.args = None if args is None else tuple(map(_as_pattern, args))
+        self.op = as_pattern(op)
+        self.args = None if args is None else tuple(map(as_pattern, args))
         self.varg_default_wildcard = varg_default_wildcard
 
-    def matches(self, expr: Any, matching: Matching) -> bool:
+    def parts(self) -> Mapping[str, Any]:
+        return {"op": self.op, "args": self.args}
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
         call = matching.value(expr)
-        if not isinstance(call, Call) or not matching.match(self.op, call.op):
-            return False
-        if self.args is None:
-            return True
-        if len(call.args) < len(self.args) or (
-            len(call.args) > len(self.args) and not self.varg_default_wildcard
-        ):
-            return False
-        orders = [call.args]
-        if len(self.args) == 2 and getattr(call.op, "name", "") in COMMUTATIVE:
-            orders.append(call.args[::-1])
-        return any(matching.match_all(self.args, order) for order in orders)
+        if not isinstance(call, Call) or not self._has_as_many_arguments(call):
+            return
+        for _ in matching.ways(self.op, call.op):
+            if self.args is None:
+                yield call
+                continue
+            for order in self._orders(call):
+                for _ in matching.ways_of_all(self.args, order):
+                    yield call
+
+    def _has_as_many_arguments(self, call: Call) -> bool:
+        more = 0 if self.args is None else len(call.args) - len(self.args)
+        return self.args is None or more == 0 or (more > 0 and self.varg_default_wildcard)
+
+    def _orders(self, call: Call) -> list[tuple[Any, ...]]:
+        if len(call.args) == 2 and getattr(call.op, "name", "") in COMMUTATIVE:
+            return [call.args, call.args[::-1]]
+        return [call.args]
 
 
 class TuplePattern(DFPattern):
     """A tuple of these fields, in any order if they are `unordered`."""
 
     def __init__(self, fields: Sequence[Any], unordered: bool = False) -> None:
-        self.fields = tuple(map(_as_pattern, fields))
+        self.fields = tuple(map(as_pattern, fields))
         self.unordered = unordered
 
-    def matches(self, expr: Any, matching: Matching) -> bool:
+    def parts(self) -> Mapping[str, Any]:
+        return {"fields": self.fields}
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
         value = matching.value(expr)
         if not isinstance(value, Tuple) or len(value.fields) != len(self.fields):
-            return False
-        if self.unordered:
-            return matching.match_any_order(self.fields, value.fields)
-        return matching.match_all(self.fields, value.fields)
+            return
+        order = matching.ways_in_any_order if self.unordered else matching.ways_of_all
+        for _ in order(self.fields, value.fields):
+            yield value
 
 
 class TupleGetItemPattern(DFPattern):
     """Field `index` of a tuple; of any index if that is None."""
 
     def __init__(self, tuple_pattern: DFPattern, index: int | None = None) -> None:
-        self.tuple_pattern, self.index = tuple_pattern, index
+        self.tuple_pattern, self.index = as_pattern(tuple_pattern), index
 
-    def matches(self, expr: Any, matching: Matching) -> bool:
+    def parts(self) -> Mapping[str, Any]:
+        return {"tuple_pattern": self.tuple_pattern}
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
         value = matching.value(expr)
-        return (
-            isinstance(value, TupleGetItem)
-            and self.index in (None, value.index)
-            and matching.match(self.tuple_pattern, value.tuple_value)
-        )
+        if isinstance(value, TupleGetItem) and self.index in (None, value.index):
+            for _ in matching.ways(self.tuple_pattern, value.tuple_value):
+                yield value
 
 
-class OrPattern(DFPattern):
-    """The first of two that fits."""
+class ExprPattern(DFPattern):
+    """This very expression, or an equal one: an operator, a shape, a number."""
 
-    def __init__(self, left: DFPattern, right: DFPattern) -> None:
-        self.left, self.right = left, right
+    def __init__(self, expr: Any) -> None:
+        self.expr = expr
 
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        return matching.match(self.left, expr) or matching.match(self.right, expr)
-
-    def result(self, expr: Any, matching: Matching) -> Any:
-        return matching.found[self.left if self.left in matching.found else self.right]
-
-
-class AndPattern(DFPattern):
-    """Both of two."""
-
-    def __init__(self, left: DFPattern, right: DFPattern) -> None:
-        self.left, self.right = left, right
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        return matching.match(self.left, expr) and matching.match(self.right, expr)
-
-    def result(self, expr: Any, matching: Matching) -> Any:
-        return matching.found[self.left]
-
-
-class NotPattern(DFPattern):
-    """Anything but this."""
-
-    def __init__(self, reject: DFPattern) -> None:
-        self.reject = reject
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        return not matching.would_match(self.reject, expr)
-
-    def result(self, expr: Any, matching: Matching) -> Any:
-        return expr
-
-
-class ConditionPattern(DFPattern):
-    """A value whose struct info fulfils a condition."""
-
-    def __init__(self, condition: Callable[[StructInfo | None], bool]) -> None:
-        self.condition = condition
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
-        return self.condition(getattr(expr, "struct_info", None))
-
-
-class AttributePattern(DFPattern):
-    """A call or a function with these attributes, and perhaps others."""
-
-    def __init__(self, attrs: Mapping[str, Any]) -> None:
-        self.attrs = {name: as_attribute(value) for name, value in attrs.items()}
-
-    def matches(self, expr: Any, matching: Matching) -> bool:
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
         value = matching.value(expr)
-        return isinstance(value, (Call, Function)) and all(
-            name in value.attrs and structural_equal(as_attribute(value.attrs[name]), wanted)
-            for name, wanted in self.attrs.items()
-        )
+        if self.expr is expr or self.expr is value or self._is_equal(value):
+            yield value
+
+    def _is_equal(self, value: Any) -> bool:
+        return not isinstance(self.expr, Op) and structural_equal(value, self.expr)
 
 
-def _as_pattern(value: Any) -> DFPattern:
+def as_pattern(value: Any) -> DFPattern:
+    """The pattern that a user means by a pattern, a tuple of patterns, or an expression."""
     if isinstance(value, DFPattern):
         return value
     if isinstance(value, (tuple, list)):
@@ -343,93 +251,103 @@ def _as_pattern(value: Any) -> DFPattern:
     raise ArgumentError(f"expected a pattern, got {value!r}")
 
 
-# --- what users write ------------------------------------------------------------------------
+# --- combinations ----------------------------------------------------------------------------
 
 
-def wildcard() -> WildcardPattern:
-    """Anything."""
-    return WildcardPattern()
+class _PairPattern(DFPattern):
+    def __init__(self, left: DFPattern, right: DFPattern) -> None:
+        self.left, self.right = as_pattern(left), as_pattern(right)
+
+    def parts(self) -> Mapping[str, Any]:
+        return {"left": self.left, "right": self.right}
 
 
-def is_var(name: str = "") -> VarPattern:
-    """A variable, of that name if one is given."""
-    return VarPattern(name)
+class OrPattern(_PairPattern):
+    """One of two; the first one, if both fit."""
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
+        yield from matching.ways(self.left, expr)
+        yield from matching.ways(self.right, expr)
 
 
-def is_dfv(name: str = "") -> VarPattern:
-    """A variable of a dataflow block."""
-    return VarPattern(name, DataflowVar)
+class AndPattern(_PairPattern):
+    """Both of two; it stands for what the first one stands for."""
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
+        for found in matching.ways(self.left, expr):
+            for _ in matching.ways(self.right, expr):
+                yield found
 
 
-def is_gv(name: str = "") -> FunctionNamePattern:
-    """The name of a function of the module."""
-    return FunctionNamePattern(GlobalVar, name)
+class NotPattern(DFPattern):
+    """Anything but this."""
+
+    def __init__(self, reject: DFPattern) -> None:
+        self.reject = as_pattern(reject)
+
+    def parts(self) -> Mapping[str, Any]:
+        return {"reject": self.reject}
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
+        if not matching.would_match(self.reject, expr):
+            yield expr
 
 
-def is_const() -> ConstantPattern:
-    """A constant array."""
-    return ConstantPattern()
+# --- conditions ------------------------------------------------------------------------------
 
 
-def is_expr(expr: Any) -> ExprPattern:
-    """This very expression, or an equal one."""
-    return ExprPattern(expr)
+class ConditionPattern(DFPattern):
+    """A value whose struct info fulfils a condition."""
+
+    def __init__(self, condition: Callable[[StructInfo | None], bool]) -> None:
+        self.condition = condition
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
+        if self.condition(getattr(expr, "struct_info", None)):
+            yield expr
 
 
-def is_shape(shape: Sequence[Any]) -> ExprPattern:
-    """This shape as a value."""
-    return ExprPattern(ShapeExpr(shape))
+class SameShapePattern(DFPattern):
+    """An array of the shape of another one, which may be found later."""
+
+    def __init__(self, other: DFPattern) -> None:
+        self.other = as_pattern(other)
+
+    def parts(self) -> Mapping[str, Any]:
+        return {"other": self.other}
+
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
+        with matching.asking(lambda found: self._fits(expr, found.get(self.other))):
+            yield expr
+
+    @staticmethod
+    def _fits(expr: Any, other: Any) -> bool:
+        wanted = _extents(getattr(other, "struct_info", None))
+        extents = _extents(getattr(expr, "struct_info", None))
+        return wanted is not None and _same_extents(extents, wanted)
 
 
-def is_op(op_name: str) -> ExprPattern:
-    """The operator of that name, such as ``"relax.matmul"``.
+class AttributePattern(DFPattern):
+    """A call or a function with these attributes, and perhaps others."""
 
-    Raises:
-        UnknownNameError: if there is none.
-    """
-    return ExprPattern(Op.get(op_name))
+    def __init__(self, attrs: Mapping[str, Any]) -> None:
+        self.attrs = {name: as_attribute(value) for name, value in attrs.items()}
 
-
-def is_tuple(fields: Sequence[Any], unordered: bool = False) -> TuplePattern:
-    """A tuple of these fields."""
-    return TuplePattern(fields, unordered)
-
-
-def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
-    """A field of a tuple."""
-    return TupleGetItemPattern(tuple_value, index)
+    def ways(self, expr: Any, matching: Matching) -> Iterator[Any]:
+        value = matching.value(expr)
+        if isinstance(value, (Call, Function)) and all(
+            name in value.attrs and structural_equal(as_attribute(value.attrs[name]), wanted)
+            for name, wanted in self.attrs.items()
+        ):
+            yield expr
 
 
-def is_call_tir(func_name: str, args: Sequence[Any] | None = None) -> CallPattern:
-    """The call of the tensor program of that name in the module."""
-    return _kernel_call("relax.call_tir", is_gv(func_name), args)
+def _extents(info: StructInfo | None) -> tuple[Any, ...] | None:
+    return info.extents if isinstance(info, TensorStructInfo) else None
 
 
-def is_call_dps_packed(func_name: str, args: Sequence[Any] | None = None) -> CallPattern:
-    """The call of the registered function of that name, which writes its results."""
-    return _kernel_call("relax.call_dps_packed", FunctionNamePattern(ExternFunc, func_name), args)
-
-
-def _kernel_call(op_name: str, callee: DFPattern, args: Sequence[Any] | None) -> CallPattern:
-    operands = wildcard() if args is None else TuplePattern(args)
-    return CallPattern(is_op(op_name), [callee, operands], varg_default_wildcard=True)
-
-
-def is_call_packed(func_name: str, args: Sequence[Any] | None = None) -> CallPattern:
-    """The call of the registered function of that name."""
-    return CallPattern(FunctionNamePattern(ExternFunc, func_name), args)
-
-
-def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> DFPattern:
-    """A call or a function with these attributes."""
-    return (pattern or wildcard()).has_attr(attrs)
-
-
-def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DFPattern:
-    """An array of that dtype."""
-    return (pattern or wildcard()).has_dtype(dtype)
-
-
-def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> DFPattern:
-    """An array of that shape."""
-    return (pattern or wildcard()).has_shape(shape)
+def _same_extents(extents: tuple[Any, ...] | None, wanted: tuple[Any, ...]) -> bool:
+    if extents is None or len(extents) != len(wanted):
+        return False
+    analyzer = Analyzer()
+    return all(analyzer.can_prove_equal(a, b) for a, b in zip(extents, wanted, strict=True))

@@ -89,15 +89,20 @@ def work_of(function: Any, arguments: Sequence[StructInfo]) -> int | None:
             if isinstance(extent, ScalarVar):
                 sizes[extent] = IntImm(extent.dtype, value)
     analyzer = Analyzer()
+    endless: list[For] = []
 
     def iterations(node: Any) -> int:
         inside = sum(map(iterations, node.children()))
         if not isinstance(node, For):
             return inside
         extent = analyzer.const_int_bound(substitute(node.extent, sizes)).max_value
+        if math.isinf(extent):
+            endless.append(node)
+            return 0
         return max(inside, 1) * max(int(extent), 0)
 
-    return iterations(function.body)
+    count = iterations(function.body)
+    return None if endless else count
 
 
 def _runs_anywhere(function: PrimFunc) -> bool:

@@ -154,10 +154,12 @@ class _BlockView:
     ) -> tuple[tuple[int, ...], dict[str, Any]] | None:
         """The group that ends with a binding, and its attributes; None if there is none."""
         root = self.bindings[position]
-        matching = Matching(self.values.get)
-        if root.var not in self.values or not matching.match(fusion.pattern, root.value):
+        if root.var not in self.values:
             return None
-        moved = {value for value in matching.found.values() if self._is_bound(value)}
+        found = Matching(self.values.get).match(fusion.pattern, root.value)
+        if found is None:
+            return None
+        moved = {value for value in found.values() if self._is_bound(value)}
         members = {self.bound[value] for value in moved}
         positions = tuple(sorted(self.positions[var] for var in members))
         if not positions or positions[-1] != position or not taken.isdisjoint(positions):
@@ -168,9 +170,7 @@ class _BlockView:
         if not all(self._is_used_only_by(var, members) for var in inner):
             return None
         named = {
-            name: matching.found[part]
-            for name, part in fusion.annotation_patterns.items()
-            if part in matching.found
+            name: found[part] for name, part in fusion.annotation_patterns.items() if part in found
         }
         if fusion.check is not None and not fusion.check(self._context(root.var, members, named)):
             return None
