@@ -22,19 +22,20 @@ from tilewright.ir.expr import Call, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import BufferStore, IfThenElse, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import BufferStore, For, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.transform.affine import Key
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, keys_of
-from tilewright.tir.transform.locations import Location, Touches, all_disjoint, is_opaque
+from tilewright.tir.transform.locations import Location, Touches, is_opaque
 from tilewright.tir.transform.statements import StatementRewriter, resequenced, statements
+from tilewright.tir.transform.surroundings import Surroundings
 
 
 def group_branches(func: PrimFunc) -> PrimFunc:
     """`func` with neighbouring stores under equal conditions in one branch."""
     if not any(isinstance(stmt, IfThenElse) for stmt in statements(func.body)):
         return func
-    body = _Grouping(Aliases(func))(func.body)
+    body = _Grouping(func)(func.body)
     return func if body is func.body else func.with_body(body)
 
 
@@ -52,9 +53,17 @@ class _Group(NamedTuple):
 
 
 class _Grouping(StatementRewriter):
-    def __init__(self, aliases: Aliases) -> None:
-        self._aliases = aliases
+    def __init__(self, func: PrimFunc) -> None:
+        self._aliases = Aliases(func)
+        self._surroundings = Surroundings(func)
         self._touches = Touches()
+
+    def For(self, loop: For) -> Stmt:
+        self._surroundings.enter(loop)
+        return loop.map_children(self)
+
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        return self._surroundings.in_branches(stmt, self)
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         result: list[Stmt] = []
@@ -95,22 +104,21 @@ class _Grouping(StatementRewriter):
                 places = touched.setdefault(data, {})
                 places.setdefault(self._touches(node).location, set()).add(number)
         return all(
-            _are_apart(touched[data])
+            self._are_apart(touched[data])
             and not any(self._aliases.may_overlap(data, o) for o in touched if o is not data)
             for data in written
         )
 
-
-def _are_apart(places: Mapping[Location | None, set[int]]) -> bool:
-    """Whether different groups touch different elements of a memory."""
-    if len(set().union(*places.values())) == 1:
-        return True
-    known = [place for place in places if place is not None]
-    return (
-        len(known) == len(places)
-        and all_disjoint(known)
-        and all(len(numbers) == 1 for numbers in places.values())
-    )
+    def _are_apart(self, places: Mapping[Location | None, set[int]]) -> bool:
+        """Whether different groups touch different elements of a memory."""
+        if len(set().union(*places.values())) == 1:
+            return True
+        known = [place for place in places if place is not None]
+        return (
+            len(known) == len(places)
+            and all(len(numbers) == 1 for numbers in places.values())
+            and self._touches.are_apart(known, self._surroundings)
+        )
 
 
 def _effects(group: _Group) -> Iterator[BufferLoad | BufferStore | Call]:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import And, Call, Expr, Or, Ramp, Var, is_const_int
+from tilewright.ir.expr import And, Call, Expr, Or, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt, While
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.affine import Key, affine, structural_key
+from tilewright.tir.transform.spans import Span, contiguous_base, span_of, spans_are_apart
+from tilewright.tir.transform.surroundings import Surroundings
 
 
 class Location(NamedTuple):
@@ -56,12 +59,32 @@ class Touches:
 
     def __init__(self) -> None:
         self._known: dict[int, Touch] = {}
+        self._nodes: dict[Location, BufferLoad | BufferStore] = {}
 
     def __call__(self, node: BufferLoad | BufferStore) -> Touch:
         found = self._known.get(id(node))
         if found is None or found.node is not node:
             found = self._known[id(node)] = touch(node)
+            if found.location is not None:
+                self._nodes[found.location] = node
         return found
+
+    def are_apart(self, locations: Iterable[Location], surroundings: Surroundings) -> bool:
+        """Whether different locations of one memory share no element, as far as can be told.
+
+        Args:
+            locations: places of accesses that were looked up here.
+            surroundings: what is known where these are.
+        """
+        distinct = set(locations)
+        if all_disjoint(distinct):
+            return True
+        if len({(location.data, location.dtype) for location in distinct}) > 1:
+            return False
+        rows: dict[frozenset[tuple[Key, int]], list[Span]] = {}
+        for location in sorted(distinct, key=lambda location: location.offset):
+            rows.setdefault(location.terms, []).append(span_of(self._nodes[location]))
+        return spans_are_apart(list(rows.values()), surroundings)
 
 
 def touch(node: BufferLoad | BufferStore) -> Touch:
@@ -72,9 +95,7 @@ def touch(node: BufferLoad | BufferStore) -> Touch:
     if node.predicate is not None:
         variables.update(variables_of(node.predicate))
         predicate = structural_key(node.predicate)
-    base, lanes = index, 1
-    if isinstance(index, Ramp) and is_const_int(index.stride, 1):
-        base, lanes = index.base, index.lanes
+    base, lanes = contiguous_base(index)
     location = None
     plain = node.buffer.dtype.lanes == 1 and base.dtype.lanes == 1
     loads = any(isinstance(part, (BufferLoad, Call)) for part in _parts(node))
@@ -189,3 +210,15 @@ def all_disjoint(locations: Iterable[Location]) -> bool:
     if len({(location.terms, location.dtype) for location in distinct}) > 1:
         return False
     return not any(a.overlaps(b) for a, b in itertools.pairwise(distinct))
+
+
+def accesses_in(root: Node) -> Iterator[BufferLoad | BufferStore]:
+    """All loads and stores below `root`."""
+    for node in walk(root):
+        if isinstance(node, (BufferLoad, BufferStore)):
+            yield node
+
+
+def loaded_memory(stmt: Stmt) -> set[Var]:
+    """The memory that `stmt` loads from."""
+    return {node.buffer.data for node in walk(stmt) if isinstance(node, BufferLoad)}

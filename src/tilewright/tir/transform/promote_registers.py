@@ -20,11 +20,10 @@ function, or the function promises `tir.noalias`); and where the loop certainly 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
-from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
@@ -44,12 +43,15 @@ from tilewright.tir.transform.locations import (
     Touch,
     Touches,
     When,
+    accesses_in,
     is_opaque,
+    loaded_memory,
     summarize,
 )
 from tilewright.tir.transform.register_candidates import indexed_memory, invariant_elements
 from tilewright.tir.transform.register_file import Candidate, RegisterAccesses, RegisterFile
 from tilewright.tir.transform.statements import StatementRewriter, resequenced, statements
+from tilewright.tir.transform.surroundings import Surroundings
 
 RESERVED_REGISTERS = 4
 """Vector registers that are left for operands."""
@@ -67,7 +69,7 @@ def promote_registers(
     """
     touches = Touches()
     promotion = _Promotion(
-        Aliases(func), vector_bits, vector_registers, touches, indexed_memory(func.body, touches)
+        func, vector_bits, vector_registers, touches, indexed_memory(func.body, touches)
     )
     body = promotion(func.body)
     return func if body is func.body else func.with_body(body)
@@ -76,13 +78,14 @@ def promote_registers(
 class _Promotion(StatementRewriter):
     def __init__(
         self,
-        aliases: Aliases,
+        func: PrimFunc,
         vector_bits: int,
         vector_registers: int,
         touches: Touches,
         indexed: set[Var],
     ) -> None:
-        self._aliases = aliases
+        self._aliases = Aliases(func)
+        self._surroundings = Surroundings(func)
         self._indexed = indexed
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
@@ -100,6 +103,9 @@ class _Promotion(StatementRewriter):
     def For(self, loop: For) -> Stmt:
         return self._loop(loop, [], [])
 
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        return self._surroundings.in_branches(stmt, self)
+
     def _loop(self, loop: For, before: list[Stmt], behind: list[Stmt]) -> Stmt:
         """`loop` with promoted elements.
 
@@ -107,6 +113,7 @@ class _Promotion(StatementRewriter):
         use their last ones out of `behind`, where the next statement comes last.
         """
         candidates = self._candidates(loop) if loop.kind is ForKind.SERIAL else []
+        self._surroundings.enter(loop)
         if not candidates:
             return loop.map_children(self)
         stored = [c for c in candidates if c.stored]
@@ -241,9 +248,12 @@ class _Promotion(StatementRewriter):
                 continue
             if self._may_alias(data, written, set(by_memory)):
                 continue
-            found.extend(invariant_elements(items, summary, data in written))
+            found.extend(invariant_elements(items, summary, data in written, self._are_apart))
         # What is only read is loaded again where inner loops want the registers.
         return self._within_budget([c for c in found if c.stored or innermost])
+
+    def _are_apart(self, locations: Iterable[Location]) -> bool:
+        return self._touches.are_apart(locations, self._surroundings)
 
     def _is_register(self, data: Var, items: Sequence[tuple[Touch, When]]) -> bool:
         """Whether it is memory of scope ``local`` at constant indices: registers already."""
@@ -272,18 +282,6 @@ def _clash(location: Location, other: Location) -> bool:
     if location.terms != other.terms or location.dtype is not other.dtype:
         return True
     return location.overlaps(other)
-
-
-def accesses_in(root: Node) -> Iterator[BufferLoad | BufferStore]:
-    """All loads and stores below `root`."""
-    for node in walk(root):
-        if isinstance(node, (BufferLoad, BufferStore)):
-            yield node
-
-
-def loaded_memory(stmt: Stmt) -> set[Var]:
-    """The memory that `stmt` loads from."""
-    return {node.buffer.data for node in walk(stmt) if isinstance(node, BufferLoad)}
 
 
 def _remove(statements: list[Stmt], removed: Stmt) -> None:

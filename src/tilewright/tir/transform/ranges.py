@@ -66,6 +66,15 @@ class Ranges:
         high = self.interval_of(affine(minimum + extent))[1]
         self._of[var] = (low, None if high is None else high - 1)
 
+    def not_negative(self, var: Var) -> None:
+        """Let `var` be zero or more."""
+        self._of[var] = (0, None)
+
+    def is_not_negative(self, form: Affine) -> bool:
+        """Whether the interval of an expanded expression has no negative numbers."""
+        low = self.interval_of(form)[0]
+        return low is not None and low >= 0
+
     @property
     def analyzer(self) -> Analyzer:
         """An analyzer that knows the same ranges."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tilewright.ir.expr import Call, Var
 from tilewright.ir.rewrite import walk, walk_once
@@ -16,7 +16,6 @@ from tilewright.tir.transform.locations import (
     Touch,
     Touches,
     When,
-    all_disjoint,
 )
 from tilewright.tir.transform.register_file import Candidate
 
@@ -35,7 +34,10 @@ def _is_constant(touch: Touch) -> bool:
 
 
 def invariant_elements(
-    items: Sequence[tuple[Touch, When]], summary: LoopSummary, written: bool
+    items: Sequence[tuple[Touch, When]],
+    summary: LoopSummary,
+    written: bool,
+    are_apart: Callable[[Iterable[Location]], bool],
 ) -> list[Candidate]:
     """The elements of one memory that a loop can keep in registers.
 
@@ -43,6 +45,7 @@ def invariant_elements(
         items: all accesses of the memory in the loop, each with when it is made.
         summary: the loop.
         written: whether some of them are stores.
+        are_apart: whether places of the memory share no element.
     """
     by_location: dict[Location, list[tuple[Touch, When]]] = {}
     for touch, when in items:
@@ -53,7 +56,7 @@ def invariant_elements(
             continue
         assert touch.location is not None
         by_location.setdefault(touch.location, []).append((touch, when))
-    if written and not all_disjoint(by_location):
+    if written and not are_apart(by_location):
         return []
     if len({touch.node.buffer.dtype for touch, _ in items}) > 1:
         return []  # views of different types count elements differently
