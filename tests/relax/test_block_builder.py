@@ -1,12 +1,12 @@
 """Building graph functions, in normal form."""
 
 import pytest
-from tests.relax.builders import array, bindings_in, module_of, twice
+from tests.relax.builders import array, bindings_in, module_of, negative, twice
 
 from tilewright import relax, te
 from tilewright.error import ArgumentError, StructInfoError
+from tilewright.ir import IRModule, structural_equal
 from tilewright.ir import Var as Size
-from tilewright.ir import structural_equal
 from tilewright.relax import op
 
 
@@ -43,7 +43,9 @@ def test_dataflow_variables_stay_in_their_block():
             out = builder.emit_output(twice(inner))
         assert isinstance(inner, relax.DataflowVar)
         assert not isinstance(out, relax.DataflowVar)
-        with pytest.raises(ArgumentError, match="lv is known only in its dataflow block"):
+        with pytest.raises(
+            ArgumentError, match="variable 'lv' is known only in its dataflow block"
+        ):
             builder.emit_func_output(inner)
         builder.emit_func_output(out)
     (block,) = builder.get()["main"].body.blocks
@@ -185,3 +187,102 @@ def test_mistakes_of_callers_are_named():
             builder.emit(twice(relax.Var("y")))
         builder.emit_func_output(x, [x])
     assert "main" in builder.finalize()
+
+
+def test_a_place_is_needed_for_what_is_bound():
+    x = relax.Var("x", array(2))
+    builder = relax.BlockBuilder()
+    with pytest.raises(ArgumentError, match=r"emit stands inside of `with builder\.function"):
+        builder.emit(twice(x))
+    with pytest.raises(ArgumentError, match="match_cast stands inside"):
+        builder.match_cast(x, array(2))
+    assert structural_equal(builder.normalize(twice(twice(x))).struct_info, array(2))
+    with builder.function("main", [x]):
+        builder.emit_func_output(x)
+        with pytest.raises(ArgumentError, match="'main' has its result already"):
+            builder.emit(twice(x))
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("main", [], "has a function 'main' already; update_func replaces one"),
+        (3, [], "the name of a function is a text, got 3"),
+        ("other", [relax.Var("y")], "parameter 'y' has no struct info"),
+        ("other", [relax.DataflowVar("y", array(2))], "'y' is a variable of a dataflow block"),
+        ("other", [relax.Var("y", array(2))] * 2, "parameter 'y' is given twice"),
+    ],
+)
+def test_names_and_parameters_that_cannot_be(name, params, message):
+    x = relax.Var("x", array(2))
+    builder = relax.BlockBuilder(module_of([x], lambda builder: twice(x)))
+    with pytest.raises(ArgumentError, match=message), builder.function(name, params):
+        pass
+    builder.finalize()
+
+
+def test_what_an_error_interrupts_is_no_part_of_the_function():
+    x = relax.Var("x", array(2))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with pytest.raises(ValueError, match="stop"), builder.dataflow():
+            builder.emit(twice(x))
+            raise ValueError("stop")
+        builder.emit_func_output(builder.emit(negative(x)))
+    (binding,) = bindings_in(builder.get()["main"])
+    assert binding.value.op is negative.op
+
+
+def test_variables_that_cannot_be_seen_are_named():
+    x, outside = relax.Var("x", array(2)), relax.Var("y", array(2))
+    c = relax.Var("c", array(dtype="bool"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [c, x]):
+        with pytest.raises(ArgumentError, match="'y' is no parameter of function 'main'"):
+            builder.emit(twice(outside))
+        with builder.dataflow():
+            inner = builder.emit(twice(x))
+        with pytest.raises(ArgumentError, match="'lv' is known only in its dataflow block"):
+            builder.emit(twice(inner))
+        with pytest.raises(ArgumentError, match="'lv' is known only in its dataflow block"):
+            builder.emit_func_output((x, (x, inner)))
+        builder.begin_scope()
+        local = builder.emit(twice(x))
+        branch = relax.SeqExpr(builder.end_scope(), local, array(2))
+        builder.emit(relax.If(c, branch, branch))
+        with pytest.raises(ArgumentError, match="'gv' is known only in the branch"):
+            builder.emit(twice(local))
+        builder.emit_func_output(x)
+
+
+@pytest.mark.parametrize("info", [array(1, dtype="bool"), array(), relax.PrimStructInfo("int64")])
+def test_a_condition_is_one_bool(info):
+    c = relax.Var("c", info)
+    with pytest.raises(StructInfoError, match="the condition of an `if` must be one bool"):
+        built([c], lambda builder: relax.If(c, twice(c), c))
+
+
+def test_operations_may_nest_deeply():
+    x = relax.Var("x", array(2))
+    value = x
+    for _ in range(2000):
+        value = twice(value)
+    function = built([x], lambda builder: builder.emit(value))
+    assert len(bindings_in(function)) == 2000
+    assert bindings_in(function)[0].value.args[0] is x
+
+
+def test_operands_of_several_operations_are_bound_once_however_they_nest():
+    x = relax.Var("x", array(2))
+    value = x
+    for _ in range(60):  # a tree of 2 ** 60 leaves
+        value = relax.op.add(value, value)
+    before = IRModule({"main": relax.Function((x,), value)})
+    after = relax.transform.Normalize()(before)
+    assert len(bindings_in(after["main"])) == 60
+
+
+def test_call_te_names_what_is_no_function():
+    x = relax.Var("x", array(2))
+    with pytest.raises(ArgumentError, match="call_te: expected a function on tensors, got 'add'"):
+        relax.BlockBuilder().call_te("add", x)

@@ -80,7 +80,13 @@ class BlockBuilder(ModuleBuilder):
             pure: whether it has no effect but its result.
             private: whether it is called by functions of the module only.
         """
-        known = [params] if isinstance(params, Var) else params
+        if not isinstance(name, str):
+            raise ArgumentError(f"the name of a function is a text, got {name!r}")
+        if name in self._module:
+            raise ArgumentError(
+                f"the module has a function {name!r} already; update_func replaces one"
+            )
+        known = None if params is None else _parameters(params)
         scope = FunctionScope(name, known, attrs, pure, private)
         self.reserve_name(name)
         self._functions.append(scope)
@@ -110,13 +116,12 @@ class BlockBuilder(ModuleBuilder):
         if params is not None:
             if scope.params is not None:
                 raise ArgumentError("the parameters are given twice: to function, and here")
-            scope.params = (params,) if isinstance(params, Var) else tuple(params)
+            scope.params = _parameters(params)
             scope.add_params(scope.params)
         if scope.params is None:
             raise ArgumentError("give the parameters of the function: function(name, params)")
         assert scope.name is not None
         result = operand(self, as_relax(output))
-        self._require_visible(result)
         body_scope = scope.scope
         blocks = self.end_scope()
         info = body_scope.outside(value_struct_info(self, result))
@@ -144,15 +149,6 @@ class BlockBuilder(ModuleBuilder):
     def is_in_body(self) -> bool:
         """Whether the body of a function is being built."""
         return len(self._functions) > 1
-
-    def _require_visible(self, result: RelaxExpr) -> None:
-        fields = getattr(result, "fields", (result,))
-        for field in fields:
-            if isinstance(field, DataflowVar):
-                raise ArgumentError(
-                    f"{field.name_hint} is known only in its dataflow block; use emit_output for "
-                    "what is used after it"
-                )
 
     def _current_function(self, caller: str) -> FunctionScope:
         if self.function_scope.name is None:
@@ -183,11 +179,7 @@ class BlockBuilder(ModuleBuilder):
 
     def end_scope(self) -> tuple[BindingBlock, ...]:
         """End it; its blocks."""
-        scope = self.function_scope.scopes.pop()
-        scope.close_block()
-        if not self.function_scope.scopes:
-            self.function_scope.scopes.append(Scope())
-        return tuple(scope.blocks)
+        return self.function_scope.end_scope()
 
     def begin_dataflow_block(self) -> None:
         """Begin a block in which nothing has an effect."""
@@ -200,12 +192,12 @@ class BlockBuilder(ModuleBuilder):
     def _begin_block(self, is_dataflow: bool) -> None:
         if self.in_dataflow:
             raise ArgumentError("a dataflow block cannot have blocks inside")
-        self.function_scope.scope.close_block()
+        self.function_scope.close_block()
         self.function_scope.scope.open = OpenBlock(is_dataflow)
 
     def end_block(self) -> BindingBlock | None:
         """End the open block; None if nothing was bound in it."""
-        return self.function_scope.scope.close_block()
+        return self.function_scope.close_block()
 
     @property
     def in_dataflow(self) -> bool:
@@ -217,15 +209,30 @@ class BlockBuilder(ModuleBuilder):
     def dataflow(self) -> Iterator[None]:
         """A ``with`` statement around bindings of which none has an effect."""
         self.begin_dataflow_block()
-        yield
+        scope = self.function_scope.scope
+        try:
+            yield
+        except BaseException:
+            scope.open = None  # what an error interrupted is no part of the function
+            raise
         self.end_block()
 
     # --- bindings ---------------------------------------------------------------------------
 
     def emit(self, expr: Any, name_hint: str = "") -> Var:
         """Bind an expression, in normal form, to a new variable."""
+        self._require_place("emit")
+        return self.bind(expr, name_hint)
+
+    def bind(self, expr: Any, name_hint: str = "") -> Var:
+        """Like `emit`, but outside of all functions, too."""
         prefix = "lv" if self.in_dataflow else "gv"
         return self._bind(expr, name_hint or prefix, DataflowVar if self.in_dataflow else Var)
+
+    def _require_place(self, caller: str) -> None:
+        """Require that there is something that bindings can become a part of."""
+        if not self.is_in_body and self.function_scope.scope.open is None:
+            raise ArgumentError(f"{caller} stands inside of `with builder.function(name, params)`")
 
     def emit_output(self, output: Any, name_hint: str = "") -> Var:
         """Bind an expression to a variable that can be used after the dataflow block."""
@@ -253,6 +260,7 @@ class BlockBuilder(ModuleBuilder):
         """
         if not isinstance(struct_info, StructInfo):
             raise ArgumentError(f"match_cast: expected struct info, got {struct_info!r}")
+        self._require_place("match_cast")
         is_local = self.in_dataflow
         kind, prefix = (DataflowVar, "lv") if is_local else (Var, "gv")
         var = kind(self.get_unique_name(name_hint or prefix), struct_info)
@@ -313,3 +321,19 @@ class BlockBuilder(ModuleBuilder):
     ) -> Var:
         """Bind what `call_te` gives to a new variable."""
         return self.emit(self.call_te(func, *args, **kwargs), name_hint)
+
+
+def _parameters(params: Any) -> tuple[Var, ...]:
+    """The parameters of a function of the module as a tuple."""
+    found = (params,) if isinstance(params, Var) else tuple(params)
+    for position, param in enumerate(found):
+        if isinstance(param, DataflowVar):
+            raise ArgumentError(f"parameter {param.name_hint!r} is a variable of a dataflow block")
+        if isinstance(param, Var) and param.struct_info is None:
+            raise ArgumentError(
+                f"parameter {param.name_hint!r} has no struct info, such as "
+                "relax.TensorStructInfo((2, 3), 'float32')"
+            )
+        if any(param is other for other in found[:position]):
+            raise ArgumentError(f"parameter {param.name_hint!r} is given twice")
+    return found

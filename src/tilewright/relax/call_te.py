@@ -51,6 +51,8 @@ def call_te(
     attrs: Mapping[str, Any] | None,
 ) -> Any:
     """See `BlockBuilder.call_te`."""
+    if not callable(func):
+        raise ArgumentError(f"call_te: expected a function on tensors, got {func!r}")
     conversion = Conversion(builder)
     result = func(
         *[conversion.convert(argument) for argument in args],

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import StructInfoError
+from tilewright.ir.dtype import BOOL
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.node import map_tuple
 from tilewright.ir.span import Span
@@ -44,7 +45,14 @@ from tilewright.relax.expr import (
     VarBinding,
 )
 from tilewright.relax.sizes import symbolic_vars_of
-from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
+from tilewright.relax.struct_info import (
+    UNKNOWN_NDIM,
+    ObjectStructInfo,
+    PrimStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 from tilewright.relax.struct_info_relation import (
     BaseCheckResult,
     struct_info_base_check,
@@ -89,12 +97,48 @@ def operand(builder: BlockBuilder, expr: Any) -> Any:
     known = builder.function_scope.known_value(expr)
     if known is not None:
         return known
+    _bind_inner_operations(builder, expr)
     value = normalized(builder, expr)
     if is_leaf(value):
         return value
-    var = builder.emit(value)
+    var = builder.bind(value)
     builder.function_scope.remember(expr, var)
     return var
+
+
+def _bind_inner_operations(builder: BlockBuilder, expr: Any) -> None:
+    """Bind the operations inside of an operand, the innermost first.
+
+    So those that nest deeply, such as a sum that a loop has built, need no deep recursion.
+    """
+    scope, waiting = builder.function_scope, [expr]
+    while waiting:
+        unbound = [part for part in _operations_in(waiting[-1]) if scope.known_value(part) is None]
+        if unbound:
+            waiting += reversed(unbound)
+            continue
+        inner = waiting.pop()
+        if inner is not expr:
+            operand(builder, inner)
+
+
+def _operations_in(expr: Any) -> list[Any]:
+    """The operations that are operands of an expression."""
+    if isinstance(expr, Call):
+        parts: tuple[Any, ...] = (expr.op, *expr.args)
+    elif isinstance(expr, Tuple):
+        parts = expr.fields
+    elif isinstance(expr, TupleGetItem):
+        parts = (expr.tuple_value,)
+    else:
+        return []
+    found: list[Any] = []
+    for part in parts:
+        if isinstance(part, Tuple):
+            found += _operations_in(part)
+        elif isinstance(part, (Call, TupleGetItem)):
+            found.append(part)
+    return found
 
 
 def _operands(builder: BlockBuilder, items: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -106,6 +150,7 @@ def _operands(builder: BlockBuilder, items: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _variable(builder: BlockBuilder, var: Var) -> Var:
     found = builder.function_scope.renamed.get(var, var)
+    builder.function_scope.require_visible(found)
     if found.struct_info is None:
         raise StructInfoError(
             f"nothing is known of variable {var.name_hint!r}: give it struct info, such as "
@@ -149,6 +194,9 @@ def _call(builder: BlockBuilder, call: Call) -> Call:
 
 def _if(builder: BlockBuilder, expr: If) -> If:
     cond = operand(builder, expr.cond)
+    problem = condition_problem(cond.struct_info)
+    if problem is not None:
+        raise StructInfoError(problem, getattr(expr.cond, "span", None) or expr.span)
     branches = [body_of(builder, branch) for branch in (expr.true_branch, expr.false_branch)]
     same = cond is expr.cond and [expr.true_branch, expr.false_branch] == branches
     if same and expr.struct_info is not None:
@@ -158,6 +206,16 @@ def _if(builder: BlockBuilder, expr: If) -> If:
     assert infos[1] is not None
     info = struct_info_lca(infos[0], infos[1], builder.function_scope.analyzer)
     return If(cond, branches[0], branches[1], info, expr.span)
+
+
+def condition_problem(info: StructInfo | None) -> str | None:
+    """Why a value with that struct info cannot be the condition of an `If`; None if it can."""
+    fits = isinstance(info, ObjectStructInfo | None)
+    if isinstance(info, TensorStructInfo):
+        fits = info.ndim in (UNKNOWN_NDIM, 0) and info.dtype in (None, BOOL)
+    elif isinstance(info, PrimStructInfo):
+        fits = info.dtype is BOOL
+    return None if fits else f"the condition of an `if` must be one bool, this is {info!r}"
 
 
 def _function(builder: BlockBuilder, function: Function) -> Function:

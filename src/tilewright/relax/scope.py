@@ -12,11 +12,12 @@ from tilewright.relax.expr import (
     Binding,
     BindingBlock,
     DataflowBlock,
+    DataflowVar,
     RelaxExpr,
     Var,
 )
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
-from tilewright.relax.struct_info import StructInfo
+from tilewright.relax.struct_info import FuncStructInfo, StructInfo
 from tilewright.relax.struct_info_relation import erase_to_well_defined
 
 
@@ -110,6 +111,7 @@ class FunctionScope:
         analyzer: what is known of symbolic sizes.
         names: those of its variables.
         bound: the value of each variable.
+        visible: the variables that can be used where the building has come to.
         renamed: variables that were replaced when their struct info was found.
     """
 
@@ -129,6 +131,7 @@ class FunctionScope:
         self.analyzer = Analyzer()
         self.names = Names()
         self.bound: dict[Var, RelaxExpr] = {}
+        self.visible: set[Var] = set()
         self.renamed: dict[Var, Var] = {}
         self._sizes: set[Size] = set()
         self.add_params(self.params or ())
@@ -148,6 +151,7 @@ class FunctionScope:
                     f"relax.TensorStructInfo((2, 3), 'float32')), got {param!r}"
                 )
             self.names.reserve(param.name_hint)
+            self.visible.add(param)
             if param.struct_info is not None:
                 self.add_sizes(symbolic_vars_of(param.struct_info))
 
@@ -158,13 +162,50 @@ class FunctionScope:
         assume_sizes(self.analyzer, fresh)
         return fresh
 
+    def close_block(self) -> BindingBlock | None:
+        """Finish the open block; one without bindings leaves nothing behind."""
+        block = self.scope.close_block()
+        if isinstance(block, DataflowBlock):
+            self.visible.difference_update(
+                binding.var for binding in block.bindings if isinstance(binding.var, DataflowVar)
+            )
+        return block
+
+    def end_scope(self) -> tuple[BindingBlock, ...]:
+        """Finish the innermost scope; its blocks."""
+        self.close_block()
+        scope = self.scopes.pop()
+        self.visible -= scope.variables
+        if not self.scopes:
+            self.scopes.append(Scope())
+        return tuple(scope.blocks)
+
+    def require_visible(self, var: Var) -> None:
+        """Require that a variable can be used here, if the parameters are known."""
+        if self.name is None or self.params is None or var in self.visible:
+            return
+        if isinstance(var.struct_info, FuncStructInfo):
+            return  # that of an inner function, which may call itself
+        if var not in self.bound:
+            reason = f"is no parameter of function {self.name!r}, and is not bound in it"
+        elif isinstance(var, DataflowVar):
+            reason = (
+                "is known only in its dataflow block; use emit_output for what is used after it"
+            )
+        else:
+            reason = "is known only in the branch that binds it"
+        raise ArgumentError(f"variable {var.name_hint!r} {reason}")
+
     def bind(self, binding: Binding) -> Var:
         """Append a binding to the open block."""
+        if self.is_finished:
+            raise ArgumentError(f"function {self.name!r} has its result already")
         scope = self.scope
         if scope.open is None:
             scope.open = OpenBlock(is_dataflow=False)
         scope.open.bindings.append(binding)
         scope.variables.add(binding.var)
+        self.visible.add(binding.var)
         self.bound[binding.var] = binding.value
         self.names.reserve(binding.var.name_hint)
         return binding.var

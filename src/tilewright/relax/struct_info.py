@@ -223,7 +223,8 @@ def _extent(position: int, value: Any) -> Expr:
             "by R.tensor_to_shape, and R.match_cast names its extents"
         ) from None
     if not extent.dtype.is_integral or extent.dtype.is_bool or extent.dtype.is_vector:
-        raise ArgumentError(f"extent {position} of a shape is an integer, got {value!r}")
+        hint = ", or a size such as tir.Var('n', 'int64')" if isinstance(value, str) else ""
+        raise ArgumentError(f"extent {position} of a shape is an integer{hint}, got {value!r}")
     constant = getattr(extent, "value", 0)
     if isinstance(constant, int) and constant < 0:
         raise ShapeError(f"extent {position} of a shape is {constant}, which is negative")

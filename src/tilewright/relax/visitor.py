@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentError
 from tilewright.ir.function import BaseFunc, GlobalVar
@@ -223,15 +223,26 @@ def post_order_visit(expr: Any, fvisit: Callable[[Any], Any]) -> None:
 
 def bindings_of(root: Any) -> list[Binding]:
     """All bindings below an expression, in the order in which they are computed."""
-    collector = _Bindings()
-    collector.visit_expr(root)
-    return collector.found
+    found: list[Binding] = []
+    waiting: list[Any] = [root]
+    seen: set[int] = set()
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _Computed):
+            found.append(item.binding)
+        elif isinstance(item, Binding):
+            waiting += (_Computed(item), item.value)
+        elif isinstance(item, (SeqExpr, BindingBlock)):
+            waiting += item.children()[::-1]
+        elif isinstance(item, Function):
+            waiting.append(item.body)
+        elif isinstance(item, (Call, If, Tuple, TupleGetItem)) and id(item) not in seen:
+            seen.add(id(item))  # an operand of several operations is one expression
+            waiting += item.children()[::-1]
+    return found
 
 
-class _Bindings(PyExprVisitor):
-    def __init__(self) -> None:
-        self.found: list[Binding] = []
+class _Computed(NamedTuple):
+    """A binding of which the value has been looked at."""
 
-    def visit_binding(self, binding: Binding) -> None:
-        PyExprVisitor.visit_binding(self, binding)
-        self.found.append(binding)
+    binding: Binding

@@ -1,7 +1,7 @@
 """Malformed graphs are refused before anything is compiled."""
 
 import pytest
-from tests.relax.builders import array, module_of, twice
+from tests.relax.builders import array, twice
 
 from tilewright import relax
 from tilewright.error import VerifyError
@@ -10,7 +10,7 @@ from tilewright.ir import GlobalVar, IRModule
 
 def test_a_malformed_graph_is_refused():
     x, unbound = relax.Var("x", array(2)), relax.Var("y", array(2))
-    module = module_of([x], lambda builder: twice(unbound))
+    module = IRModule({"main": relax.Function((x,), twice(unbound), array(2))})
     with pytest.raises(VerifyError, match="variable y is used, but not bound before"):
         relax.build(module, "llvm")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
-from tilewright.relax.transform.module_mutator import ModuleMutator
+from tilewright.relax.block_builder import BlockBuilder
+from tilewright.relax.expr import Function
 
 
 class Normalize(ModulePass):
@@ -19,4 +20,11 @@ class Normalize(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        return ModuleMutator(mod).module()
+        builder, is_same = BlockBuilder(mod), True
+        for name, function in mod.functions.items():
+            if isinstance(function, Function):
+                changed = builder.normalize(function)
+                if changed is not function:
+                    is_same = False
+                    builder.update_func(name, changed)
+        return mod if is_same else builder.get()
