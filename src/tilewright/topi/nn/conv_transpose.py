@@ -135,18 +135,15 @@ def transposed_convolution(
     depth = simplified(floordiv(inputs, groups))
     spread = _spread(owner, data, axes, window, strides, padding, apart, output_padding)
 
-    def channel(filter: Any, step: Any) -> Any:
-        return step if groups == 1 else floordiv(filter, outputs) * depth + step
-
-    def weight(filter: Any, step: Any, place: Sequence[Any]) -> Any:
+    def weight(group: Any, filter: Any, step: Any, place: Sequence[Any]) -> Any:
         turned = [extent - 1 - p for p, extent in zip(place, window, strict=True)]
-        index = {"O": filter if groups == 1 else filter % outputs, "I": channel(filter, step)}
+        index = {"O": filter, "I": simplified(group * depth + step)}
         index.update(zip((kernel_layout[axis] for axis in kernel_axes), turned, strict=True))
         return kernel(*(index[letter] for letter in kernel_layout))
 
     return windows_times(
-        owner, spread, window, (1,) * len(axes), apart, simplified(outputs * groups), depth,
-        channel, weight, out_dtype, layout=data_layout,
+        owner, spread, window, (1,) * len(axes), apart, weight, out_dtype,
+        groups=as_expr(groups, outputs.dtype), filters=outputs, depth=depth, layout=data_layout,
     )  # fmt: skip
 
 

@@ -72,20 +72,16 @@ def convolution(
     depth = kernel.shape[kernel_layout.index("I")]
     require_groups(owner, channels, filters, depth, groups)
 
-    def channel(filter: Any, step: Any) -> Any:
-        if groups == 1:
-            return step
-        group = simplified(floordiv(filter, floordiv(filters, groups)))
-        return group if step is None else group * depth + step
+    part = simplified(floordiv(filters, groups))
 
-    def weight(filter: Any, step: Any, place: Sequence[Any]) -> Any:
-        index = {"O": filter, "I": as_expr(0) if step is None else step}
+    def weight(group: Any, filter: Any, step: Any, place: Sequence[Any]) -> Any:
+        index = {"O": simplified(group * part + filter), "I": step}
         index.update(zip((kernel_layout[axis] for axis in kernel_axes), place, strict=True))
         return kernel(*(index[letter] for letter in kernel_layout))
 
     return windows_times(
-        owner, padded, window, steps, apart, filters, None if _is_one(depth, groups) else depth,
-        channel, weight, out_dtype, layout=data_layout,
+        owner, padded, window, steps, apart, weight, out_dtype,
+        groups=as_expr(groups, filters.dtype), filters=part, depth=depth, layout=data_layout,
     )  # fmt: skip
 
 
@@ -95,12 +91,12 @@ def windows_times(
     window: Sequence[Expr],
     strides: Sequence[int],
     dilation: Sequence[int],
-    filters: Expr,
-    depth: Expr | None,
-    channel: Callable[[Any, Any], Any],
-    weight: Callable[[Any, Any, Sequence[Any]], Any],
+    weight: Callable[[Any, Any, Any, Sequence[Any]], Any],
     out_dtype: str | None,
     *,
+    groups: Expr,
+    filters: Expr,
+    depth: Expr,
     layout: str,
 ) -> Tensor:
     """The sums of products that all convolutions are.
@@ -111,42 +107,65 @@ def windows_times(
         window: the extents of a window.
         strides: how far it moves.
         dilation: the distances of its elements.
-        filters: how many channels the result has.
-        depth: how many channels are added; None for one.
-        channel: the input channel of an output channel and a step of the sum over channels.
-        weight: the factor of an output channel, a step, and a place in the window.
+        weight: the factor of a group, an output channel of the group, an input channel of the
+            group, and a place in the window.
         out_dtype: in which products are added; by default that of the images.
+        groups: into how many parts, which do not mix, the channels are divided.
+        filters: how many channels a group of the result has.
+        depth: how many channels a group of the images has.
         layout: of the images and of the result.
     """
     axes = spatial_axes(layout)
-    letters = [layout[axis].lower() for axis in axes]
     dtype = DType(out_dtype) if out_dtype else padded.dtype
     shape = list(padded.shape)
-    shape[layout.index("C")] = filters
+    at = layout.index("C")
+    shape[at] = simplified(groups * filters)
     for axis, extent, stride, apart in zip(axes, window, strides, dilation, strict=True):
         shape[axis] = places(owner, padded.shape[axis], reach(extent, apart), stride)
-    steps = None if depth is None else te.reduce_axis((0, depth), "rc")
+    channels = [] if constant(depth) == 1 else [te.reduce_axis((0, depth), "rc")]
     place = [
-        te.reduce_axis((0, extent), f"r{letter}")
-        for letter, extent in zip(letters, window, strict=True)
+        te.reduce_axis((0, extent), f"r{layout[axis].lower()}")
+        for axis, extent in zip(axes, window, strict=True)
     ]
-    image_last = layout.index("C") < axes[0]
-    channels = [] if steps is None else [steps]
-    reduced = [*channels, *place] if image_last else [*place, *channels]
 
-    def element(*output: Any) -> Any:
-        filter = output[layout.index("C")]
+    def product(output: Sequence[Any], group: Any, filter: Any) -> Any:
+        step = channels[0].var if channels else as_expr(0, depth.dtype)
         index = list(output)
-        step = None if steps is None else steps.var
-        index[layout.index("C")] = channel(filter, step)
+        index[at] = simplified(group * depth + step)
         for axis, inner, stride, apart in zip(axes, place, strides, dilation, strict=True):
             index[axis] = output[axis] * stride + inner.var * apart
-        factor = weight(filter, step, [inner.var for inner in place])
-        return te.sum(cast(dtype, padded(*index)) * cast(dtype, factor), axis=reduced)
+        factor = weight(group, filter, step, [inner.var for inner in place])
+        steps = [*channels, *place] if at < axes[0] else [*place, *channels]
+        return te.sum(cast(dtype, padded(*index)) * cast(dtype, factor), axis=steps)
 
-    names = ["f" if letter == "C" else letter.lower() for letter in layout]
-    total = te.compute(shape, element, owner, owner, varargs_names=names)
-    return or_neutral(total, [*window, *([] if depth is None else [depth])])
+    zero = as_expr(0, filters.dtype)
+    names = [letter.lower() for letter in layout]
+    if constant(groups) == 1 or constant(filters) == 1:
+        names[at] = "f"
+
+        def element(*output: Any) -> Any:
+            channel = output[at]
+            return product(output, *((zero, channel) if constant(groups) == 1 else (channel, zero)))
+
+        total = te.compute(shape, element, owner, owner, varargs_names=names)
+        return or_neutral(total, [depth, *window])
+
+    # The groups are a dimension of their own: each is a convolution with tiles like any other.
+    apart_shape = [*shape[:at], groups, filters, *shape[at + 1 :]]
+    names[at : at + 1] = ["g", "f"]
+
+    def element_of_group(*output: Any) -> Any:
+        group, filter = output[at : at + 2]
+        return product([*output[:at], None, *output[at + 2 :]], group, filter)
+
+    total = te.compute(apart_shape, element_of_group, owner, owner, varargs_names=names)
+    total = or_neutral(total, [depth, *window])
+
+    def merged(*output: Any) -> Any:
+        group, filter = floordiv(output[at], filters), floormod(output[at], filters)
+        return total(*output[:at], group, filter, *output[at + 1 :])
+
+    return te.compute(shape, merged, f"{owner}_merged", "injective")
 
 
 def pad_spatial(
@@ -198,7 +217,3 @@ def require_divisible(owner: str, name: str, channels: Expr, groups: int) -> Non
         raise ShapeError(
             f"{owner}: {groups} groups do not divide the {extent_text(channels)} {name} channels"
         )
-
-
-def _is_one(depth: Expr, groups: int) -> bool:
-    return groups != 1 and constant(depth) == 1

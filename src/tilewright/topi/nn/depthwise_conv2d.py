@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.ir.arithmetic import floordiv, floormod
+from tilewright.ir.convert import as_expr
 from tilewright.te import Tensor
 from tilewright.topi.nn.convolution import pad_spatial, require_rank, windows_times
 from tilewright.topi.nn.window import (
     padding_of,
     per_dimension,
     require_equal,
-    simplified,
     spatial_axes,
 )
 
@@ -79,17 +78,11 @@ def _depthwise(
     require_equal(owner, "the channels", data.shape[layout.index("C")], channels)
     padded = pad_spatial(data, axes, padding_of(owner, padding, window, apart))
 
-    def weight(filter: Any, _: Any, place: Sequence[Any]) -> Any:
-        index = {
-            "C": floordiv(filter, multiplier),
-            "M": floormod(filter, multiplier),
-            "H": place[0],
-            "W": place[1],
-        }
-        return kernel(*(simplified(index[letter]) for letter in kernel_layout))
+    def weight(group: Any, filter: Any, _: Any, place: Sequence[Any]) -> Any:
+        index = {"C": group, "M": filter, "H": place[0], "W": place[1]}
+        return kernel(*(index[letter] for letter in kernel_layout))
 
     return windows_times(
-        owner, padded, window, steps, apart, simplified(channels * multiplier), None,
-        lambda filter, _: simplified(floordiv(filter, multiplier)), weight, out_dtype,
-        layout=layout,
+        owner, padded, window, steps, apart, weight, out_dtype,
+        groups=channels, filters=multiplier, depth=as_expr(1, channels.dtype), layout=layout,
     )  # fmt: skip
