@@ -42,10 +42,10 @@ def infer_call(call: Call, analyzer: Analyzer, signature_of: SignatureOf) -> Str
         StructInfoError: if the arguments do not fit.
     """
     if isinstance(call.op, Op):
-        entry = OPERATORS.get(call.op)
-        if entry is None:
-            raise StructInfoError(f"{call.op.name} is no operator of graphs", call.span)
-        return entry.infer(Inference(call, analyzer))
+        problem = operator_problem(call)
+        if problem is not None:
+            raise StructInfoError(problem, call.span)
+        return OPERATORS[call.op].infer(Inference(call, analyzer))
     if isinstance(call.op, ExternFunc):
         return given_result(call.sinfo_args)
     if isinstance(call.op, GlobalVar):
@@ -59,6 +59,20 @@ def infer_call(call: Call, analyzer: Analyzer, signature_of: SignatureOf) -> Str
     if info is None or isinstance(info, ObjectStructInfo):
         return given_result(call.sinfo_args)
     raise StructInfoError(f"{_callee(call)} is no function, it is {info!r}", call.span)
+
+
+def operator_problem(call: Call) -> str | None:
+    """Why a call is none of an operator with as many operands as it takes; None if it is one."""
+    op: Any = call.op
+    entry = OPERATORS.get(op)
+    if entry is None:
+        return f"{op.name} is no operator of graphs"
+    least = sum(not argument.endswith("*") for argument in entry.arguments)
+    if len(call.args) == least or (len(call.args) > least and least < len(entry.arguments)):
+        return None
+    more = "" if least == len(entry.arguments) else " or more"
+    count = "1 operand" if least == 1 and not more else f"{least}{more} operands"
+    return f"R.{op.name.removeprefix('relax.')} takes {count}, got {len(call.args)}"
 
 
 def result_of(signature: FuncStructInfo, call: Call, analyzer: Analyzer) -> StructInfo:

@@ -177,7 +177,103 @@ def kernel_call(inputs, output, name="copy"):
     return IRModule({"main": main, name: kernel((2,), (2,))})
 
 
+def field(index, whole=None):
+    whole = relax.Var("t", relax.TupleStructInfo([array(2)])) if whole is None else whole
+    result = var()
+    return function([bound(result, relax.TupleGetItem(whole, index, array(2)))], result, (whole,))
+
+
+def field_of_another_kind():
+    whole = relax.Var("t", relax.TupleStructInfo([array(2)]))
+    item = relax.TupleGetItem(whole, 0)
+    object.__setattr__(item, "struct_info", array(3))
+    return function([bound(relax.Var("gv", relax.ObjectStructInfo()), item)], X, (X, whole))
+
+
+def condition(info):
+    c, result = relax.Var("c", info), var()
+    arm = relax.SeqExpr((), X, X.struct_info)
+    return function([bound(result, relax.If(c, arm, arm, X.struct_info))], result, (X, c))
+
+
+def choice(info, branch_info):
+    c, result = relax.Var("c", array(dtype="bool")), relax.Var("gv", info)
+    arms = relax.SeqExpr((), X, X.struct_info), relax.SeqExpr((), X, branch_info)
+    return function([bound(result, relax.If(c, *arms, info))], result, (X, c))
+
+
+def call_of_nothing_callable():
+    result = var()
+    return function([bound(result, relax.Call(X, [X], None, (), array(2)))], result)
+
+
+def call_of_a_kernel():
+    result = var()
+    call = relax.Call(ir.GlobalVar("copy"), [X, X], None, (), array(2))
+    return IRModule({"main": function([bound(result, call)], result), "copy": kernel((2,), (2,))})
+
+
+def broken_kernel_call(args, infos):
+    call, result = relax.Call(op.base.CALL_TIR, args, None, infos, array(2)), var()
+    return IRModule({"main": function([bound(result, call)], result), "copy": kernel((2,), (2,))})
+
+
+def operator_call(*args):
+    result = var()
+    return function([bound(result, relax.Call(twice.op, args, None, (), array(2)))], result)
+
+
+def wrong_constant():
+    constant = relax.Constant([1.0, 2.0], array(3, dtype="float64"))
+    return function([], constant)
+
+
+def function_as_an_array():
+    result = var()
+    main = function([bound(result, ir.GlobalVar("main"))], X)
+    return IRModule({"main": main})
+
+
+def same_symbol():
+    functions = {
+        name: function([], x, (x,)).with_attr("global_symbol", "same")
+        for name, x in {"first": X, "second": relax.Var("x", array(2))}.items()
+    }
+    return IRModule(functions)
+
+
+def narrow_size():
+    x = relax.Var("x", array(Size("m", "int32")))
+    return function([], x, (x,))
+
+
+def promise_that_was_withdrawn():
+    return impure_in_pure().with_attr("relax.force_pure", False)
+
+
+COPY = ir.GlobalVar("copy")
+
 CASES = [
+    (lambda: field(5), "at gv: the tuple has 1 fields, there is no 5"),
+    (lambda: field(-1), "at gv: the tuple has 1 fields, there is no -1"),
+    (lambda: field(0, X), r"at gv: only tuples have fields, this is R\.Tensor"),
+    (field_of_another_kind, "at gv: the field is said to be"),
+    (lambda: condition(array(2, dtype="bool")), "at gv: the condition of an `if` must be one bool"),
+    (lambda: condition(array()), "at gv: the condition of an `if` must be one bool"),
+    (lambda: choice(array(3), array(2)), "at gv: the choice is said to give"),
+    (lambda: choice(array(2), array(3)), "at the result: the body is said to give"),
+    (call_of_nothing_callable, r"at gv: what is called is no function, it is R\.Tensor"),
+    (call_of_a_kernel, r"at gv: copy is a tensor program, .* R\.call_tir calls it"),
+    (lambda: broken_kernel_call([], [array(2)]), r"R\.call_tir takes 2 or more operands, got 0"),
+    (lambda: broken_kernel_call([COPY, relax.Tuple([X])], []), "by one out_sinfo"),
+    (lambda: broken_kernel_call([COPY, X], [array(2)]), "are given as a tuple"),
+    (operator_call, r"at gv: R\.test\.twice takes 1 operand, got 0"),
+    (lambda: operator_call(X, X), r"at gv: R\.test\.twice takes 1 operand, got 2"),
+    (wrong_constant, "at the result: a constant is said to be .* but it is"),
+    (function_as_an_array, "at gv: it is said to be .* but its value is R.Callable"),
+    (same_symbol, "second is malformed: it is exported as 'same', and so is first"),
+    (narrow_size, "at parameter x: m is no symbolic size: it is an int32, not int64"),
+    (promise_that_was_withdrawn, "at gv: a call may have an effect, but the function promises"),
     (undefined, "at gv: variable y is used, but not bound before"),
     (bound_twice, "at gv: variable gv is bound twice"),
     (escaping, "at gv: variable lv is known in its dataflow block only"),

@@ -11,6 +11,7 @@ from tilewright.relax.expr import Call
 from tilewright.relax.op.base import CALL_TIR, CALL_TIR_INPLACE
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
+    ObjectStructInfo,
     PrimStructInfo,
     ShapeStructInfo,
     StructInfo,
@@ -24,6 +25,10 @@ def check_kernel_call(call: Call, module: IRModule) -> str | None:
     """What is wrong with the arguments of a call of a tensor program; None if nothing is."""
     if call.op not in (CALL_TIR, CALL_TIR_INPLACE):
         return None
+    if len(call.sinfo_args) != 1:
+        return "a call of a tensor program must say by one out_sinfo what it returns"
+    if not isinstance(call.args[1].struct_info, TupleStructInfo | ObjectStructInfo | None):
+        return "the arrays that a tensor program takes are given as a tuple"
     name = call.args[0]
     function = module.functions.get(name) if isinstance(name, GlobalVar) else None
     if not isinstance(function, PrimFunc):

@@ -38,6 +38,11 @@ def is_impure_call(call: Call, signature_of: SignatureOf | None = None) -> bool:
     return not (isinstance(info, FuncStructInfo) and info.purity)
 
 
+def is_forced_pure(function: Function) -> bool:
+    """Whether a function is known to be pure whatever it calls."""
+    return bool(int(function.attrs.get(FORCE_PURE, False)))
+
+
 class _Purity(PyExprVisitor):
     def __init__(self, signature_of: SignatureOf | None, own_name: Any) -> None:
         self._signature_of, self._own_name = signature_of, own_name

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from tilewright.arith import Analyzer
 from tilewright.error import VerifyError
+from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
@@ -120,6 +121,10 @@ class Visibility:
                 self.use(node)
         for size in free_sizes_of(info):
             if size not in self.sizes:
+                if size.dtype is not INT64:
+                    self.fail(
+                        f"{size.name} is no symbolic size: it is an {size.dtype!s}, not int64"
+                    )
                 self.fail(
                     f"the symbolic size {size.name} is not defined here: by the shape of a "
                     "parameter, where it stands alone, or by R.match_cast"

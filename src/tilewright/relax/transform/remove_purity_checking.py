@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
-from tilewright.relax.analysis.purity import FORCE_PURE
+from tilewright.relax.analysis.purity import FORCE_PURE, is_forced_pure
 from tilewright.relax.expr import Call, Function
 from tilewright.relax.op.base import (
     CALL_PURE_PACKED,
@@ -34,7 +34,7 @@ class RemovePurityChecking(ModulePass):
 class _Removal(ModuleMutator):
     def visit_function_(self, function: Function) -> Any:
         result = super().visit_function_(function)
-        if not function.is_pure or int(function.attrs.get(FORCE_PURE, 0)):
+        if not function.is_pure or is_forced_pure(function):
             return result
         return result.with_attr(FORCE_PURE, True)
 

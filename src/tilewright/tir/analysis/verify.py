@@ -52,11 +52,11 @@ def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = Tru
     """
     try:
         if isinstance(func_or_mod, PrimFunc):
-            _Verifier(func_or_mod, None).verify()
+            _Verifier(func_or_mod, None, func_or_mod.global_symbol or "a function").verify()
         elif isinstance(func_or_mod, IRModule):
-            for function in func_or_mod.functions.values():
+            for var, function in func_or_mod.functions.items():
                 if isinstance(function, PrimFunc):
-                    _Verifier(function, func_or_mod).verify()
+                    _Verifier(function, func_or_mod, var.name_hint).verify()
         else:
             raise ArgumentError(f"expected a PrimFunc or an IRModule, got {func_or_mod!r}")
     except VerifyError:
@@ -69,8 +69,8 @@ def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = Tru
 class _Verifier:
     """Walks one function with the variables and buffers in scope."""
 
-    def __init__(self, function: PrimFunc, module: IRModule | None) -> None:
-        self.function = function
+    def __init__(self, function: PrimFunc, module: IRModule | None, name: str) -> None:
+        self.function, self.name = function, name
         self.module = module
         self.path: list[str | int] = []
         self.visible: dict[Var, bool] = {}
@@ -104,9 +104,8 @@ class _Verifier:
     def fail(self, rule: str) -> None:
         """Raise the error for a broken rule at the current place."""
         path = tuple(self.path)
-        name = self.function.global_symbol or "a function"
         script = self.function.script(path_to_underline=[path])
-        error = VerifyError(f"{name} is malformed at {path_text(path)}: {rule}\n{script}")
+        error = VerifyError(f"{self.name} is malformed at {path_text(path)}: {rule}\n{script}")
         error.rule, error.span = rule, self._span(path)
         raise error
 
