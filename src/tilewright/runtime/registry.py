@@ -19,6 +19,9 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 RESERVED_PREFIX = "ffi."
 """Names that tvm-ffi itself depends on."""
 
+_callables: dict[str, tuple[core.Function, Callable[..., Any]]] = {}
+"""The Python callables that were registered here, with the functions that stand for them."""
+
 
 @overload
 def register_func(
@@ -71,6 +74,7 @@ def _register(name: object, function: Any, override: bool) -> Any:
         )
     packed = from_callable(function, name)
     core._register_global_func(name, packed, override)
+    _callables[name] = (packed, function)
     return function
 
 
@@ -109,6 +113,19 @@ def remove_global_func(name: str) -> None:
     """
     get_global_func(name)
     tvm_ffi.remove_global_func(name)
+    _callables.pop(name, None)
+
+
+def registered_callable(name: str) -> Callable[..., Any] | None:
+    """The Python callable registered under `name`, to be called with any Python values.
+
+    None if there is no function of that name, or it is not from Python.
+    """
+    current = _find(name)
+    if current is None or name not in _callables:
+        return None
+    packed, function = _callables[name]
+    return function if current.same_as(packed) else None
 
 
 def convert(value: Any) -> Any:

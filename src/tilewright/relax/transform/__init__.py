@@ -47,6 +47,7 @@ from tilewright.relax.transform.reorder_permute_dims_after_concat import (
     ReorderPermuteDimsAfterConcat,
 )
 from tilewright.relax.transform.rewrite_dataflow_reshape import RewriteDataflowReshape
+from tilewright.relax.transform.run_codegen import RunCodegen
 from tilewright.relax.transform.to_mixed_precision import ToMixedPrecision
 from tilewright.relax.transform.topological_sort import TopologicalSort
 from tilewright.relax.transform.update_param_struct_info import UpdateParamStructInfo
