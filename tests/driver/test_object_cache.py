@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -46,6 +47,26 @@ def test_the_oldest_files_are_removed(tmp_path):
     assert cache.get("key0") is not None  # now the youngest
     cache.trim(2500)
     assert [cache.get(f"key{n}") is not None for n in range(4)] == [True, False, False, True]
+
+
+def test_a_file_that_would_drive_out_all_others_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(object_cache, "FILE_LIMIT", 10)
+    cache = ObjectCache(tmp_path)
+    cache.put("abcd", b"12345", memoryview(b"67890"))
+    cache.put("abce", b"12345", b"678901")
+    assert (cache.get("abcd"), cache.get("abce")) == (b"1234567890", None)
+
+
+def test_what_a_crash_left_unfinished_is_removed(tmp_path):
+    cache = ObjectCache(tmp_path)
+    cache.put("abcd", b"content")
+    (directory,) = tmp_path.iterdir()
+    for name, seconds in (("old.tmp", 7200), ("new.tmp", 60)):
+        (directory / name).write_bytes(b"cont")
+        then = time.time() - seconds
+        os.utime(directory / name, (then, then))
+    cache.trim()
+    assert [path.name for path in sorted(directory.iterdir())] == ["abcd.bin", "new.tmp"]
 
 
 def test_contents_can_be_mapped(tmp_path):

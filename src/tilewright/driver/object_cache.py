@@ -13,6 +13,7 @@ import hashlib
 import mmap
 import os
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -26,8 +27,14 @@ DIRECTORY_VARIABLE: Final = "TILEWRIGHT_CACHE_DIR"
 SIZE_LIMIT: Final = 1 << 30
 """Bytes that the files of a directory may have together; the oldest are removed."""
 
+FILE_LIMIT: Final = SIZE_LIMIT // 2
+"""Bytes that one file may have, so that a large model does not drive out all others."""
+
 _DIGEST_SIZE: Final = 32
 _SUFFIX: Final = ".bin"
+_UNFINISHED: Final = ".tmp"
+_ABANDONED: Final = 3600
+"""Seconds after which a process that has not finished its file no longer will."""
 
 
 class ObjectCache:
@@ -65,23 +72,38 @@ class ObjectCache:
             os.utime(path)
         return data
 
-    def put(self, key: str, data: bytes) -> None:
-        """Keep something under a key, if the directory can be written."""
-        path = self._path(key)
+    def put(self, key: str, *parts: bytes | memoryview) -> None:
+        """Keep something under a key: its parts one after another.
+
+        Nothing is kept if the directory cannot be written, or if it is larger than `FILE_LIMIT`.
+        """
+        if sum(len(part) for part in parts) > FILE_LIMIT:
+            return
+        path, digest = self._path(key), hashlib.sha256()
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent)
+            handle, temporary = tempfile.mkstemp(suffix=_UNFINISHED, dir=path.parent)
             try:
                 with os.fdopen(handle, "wb") as stream:
-                    stream.write(data + _digest(data))
+                    for part in parts:
+                        stream.write(part)
+                        digest.update(part)
+                    stream.write(digest.digest())
                 os.replace(temporary, path)
             except OSError:
                 os.unlink(temporary)
                 raise
 
     def trim(self, limit: int = SIZE_LIMIT) -> None:
-        """Remove the files that were not used for the longest time, down to `limit` bytes."""
+        """Remove the files that were not used for the longest time, down to `limit` bytes.
+
+        What processes have left behind that were ended while they wrote is removed, too.
+        """
         found = []
+        for path in self._directory.glob(f"*/*{_UNFINISHED}"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED:
+                    path.unlink()
         for path in self._directory.glob(f"*/*{_SUFFIX}"):
             with contextlib.suppress(OSError):
                 status = path.stat()

@@ -61,7 +61,7 @@ def after_passes(module: IRModule, target: Target, pipeline: Pipeline) -> IRModu
     if kept is not None:
         return kept
     result = passes(module)
-    cache.put(key, _to_bytes(result))
+    cache.put(key, *_parts(result))
     cache.trim()
     return result
 
@@ -106,17 +106,19 @@ def _digest(data: Any) -> str:
     return hashlib.sha256(np.asarray(values).reshape(-1).view(np.uint8).data).hexdigest()
 
 
-def _to_bytes(module: IRModule) -> bytes:
+def _parts(module: IRModule) -> list[bytes | memoryview]:
+    """The content of a file, in parts: arrays are not copied."""
     arrays: list[Any] = []
     form = to_json(module, arrays)
     values = [np.asarray(a._host_view("keep") if isinstance(a, NDArray) else a) for a in arrays]
     head = json.dumps([form, [[str(DType(v.dtype)), v.shape] for v in values]]).encode()
-    parts = [len(head).to_bytes(8, "little"), head]
+    parts: list[bytes | memoryview] = [len(head).to_bytes(8, "little"), head]
     position = 8 + len(head)
     for value in values:
-        parts += [bytes(-position % ALIGNMENT), value.tobytes()]
+        data = np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+        parts += [bytes(-position % ALIGNMENT), data]
         position += len(parts[-2]) + value.nbytes
-    return b"".join(parts)
+    return parts
 
 
 def _load(cache: ObjectCache, key: str) -> IRModule | None:
