@@ -11,7 +11,22 @@ They all derive from `TVMError`, and from the built-in class that a Python progr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str:
+    """The end of a message about an unknown name: ``"; did you mean 'relu'?"``.
+
+    Args:
+        name: what the user wrote.
+        known: the names that there are.
+        otherwise: what it is if none of them is close.
+    """
+    import difflib
+
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else otherwise
 
 
 class TVMError(RuntimeError):

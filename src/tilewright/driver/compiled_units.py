@@ -99,7 +99,8 @@ def _compile(
     module = IRModule(parts)
     scheduled = with_default_schedule(module, None, target, name.name_hint, None)
     legal = legalize_for(lower(scheduled or module), cast("Machine", target))
-    exported = {"tir.is_exported": True, "tir.is_hidden": True}
+    # The symbol says what the code is: of two in one program either may be taken.
+    exported = {"tir.is_exported": True, "tir.is_hidden": True, "tir.is_weak": True}
     legal.update_func(name, legal[name].with_attrs(exported))
     named = rename_functions(legal, {name: GlobalVar(symbol)})
     return compile_module(make_packed_api(named), target).unit

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.attributes import Attributes, attributes
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.scriptable import Scriptable
@@ -129,8 +128,7 @@ class IRModule(Scriptable):
             if var.name_hint == key.name_hint:
                 return var
         names = [var.name_hint for var in self.functions]
-        close = difflib.get_close_matches(key.name_hint, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {names}"
+        hint = did_you_mean(key.name_hint, names, f"; it has {names}")
         raise UnknownNameError(f"the module has no function {key.name_hint!r}{hint}")
 
 

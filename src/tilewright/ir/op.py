@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from tilewright.error import UnknownNameError
+from tilewright.error import UnknownNameError, did_you_mean
 from tilewright.ir.node import Node, attr, node
 
 
@@ -61,10 +61,7 @@ class Op(Node):
             importlib.import_module("tilewright.relax.op")  # graphs are loaded on demand
             op = _OPS.get(name)
         if op is None:
-            import difflib
-
-            close = difflib.get_close_matches(name, _OPS, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, _OPS)
             raise UnknownNameError(f"there is no operator named {name!r}{hint}")
         return op
 

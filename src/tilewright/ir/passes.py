@@ -15,11 +15,10 @@ and a pass of a user is a function or a class with a decorator::
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.instrument import PassInfo, PassInstrument, called, name_origin, tell_all
 from tilewright.ir.module import IRModule
@@ -203,8 +202,7 @@ def _required_pass(required: str | Pass, by: Pass) -> Pass:
         return required
     make = _PASSES.get(required)
     if make is None:
-        close = difflib.get_close_matches(required, _PASSES, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(required, _PASSES)
         raise UnknownNameError(f"{by.name} requires a pass {required!r}, which is unknown{hint}")
     try:
         return make()

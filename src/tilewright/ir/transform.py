@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, did_you_mean
 from tilewright.ir.instrument import PassInstrument, called, tell_all
 from tilewright.ir.scope_stack import ScopeStack
 
@@ -157,8 +156,7 @@ def _check_options(config: object) -> None:
     for name, value in (config or {}).items():
         wanted = OPTIONS.get(name)
         if wanted is None:
-            close = difflib.get_close_matches(str(name), OPTIONS, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, OPTIONS)
             raise ArgumentValueError(f"PassContext: there is no option {name!r}{hint}")
         if not isinstance(value, wanted):
             raise ArgumentError(f"PassContext: {name} is a {wanted.__name__}, got {value!r}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, Final
 
-from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.passes import Pass, Sequential
 from tilewright.relax import transform
 
@@ -68,8 +67,7 @@ def get_pipeline(name: str = "zero", **options: Any) -> Pass:
     """
     make = _PIPELINES.get(name)
     if make is None:
-        close = difflib.get_close_matches(str(name), _PIPELINES, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; there are {list(_PIPELINES)}"
+        hint = did_you_mean(name, _PIPELINES, f"; there are {list(_PIPELINES)}")
         raise UnknownNameError(f"there is no pipeline {name!r}{hint}")
     pipeline = make(**options)
     if not isinstance(pipeline, Pass):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 import tvm_ffi
 from tvm_ffi import core
 
-from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
+from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError, did_you_mean
 from tilewright.runtime.packed_func import PackedFunc, from_callable, packed_func
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -93,10 +93,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc:
         return packed_func(function, name)
     if allow_missing:
         return None  # type: ignore[return-value]
-    import difflib
-
-    close = difflib.get_close_matches(str(name), list_global_func_names(), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(name, list_global_func_names())
     raise UnknownNameError(f"no function is registered under {name!r}{hint}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from tilewright.error import TargetError
+from tilewright.error import TargetError, did_you_mean
 
 
 class TargetKind(NamedTuple):
@@ -81,10 +81,7 @@ def find_kind(name: object) -> TargetKind:
     """The kind of that name."""
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        import difflib
-
-        close = difflib.get_close_matches(str(name), [*KINDS, *TAGS], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, [*KINDS, *TAGS])
         raise TargetError(f"there is no target kind {name!r}; known are {', '.join(KINDS)}{hint}")
     return kind
 
@@ -93,10 +90,7 @@ def convert_attribute(kind: TargetKind, name: str, value: object) -> Any:
     """The value of an attribute in its own type."""
     wanted = kind.attributes.get(name)
     if wanted is None:
-        import difflib
-
-        close = difflib.get_close_matches(name, kind.attributes, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, kind.attributes)
         known = ", ".join(sorted(kind.attributes))
         raise TargetError(f"target {kind.name} has no attribute {name!r}{hint} (it has {known})")
     converter: Callable[[object], Any] = _CONVERTERS[wanted]

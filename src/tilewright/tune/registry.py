@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from tilewright.error import UnknownNameError
+from tilewright.error import UnknownNameError, did_you_mean
 
 T = TypeVar("T")
 
@@ -45,7 +44,6 @@ class Registry(Generic[T]):
         """
         maker = self._makers.get(name)
         if maker is None:
-            close = difflib.get_close_matches(str(name), self._makers, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(self.names)}"
-            raise UnknownNameError(f"there is no {self.what} {name!r}; {hint}")
+            hint = did_you_mean(name, self._makers, f"; known are {', '.join(self.names)}")
+            raise UnknownNameError(f"there is no {self.what} {name!r}{hint}")
         return maker(*args, **kwargs)

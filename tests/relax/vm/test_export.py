@@ -195,3 +195,49 @@ def test_elements_that_c_does_not_know():
     ex = relax.build(module_of([x], lambda b: relax.Tuple([x])))
     with pytest.raises(ExportError, match="C has no type for the elements"):
         ex.export_header("model.h")
+
+
+CHAIN = """
+#include <stdio.h>
+#include "encoder.h"
+#include "decoder.h"
+int main(void) {
+  float x[2] = {1, -2}, code[2], y[2];
+  if (encoder_encode(x, code) || decoder_decode(code, y)) return 1;
+  printf("%g %g", y[0], y[1]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("extension", ["o", "so"])
+@TARGETS
+def test_several_models_in_one_program(target, extension, tmp_path):
+    """Both have a constant, the same kernel, and the functions that every library has."""
+    for library, function, weight in (("encoder", "encode", [2, 3]), ("decoder", "decode", [5, 7])):
+        x, w = relax.Var("x", array(2)), relax.Var("w", array(2))
+        builder = relax.BlockBuilder()
+        with builder.function(function, [x, w]):
+            builder.emit_func_output(builder.emit(op.multiply(x, w)))
+        ex = relax.build(builder.get(), target, params={"w": np.array(weight, "float32")})
+        ex.export_library(tmp_path / f"{library}.{extension}")
+        ex.export_header(tmp_path / f"{library}.h")
+    (tmp_path / "main.c").write_text(CHAIN)
+    libraries = [f"./{library}.{extension}" for library in ("encoder", "decoder")]
+    command = [
+        "cc",
+        "-I",
+        include_directory(),
+        "main.c",
+        *libraries,
+        "-lm",
+        "-lpthread",
+        "-o",
+        "main",
+    ]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    environment = {"LD_LIBRARY_PATH": "."}
+    result = subprocess.run(
+        ["./main"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "10 -42"

@@ -413,6 +413,21 @@ def test_parameters_that_are_bound_become_constants():
     assert "lookup_param" in ex.as_text()
 
 
+def test_parameters_are_bound_in_all_functions_that_have_them():
+    builder = relax.BlockBuilder()
+    for name, make in (("sum", op.add), ("product", op.multiply)):
+        x, w = relax.Var("x", array(2)), relax.Var("w", array(2))
+        with builder.function(name, [x, w]):
+            builder.emit_func_output(builder.emit(make(x, w)))
+    with pytest.raises(UnknownNameError, match="no function has a parameter 'ww'; did you mean"):
+        relax.build(builder.get(), params={"ww": np.ones(2, "float32")})
+    ex = relax.build(builder.get(), params={"w": np.array([2, 3], "float32")})
+    assert "constants: 1," in ex.stats()
+    vm = relax.VirtualMachine(ex)
+    x = np.array([4, 5], "float32")
+    assert (vm["sum"](x).numpy().tolist(), vm["product"](x).numpy().tolist()) == ([6, 8], [8, 15])
+
+
 def test_a_view_of_symbolic_sizes():
     n, m = Size("n", "int64"), Size("m", "int64")
     x = relax.Var("x", array(n, m))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
 from tilewright.arith import Analyzer
-from tilewright.error import VerifyError
+from tilewright.error import VerifyError, did_you_mean
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.function import GlobalVar
@@ -100,8 +99,7 @@ class Visibility:
         if self.module is None or name in self.module:
             return
         names = [var.name_hint for var in self.module.functions]
-        close = difflib.get_close_matches(name.name_hint, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name.name_hint, names)
         self.fail(f"the module has no function {name.name_hint!r}{hint}")
 
     # --- struct info ------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from tilewright.arith import Analyzer
-from tilewright.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
+from tilewright.error import ArgumentError, DTypeError, ShapeError, UnknownNameError, did_you_mean
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.module import IRModule
@@ -89,8 +88,7 @@ def _parameter(function: Function, key: str | Var) -> Var:
     names = [param.name_hint for param in function.params]
     if not found:
         name = key.name_hint if isinstance(key, Var) else str(key)
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {names}"
+        hint = did_you_mean(name, names, f"; it has {names}")
         raise UnknownNameError(f"the function has no parameter {name!r}{hint}")
     if len(found) > 1:
         raise ArgumentError(f"several parameters have the name {key!r}: give the variable itself")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
@@ -76,6 +75,5 @@ def _name(key: str | ScalarVar) -> str:
 
 
 def _unknown(key: Any, known: list[str]) -> UnknownNameError:
-    close = difflib.get_close_matches(_name(key), known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; there are {known}"
+    hint = did_you_mean(_name(key), known, f"; there are {known}")
     return UnknownNameError(f"no function has a symbolic size {_name(key)!r}{hint}")

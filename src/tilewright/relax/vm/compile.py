@@ -125,7 +125,8 @@ def compile_graphs(
         name: _private(kernel, name in graphs.overlapping)
         for name, kernel in graphs.kernels.items()
     }
-    constants = ConstantTable()
+    symbols = (module[name].global_symbol for name in graphs.programs)
+    constants = ConstantTable(next(filter(None, symbols), ""))
     emitted = {
         name: emit(
             module[name].global_symbol,

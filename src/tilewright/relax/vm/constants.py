@@ -11,11 +11,16 @@ PREFIX = "tilewright_constant_"
 class ConstantTable:
     """Constants by symbol.
 
+    Args:
+        owner: the name of a function of the library, which no other library has that is linked
+            into the same program.
+
     Attributes:
         arrays: compact, and aligned to a cache line.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str) -> None:
+        self._prefix = f"{PREFIX}{owner}_"
         self.arrays: dict[str, NDArray] = {}
         self._symbols: dict[int, str] = {}
         self._originals: list[NDArray] = []  # keeps what `_symbols` names by id
@@ -25,7 +30,7 @@ class ConstantTable:
         assert data is not None
         found = self._symbols.get(id(data))
         if found is None:
-            found = self._symbols[id(data)] = f"{PREFIX}{len(self.arrays)}"
+            found = self._symbols[id(data)] = f"{self._prefix}{len(self.arrays)}"
             self._originals.append(data)
             self.arrays[found] = _compact(data)
         return found

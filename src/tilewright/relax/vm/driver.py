@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
-from tilewright.relax.analysis import check_well_formed
-from tilewright.relax.expr import Function
+from tilewright.relax.analysis import all_global_vars, check_well_formed
+from tilewright.relax.expr import Function, as_relax
 from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.pass_results import Pipeline, after_passes
@@ -30,7 +30,8 @@ def build(
         mod: the module, or one graph function.
         target: what to compile for; by default the target of the enclosing ``with Target(...)``,
             and without one ``"llvm"``, this machine.
-        params: values of parameters of ``main``, by name; they become constants.
+        params: values of parameters by name, which become constants. They are for each function
+            that has a parameter of that name and is not called by another function.
         pipeline: the passes before code is made: a name for `relax.get_pipeline`, a pass, or None
             for a module that needs none.
         exec_mode: ``"compiled"`` or ``"bytecode"``, which are the same here: native code.
@@ -49,13 +50,13 @@ def build(
         raise ArgumentError(f"relax.build: exec_mode is 'compiled' or 'bytecode': {exec_mode!r}")
     if system_lib:
         raise ArgumentError("relax.build: a system library is not possible; use export_library")
-    from tilewright.relax.transform import BindParams, Normalize
+    from tilewright.relax.transform import Normalize
 
     module = Normalize()(_as_module(mod))
     check_well_formed(module)
     chosen = _as_target(target)
     if params:
-        module = BindParams("main", {**params})(module)
+        module = _with_params(module, params)
     with chosen:
         module = after_passes(module, chosen, pipeline)
     graphs = graph_programs(module)
@@ -69,6 +70,26 @@ def _as_module(mod: object) -> IRModule:
     if not isinstance(mod, IRModule):
         raise ArgumentError(f"relax.build: expected an IRModule, got {mod!r}")
     return mod
+
+
+def _with_params(module: IRModule, params: Mapping[str, Any]) -> IRModule:
+    from tilewright.relax.transform import BindParams
+
+    values = {name: as_relax(value) for name, value in params.items()}  # functions share them
+    graphs = {var: f for var, f in module.functions.items() if isinstance(f, Function)}
+    called = {var for function in graphs.values() for var in all_global_vars(function)}
+    owners = {
+        var.name_hint: [param.name_hint for param in function.params]
+        for var, function in graphs.items()
+        if var not in called
+    }
+    known = {name for names in owners.values() for name in names}
+    for name in values.keys() - known:
+        hint = did_you_mean(name, known, f"; they have {sorted(known)}")
+        raise UnknownNameError(f"relax.build: params: no function has a parameter {name!r}{hint}")
+    for name, own in owners.items():
+        module = BindParams(name, {key: v for key, v in values.items() if key in own})(module)
+    return module
 
 
 def _as_target(target: str | Target | None) -> Target:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from tilewright.arith import Analyzer
-from tilewright.error import LoweringError, UnknownNameError
+from tilewright.error import LoweringError, UnknownNameError, did_you_mean
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT64, DType
 from tilewright.ir.expr import Expr, Var
@@ -179,11 +178,11 @@ class KernelCalls:
         programs = [
             var.name_hint for var, f in self._module.functions.items() if isinstance(f, PrimFunc)
         ]
-        close = difflib.get_close_matches(name, programs, n=1)
-        if close:
+        hint = did_you_mean(name, programs)
+        if hint:
             raise UnknownNameError(
-                f"R.call_dps_packed: neither the module nor the registry has a function {name!r}; "
-                f"did you mean {close[0]!r}?"
+                f"R.call_dps_packed: neither the module nor the registry has a function "
+                f"{name!r}{hint}"
             )
 
     def copy(self, source: ArrayValue, target: ArrayValue, analyzer: Analyzer) -> Step:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, did_you_mean
 from tilewright.ir.dtype import DType
 
 
@@ -90,7 +89,6 @@ def options_from(values: dict[str, Any]) -> PrinterOptions:
         return DEFAULT_OPTIONS
     for name in values:
         if name not in OPTION_NAMES and name not in IGNORED:
-            close = difflib.get_close_matches(name, OPTION_NAMES, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, OPTION_NAMES)
             raise ArgumentError(f"script: there is no option {name!r}{hint}")
     return PrinterOptions(**{k: v for k, v in values.items() if k not in IGNORED})

@@ -67,7 +67,10 @@ def signatures_of(module: IRModule) -> dict[str, tuple[ParameterInfo, ...]]:
 
 
 def text_function(symbol: str, text: str) -> PrimFunc:
-    """A packed function that returns the address of `text`."""
+    """A packed function that returns the address of `text`.
+
+    A program that is linked from object files of several libraries has one of them.
+    """
     result = abi.pointer_var("result")
     view = abi.View(result)
     body = seq(
@@ -77,5 +80,5 @@ def text_function(symbol: str, text: str) -> PrimFunc:
         abi.return_value(const(0, "int32")),
     )
     params = (Var("self_handle", HANDLE), abi.pointer_var("args"), Var("num_args", INT32), result)
-    attrs = {"global_symbol": symbol, "calling_conv": "packed", **COLD}
+    attrs = {"global_symbol": symbol, "calling_conv": "packed", "tir.is_weak": True, **COLD}
     return PrimFunc(params, body, PrimType(INT32), attrs=attrs)

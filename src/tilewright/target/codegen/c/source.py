@@ -31,7 +31,8 @@ def generate_c(module: IRModule) -> str:
     for var, function in functions.items():
         linkage = "static" if var.name_hint in called else "static inline"
         if function.global_symbol is not None:
-            linkage = "TW_EXPORT"
+            weak = bool(function.attrs.get("tir.is_weak", False))
+            linkage = "TW_WEAK TW_EXPORT" if weak else "TW_EXPORT"
         name = c_name(function.global_symbol or own_name(var.name_hint))
         prototype, definition = FunctionEmitter(helpers).function(name, function, linkage)
         prototypes.append(f"{prototype};")

@@ -81,8 +81,9 @@ class Control(Parallel):
         if exported:
             self.module.exported.append(name)
         internal = SHARED if func.attrs.get("tir.is_shared", False) else "internal "
+        weak = "weak_odr " if func.attrs.get("tir.is_weak", False) else ""
         visibility = "hidden " if func.attrs.get("tir.is_hidden", False) else ""
-        linkage = visibility if exported else internal
+        linkage = weak + visibility if exported else internal
         symbol = name if exported else own_name(name)
         speed = COLD if func.attrs.get("tir.is_cold", False) else ""
         head = f'define {linkage}{self.result_type} @"{symbol}"({parameters}) nounwind {speed} {{'

@@ -75,7 +75,10 @@ class LinkedModule:
 
 
 def _support_object(name: str, target: Target) -> bytes:
-    """A support module as an object file, whose functions other libraries do not see."""
+    """A support module as an object file, whose functions other libraries do not see.
+
+    A program may be linked from the object files of several libraries, each of which has them.
+    """
     machine = machine_for(target)
-    text = re.sub(SHARED, "hidden ", support_text(name, target))
+    text = re.sub(SHARED, "weak_odr hidden ", support_text(name, target))
     return machine.emit_object(optimised(parse(text, machine), machine))
