@@ -199,3 +199,23 @@ def test_mistakes(tmp_path):
         loaded.export_library(tmp_path / "again.so")
     with pytest.raises(ArgumentError, match="expected 2 arguments"):
         loaded()
+
+
+@needs_compiler
+def test_a_library_that_was_written_anew_is_loaded_anew(tmp_path):
+    """What was loaded before goes on as it was."""
+
+    def multiple(factor):
+        a = te.placeholder((4,), name="A")
+        b = te.compute((4,), lambda i: a[i] * tir.const(factor, "float32"), name="B")
+        return tvm.build(te.create_schedule(b.op), [a, b], "llvm", name="main")
+
+    loaded = [
+        tvm.runtime.load_module(multiple(factor).export_library(tmp_path / "library.so"))
+        for factor in (2, 3, 4)
+    ]
+    source, target = np.ones(4, np.float32), np.zeros(4, np.float32)
+    for factor, module in zip((2, 3, 4), loaded, strict=True):
+        module(source, target)
+        assert target[0] == factor
+    assert [path.name for path in tmp_path.iterdir()] == ["library.so"]

@@ -7,7 +7,8 @@ from tilewright.runtime.benchmark import BenchmarkResult
 from tilewright.runtime.build_info import enabled, system_lib
 from tilewright.runtime.device import Device, cpu, cuda, device
 from tilewright.runtime.linking import include_directory
-from tilewright.runtime.module import Module, load_module
+from tilewright.runtime.loading import load_module
+from tilewright.runtime.module import Module
 from tilewright.runtime.ndarray import NDArray, array, empty, from_dlpack
 from tilewright.runtime.packed_func import PackedFunc
 from tilewright.runtime.registry import (

@@ -1,22 +1,22 @@
-"""Modules of compiled functions: call, time, look at, export and load them."""
+"""Modules of compiled functions: call, time, look at and export them."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import tvm_ffi
 from tvm_ffi import core
 
 from tilewright.error import ArgumentError, ExportError, UnknownNameError
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import as_device, require_host
 from tilewright.runtime.linking import join_objects, link_shared
-from tilewright.runtime.packed_func import PackedFunc, Parameter, from_address, packed_func
+from tilewright.runtime.packed_func import PackedFunc, Parameter, from_address
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
 METADATA_FUNCTION: Final = "tilewright_metadata"
@@ -253,14 +253,9 @@ class Module:
             objects = [*code.write_objects(workspace), *map(os.fspath, addons or ())]
             if fcompile is not None:
                 fcompile(output, objects, **kwargs)
-            elif extension in (".o", ".obj"):
-                join_objects(output, objects, cc)
-            elif extension == ".tar":
-                with tarfile.open(output, "w") as archive:
-                    for path in objects:
-                        archive.add(path, arcname=os.path.basename(path))
             else:
-                link_shared(output, objects, options, cc)
+                with _replaced(output) as written:
+                    _write_library(written, extension, objects, options, cc)
         return output
 
     def _require_code(self, purpose: str) -> CompiledCode:
@@ -273,6 +268,32 @@ class Module:
         return f"<tilewright.Module {', '.join(self.function_names())}{origin}>"
 
 
+@contextlib.contextmanager
+def _replaced(output: str) -> Iterator[str]:
+    """A path to write to, which then takes the place of `output`.
+
+    A process that has loaded the old file goes on with it: a library must not change under it.
+    """
+    directory, name = os.path.split(output)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=directory or ".") as temporary:
+        written = os.path.join(temporary, name)
+        yield written
+        os.replace(written, output)
+
+
+def _write_library(
+    path: str, extension: str, objects: Sequence[str], options: Sequence[str], cc: str | None
+) -> None:
+    if extension in (".o", ".obj"):
+        join_objects(path, objects, cc)
+    elif extension == ".tar":
+        with tarfile.open(path, "w") as archive:
+            for item in objects:
+                archive.add(item, arcname=os.path.basename(item))
+    else:
+        link_shared(path, objects, options, cc)
+
+
 def compiled_module(code: CompiledCode, signatures: Mapping[str, tuple[Parameter, ...]]) -> Module:
     """The module of functions that a backend compiled into this process."""
 
@@ -283,67 +304,6 @@ def compiled_module(code: CompiledCode, signatures: Mapping[str, tuple[Parameter
         return from_address(address, code, name, signatures[name])
 
     return Module(find, signatures, code)
-
-
-def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
-    """The module in a file that `Module.export_library` (or another tvm-ffi compiler) wrote.
-
-    Args:
-        path: a shared library; an object file or an archive of them is linked first.
-        fmt: the format, by default the extension of the file.
-
-    Raises:
-        ExportError: if the file does not exist or is no library.
-    """
-    file = os.path.abspath(os.fspath(path))
-    if not os.path.isfile(file):
-        raise ExportError(f"load_module: there is no file {file!r}")
-    kind = fmt or os.path.splitext(file)[1].lstrip(".")
-    if kind in ("o", "obj", "tar"):
-        with tempfile.TemporaryDirectory() as directory:
-            library = os.path.join(directory, "library.so")
-            link_shared(library, _objects_of(file, kind, directory))
-            return _load_library(library, file)
-    return _load_library(file, file)
-
-
-def _objects_of(file: str, kind: str, directory: str) -> list[str]:
-    if kind != "tar":
-        return [file]
-    try:
-        with tarfile.open(file) as archive:
-            members = [m for m in archive.getmembers() if m.isfile() and m.name.endswith(".o")]
-            paths = []
-            for number, member in enumerate(members):
-                stream = archive.extractfile(member)
-                paths.append(os.path.join(directory, f"lib{number}.o"))
-                with open(paths[-1], "wb") as target:
-                    target.write(stream.read() if stream is not None else b"")
-            return paths
-    except tarfile.TarError as error:
-        raise ExportError(f"load_module: {file!r} is no archive: {error}") from None
-
-
-def _load_library(library: str, file: str) -> Module:
-    try:
-        loaded = tvm_ffi.load_module(library)
-    except Exception as error:
-        raise ExportError(f"load_module: {file!r} cannot be loaded: {error}") from None
-    signatures = _read_metadata(loaded)
-
-    def find(name: str) -> PackedFunc | None:
-        if not loaded.implements_function(name):
-            return None
-        return packed_func(loaded.get_function(name), name, signatures.get(name))
-
-    return Module(find, signatures, path=file)
-
-
-def _read_metadata(loaded: tvm_ffi.Module) -> dict[str, tuple[Parameter, ...]]:
-    """What a library of this package says about its functions; nothing for those of others."""
-    if not loaded.implements_function(METADATA_FUNCTION):
-        return {}
-    return signatures_from(loaded.get_function(METADATA_FUNCTION))
 
 
 def text_of(module: Module, name: str) -> str | None:

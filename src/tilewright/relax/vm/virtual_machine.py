@@ -20,7 +20,8 @@ from tilewright.relax.vm.observe import InstrumentedFunction, ObservedFunctions
 from tilewright.relax.vm.profile import Profile, profile
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import as_device, cpu, require_host
-from tilewright.runtime.module import Module, load_module
+from tilewright.runtime.loading import load_module
+from tilewright.runtime.module import Module
 
 
 class VirtualMachine:

@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.ir import IRModule
 from tilewright.runtime.linking import find_compiler
-from tilewright.runtime.module import load_module
+from tilewright.runtime.loading import load_module
 from tilewright.target import Target
 from tilewright.target.codegen.c import generate_c
 from tilewright.tir import PrimFunc

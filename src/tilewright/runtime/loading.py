@@ -1,0 +1,89 @@
+"""Modules from files that `Module.export_library` wrote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import tempfile
+from typing import Final
+
+import tvm_ffi
+
+from tilewright.error import ExportError
+from tilewright.runtime.linking import link_shared
+from tilewright.runtime.module import METADATA_FUNCTION, Module, signatures_from
+from tilewright.runtime.packed_func import PackedFunc, Parameter, packed_func
+
+_LOADED: Final[dict[str, tuple[int, ...]]] = {}
+"""What was in the files when they were loaded first, by path."""
+
+
+def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
+    """The module in a file that `Module.export_library` (or another tvm-ffi compiler) wrote.
+
+    Args:
+        path: a shared library; an object file or an archive of them is linked first.
+        fmt: the format, by default the extension of the file.
+
+    Raises:
+        ExportError: if the file does not exist or is no library.
+    """
+    file = os.path.abspath(os.fspath(path))
+    if not os.path.isfile(file):
+        raise ExportError(f"load_module: there is no file {file!r}")
+    kind = fmt or os.path.splitext(file)[1].lstrip(".")
+    if kind in ("o", "obj", "tar"):
+        with tempfile.TemporaryDirectory() as directory:
+            library = os.path.join(directory, "library.so")
+            link_shared(library, _objects_of(file, kind, directory))
+            return _load_library(library, file)
+    if _LOADED.setdefault(file, _identity(file)) == _identity(file):
+        return _load_library(file, file)
+    # The system's loader knows libraries by their paths: it would give the old one again.
+    with tempfile.TemporaryDirectory() as directory:
+        return _load_library(shutil.copy(file, directory), file)
+
+
+def _identity(file: str) -> tuple[int, ...]:
+    status = os.stat(file)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _objects_of(file: str, kind: str, directory: str) -> list[str]:
+    if kind != "tar":
+        return [file]
+    try:
+        with tarfile.open(file) as archive:
+            members = [m for m in archive.getmembers() if m.isfile() and m.name.endswith(".o")]
+            paths = []
+            for number, member in enumerate(members):
+                stream = archive.extractfile(member)
+                paths.append(os.path.join(directory, f"lib{number}.o"))
+                with open(paths[-1], "wb") as target:
+                    target.write(stream.read() if stream is not None else b"")
+            return paths
+    except tarfile.TarError as error:
+        raise ExportError(f"load_module: {file!r} is no archive: {error}") from None
+
+
+def _load_library(library: str, file: str) -> Module:
+    try:
+        loaded = tvm_ffi.load_module(library)
+    except Exception as error:
+        raise ExportError(f"load_module: {file!r} cannot be loaded: {error}") from None
+    signatures = _read_metadata(loaded)
+
+    def find(name: str) -> PackedFunc | None:
+        if not loaded.implements_function(name):
+            return None
+        return packed_func(loaded.get_function(name), name, signatures.get(name))
+
+    return Module(find, signatures, path=file)
+
+
+def _read_metadata(loaded: tvm_ffi.Module) -> dict[str, tuple[Parameter, ...]]:
+    """What a library of this package says about its functions; nothing for those of others."""
+    if not loaded.implements_function(METADATA_FUNCTION):
+        return {}
+    return signatures_from(loaded.get_function(METADATA_FUNCTION))
