@@ -47,6 +47,14 @@ class ModuleBuilder:
         self._module.update_func(gv, updated_func)
         self._shared.add(gv, updated_func)
 
+    def has_function(self, name: str) -> bool:
+        """Whether a function of that name is finished."""
+        return name in self._module
+
+    def lookup_function(self, name: GlobalVar) -> BaseFunc:
+        """The finished function named `name`."""
+        return self._module[name]
+
     def declare_func(self, name: str, signature: StructInfo) -> GlobalVar:
         """Make known a function of the module that is built later."""
         self._function_names.reserve(name)

@@ -75,7 +75,7 @@ def test_an_extent_that_is_an_expression():
     before = module_of([x, w], lambda b: b.emit(relax.op.add(x, x)))
     main = BindParams("main", {"w": np.zeros(6, "float32")})(before)["main"]
     assert shape_of(main.params[0]) == (3,)
-    with pytest.raises(ShapeError, match=r"'w' has the shape .* given has \(7,\)"):
+    with pytest.raises(ShapeError, match=r"shape \(n \* 2\), .* has \(7,\), from which n \* 2"):
         BindParams("main", {"w": np.zeros(7, "float32")})(before)
 
 
@@ -92,6 +92,9 @@ def test_an_extent_that_is_an_expression():
             r"'b0' has the shape \(n\).*\(9,\), but n is 8",
         ),
         ({"w0": "text"}, ArgumentError, "'w0': the value must be an array"),
+        ({"w0": None}, ArgumentError, "'w0': the value must be an array: None"),
+        ({relax.Var("w0"): np.zeros(3)}, UnknownNameError, "another one of that name"),
+        ([np.zeros(3)], ArgumentError, "params is a dictionary .* got a list"),
     ],
 )
 def test_values_that_do_not_fit(params, error, message):

@@ -48,5 +48,9 @@ def test_errors():
         BindSymbolicVars({"k": 8})(program())
     with pytest.raises(ArgumentError, match=r"n is an integer, got 1\.5"):
         BindSymbolicVars({"n": 1.5})
+    with pytest.raises(ArgumentError, match=r"n is an extent, got -1"):
+        BindSymbolicVars({"n": -1})
+    with pytest.raises(ArgumentError, match="no parameter of 'main' says what k is"):
+        BindSymbolicVars({"n": Size("k", "int64") + 1})(program())
     with pytest.raises(UnknownNameError, match="no function 'other'"):
         BindSymbolicVars({"n": 1}, "other")(program())

@@ -92,6 +92,23 @@ def test_what_differs_stays():
     assert_unchanged(EliminateCommonSubexpr(), module_of([X], body))
 
 
+def test_a_variable_of_which_less_is_known_does_not_stand_for_another():
+    less = relax.TensorStructInfo(None, "float32", ndim=1)
+
+    def body(builder, first, second):
+        values = [relax.Var(name, info) for name, info in (("a", first), ("b", second))]
+        for var in values:
+            builder.emit_normalized(relax.VarBinding(var, relax.op.exp(X)))
+        return builder.emit(relax.op.negative(values[1]))
+
+    known_first = module_of([X], lambda builder: body(builder, X.struct_info, less))
+    assert names_of(EliminateCommonSubexpr()(known_first)["main"]) == ["exp", "negative"]
+    assert_unchanged(
+        EliminateCommonSubexpr(),
+        module_of([X], lambda builder: body(builder, less, X.struct_info)),
+    )
+
+
 def test_equal_constants_are_equal():
     def body(builder):
         sums = [builder.emit(relax.op.add(X, relax.const([1.0, 2.0, 3.0]))) for _ in "ab"]

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 from tests.relax.builders import array, bindings_in, module_of
-from tests.relax.transform.parts import assert_unchanged, call_extern, names_of
+from tests.relax.transform.parts import assert_unchanged, call_extern, name_of, names_of
 
 from tilewright import relax, te
 from tilewright.ir import Var as Size
 from tilewright.ir import structural_equal
+from tilewright.relax.interpreter import evaluate
 from tilewright.relax.transform import FoldConstant, LegalizeOps
 from tilewright.relax.transform.constant_evaluation import work_of
+from tilewright.script import tir as T
 
 X = relax.Var("x", array(3))
 
@@ -146,3 +148,25 @@ def test_programs_that_run_for_an_unknown_time_are_not_evaluated():
     mod = module_of([X], lambda builder: builder.emit(relax.op.sort(x)))
     assert work_of(LegalizeOps()(mod)["sort"], [array(4)]) is None
     assert_unchanged(FoldConstant(), mod)
+
+    @T.prim_func
+    def counted(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+        while b[0] < a[0]:
+            b[0] = b[0] + T.float32(1)
+
+    assert work_of(counted, [array(4), array(4)]) is None
+
+
+def test_what_the_program_may_never_compute_does_not_stop_the_pass():
+    c = relax.Var("c", array(dtype="bool"))
+    one, zero = (relax.const(np.full(2, value, "int32")) for value in (1, 0))
+
+    def body(builder):
+        quotient = relax.op.floor_mod(relax.op.add(one, one), zero)
+        return builder.emit(relax.If(c, relax.op.add(quotient, one), relax.op.add(one, one)))
+
+    after = FoldConstant()(module_of([c], body))
+    (choice,) = bindings_in(after["main"])
+    (block,) = choice.value.true_branch.blocks
+    assert [name_of(b.value) for b in block.bindings] == ["Constant", "floor_mod", "add"]
+    np.testing.assert_array_equal(evaluate(after, np.array(False)), [2, 2])

@@ -89,6 +89,22 @@ class TestInlining:
         again = program([a], lambda b, a: b.emit(relax.op.exp(a)), call, inputs=[x])
         same_numbers(again, InlinePrivateFunctions()(again), data(2, 2))
 
+    @pytest.mark.parametrize("is_forced", [False, True])
+    def test_what_is_pure_by_its_attribute_stays_if_the_caller_is_not(self, is_forced):
+        a = relax.Var("a", array(K, 2))
+        out = relax.TensorStructInfo((K, 2), "float32")
+        builder = relax.BlockBuilder()
+        forced = {"relax.force_pure": True}
+        with builder.function("helper", [a], attrs=forced, private=True):
+            call = relax.Call(relax.ExternFunc("outside"), [a], None, [out])
+            name = builder.emit_func_output(builder.emit(call))
+        x = relax.Var("x", array(N, 2))
+        with builder.function("main", [x], attrs=forced if is_forced else None):
+            builder.emit_func_output(builder.emit(relax.Call(name, [x])))
+        after = InlinePrivateFunctions()(builder.get())
+        check_well_formed(after)
+        assert ("helper" in after) is not is_forced
+
     def test_functions_that_call_themselves_stay(self):
         builder = relax.BlockBuilder()
         x = relax.Var("x", array(2))

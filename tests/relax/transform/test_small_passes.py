@@ -58,6 +58,17 @@ def test_what_was_said_to_be_pure_is_called_directly():
     assert_unchanged(RemovePurityChecking(), after)
 
 
+def test_in_a_dataflow_block_what_was_said_to_be_pure_stays():
+    def body(builder):
+        with builder.dataflow():
+            call = relax.op.call_pure_packed("outside", X, sinfo_args=array(3))
+            return builder.emit_output(relax.op.exp(builder.emit(call)))
+
+    after = RemovePurityChecking()(module_of([X], body))
+    assert names_of(after["main"]) == ["call_pure_packed", "exp"]
+    check_well_formed(after)
+
+
 class TestTopologicalSort:
     def program(self):
         """Two chains whose steps take turns."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, DTypeError, ShapeError, UnknownNameError, did_you_mean
 from tilewright.ir.expr import Expr, IntImm
@@ -15,8 +17,10 @@ from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import PassContext
 from tilewright.relax.call_inference import solve_sizes
 from tilewright.relax.expr import Constant, Function, RelaxExpr, Var, as_relax
+from tilewright.relax.sizes import size_text
 from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TensorStructInfo
 from tilewright.relax.transform.substitution import Substitution
+from tilewright.runtime.ndarray import NDArray
 from tilewright.tir.substitute import substitute
 
 
@@ -34,6 +38,11 @@ class BindParams(ModulePass):
     """
 
     def __init__(self, func_name: str, params: Mapping[str | Var, Any]) -> None:
+        if not isinstance(params, Mapping):
+            raise ArgumentError(
+                "BindParams: params is a dictionary from names of parameters to arrays, got a "
+                f"{type(params).__name__}"
+            )
         self._func_name, self._params = str(func_name), dict(params)
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -88,6 +97,11 @@ def _parameter(function: Function, key: str | Var) -> Var:
     names = [param.name_hint for param in function.params]
     if not found:
         name = key.name_hint if isinstance(key, Var) else str(key)
+        if name in names:
+            raise UnknownNameError(
+                f"the function has a parameter {name!r}, but the variable that is given is another "
+                "one of that name: give the name"
+            )
         hint = did_you_mean(name, names, f"; it has {names}")
         raise UnknownNameError(f"the function has no parameter {name!r}{hint}")
     if len(found) > 1:
@@ -96,9 +110,9 @@ def _parameter(function: Function, key: str | Var) -> Var:
 
 
 def _constant(param: Var, value: Any) -> RelaxExpr:
-    constant = as_relax(value)
-    if not isinstance(constant, Constant):
+    if not isinstance(value, (Constant, NDArray, np.ndarray, np.generic)):
         raise ArgumentError(f"parameter {param.name_hint!r}: the value must be an array: {value!r}")
+    constant = as_relax(value)
     info = param.struct_info
     if not isinstance(info, (TensorStructInfo, ObjectStructInfo)):
         raise ArgumentError(f"parameter {param.name_hint!r} is no array, it is {info!r}")
@@ -118,16 +132,12 @@ def _constant(param: Var, value: Any) -> RelaxExpr:
 def _shape_error(param: Var, constant: Any, reason: str = "") -> ShapeError:
     info = param.struct_info
     extents = getattr(info, "extents", None)
-    wanted = f"{info!r}" if extents is None else f"({', '.join(map(_text, extents))})"
+    wanted = f"{info!r}" if extents is None else f"({', '.join(map(size_text, extents))})"
     given = tuple(constant.data.shape)
     return ShapeError(
         f"parameter {param.name_hint!r} has the shape {wanted}, the array that is given has "
         f"{given}{reason}"
     )
-
-
-def _text(extent: Expr) -> str:
-    return str(extent.value) if isinstance(extent, IntImm) else str(extent)
 
 
 def _sizes_of(constants: Mapping[Var, Any], analyzer: Analyzer) -> dict[ScalarVar, Expr]:
@@ -140,8 +150,9 @@ def _sizes_of(constants: Mapping[Var, Any], analyzer: Analyzer) -> dict[ScalarVa
         for pattern, actual in zip(extents, constant.data.shape, strict=True):
             value = analyzer.simplify(substitute(pattern, sizes))
             if isinstance(value, IntImm) and value.value != int(actual):
-                reason = "" if value is pattern else f", but {pattern} is {value.value}"
+                reason = "" if value is pattern else f", but {size_text(pattern)} is {value.value}"
                 raise _shape_error(param, constant, reason)
             if not isinstance(value, IntImm):
-                raise _shape_error(param, constant, f", from which {pattern} does not follow")
+                text = size_text(pattern)
+                raise _shape_error(param, constant, f", from which {text} does not follow")
     return sizes

@@ -8,12 +8,12 @@ from typing import Any
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT64
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
-from tilewright.relax.analysis import defined_symbolic_vars
+from tilewright.relax.analysis import defined_symbolic_vars, free_symbolic_vars
 from tilewright.relax.expr import Function
 from tilewright.relax.transform.bind_params import graph_function
 from tilewright.relax.transform.substitution import substitute_variables
@@ -54,7 +54,10 @@ class BindSymbolicVars(ModulePass):
                 if key in self._values:
                     found.add(key)
                     sizes[size] = self._values[key]
-            result.update_func(name, substitute_variables(function, sizes=sizes))
+            changed = substitute_variables(function, sizes=sizes)
+            if sizes:
+                _require_sizes(name.name_hint, function, changed)
+            result.update_func(name, changed)
         for key in self._values:
             if key not in found:
                 raise _unknown(key, sorted(known))
@@ -67,11 +70,23 @@ def _extent(key: Any, value: Any) -> Expr:
     expr = as_expr(value)
     if not expr.dtype.is_integral or expr.dtype.is_bool:
         raise ArgumentError(f"BindSymbolicVars: {_name(key)} is an integer, got {value!r}")
+    if isinstance(expr, IntImm) and expr.value < 0:
+        raise ArgumentError(f"BindSymbolicVars: {_name(key)} is an extent, got {value!r}")
     return cast(INT64, expr)
 
 
 def _name(key: str | ScalarVar) -> str:
     return key if isinstance(key, str) else key.name
+
+
+def _require_sizes(name: str, before: Function, after: Function) -> None:
+    """Require that the function still defines all sizes that it uses."""
+    lost = set(free_symbolic_vars(after)) - set(free_symbolic_vars(before))
+    if lost:
+        names = ", ".join(sorted(size.name for size in lost))
+        raise ArgumentError(
+            f"no parameter of {name!r} says what {names} is, if sizes become expressions of it"
+        )
 
 
 def _unknown(key: Any, known: list[str]) -> UnknownNameError:

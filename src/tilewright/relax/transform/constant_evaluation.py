@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.arith import Analyzer
 from tilewright.driver.build import build
+from tilewright.error import InterpreterError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call as TensorCall
 from tilewright.ir.expr import Expr, IntImm
@@ -35,7 +36,7 @@ from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStru
 from tilewright.runtime.ndarray import NDArray, empty
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.stmt import For, ForKind, While
 from tilewright.tir.substitute import substitute
 
 LARGEST_WORK: Final = 1 << 32
@@ -71,14 +72,14 @@ def bytes_of(info: StructInfo | None) -> int | None:
 def work_of(function: Any, arguments: Sequence[StructInfo]) -> int | None:
     """How many iterations the innermost loops of a tensor program have together.
 
-    None where that is not known, and for one that does not run alone on this machine: it calls
-    registered functions, or is made for another device.
+    None where that is not known, as with a loop that ends when a condition holds, and for one that
+    does not run alone on this machine: it calls registered functions, or is for another device.
 
     Args:
         function: the tensor program.
         arguments: what is known of its first arguments, arrays.
     """
-    if not isinstance(function, PrimFunc) or not _runs_anywhere(function):
+    if not isinstance(function, PrimFunc) or not _is_counted_and_runs_anywhere(function):
         return None
     sizes: dict[ScalarVar, Expr] = {}
     for param, info in zip(function.params, arguments, strict=False):
@@ -105,8 +106,10 @@ def work_of(function: Any, arguments: Sequence[StructInfo]) -> int | None:
     return None if endless else count
 
 
-def _runs_anywhere(function: PrimFunc) -> bool:
+def _is_counted_and_runs_anywhere(function: PrimFunc) -> bool:
     for node in walk(function.body):
+        if isinstance(node, While):
+            return False
         if isinstance(node, For) and node.kind is ForKind.THREAD_BINDING:
             return False
         if isinstance(node, TensorCall):
@@ -130,13 +133,21 @@ class Evaluation:
         compiled = {name: count for name, count in work.items() if count >= _INTERPRETED}
         self._native = _compiled(self._functions, compiled)
 
-    def run(self, binding: Binding) -> RelaxExpr:
-        """The value of the variable of `binding`, a constant or a tuple of them."""
-        value = self._values[binding.var] = self._value(binding.value)
+    def run(self, binding: Binding) -> RelaxExpr | None:
+        """The value of the variable of `binding`, a constant or a tuple of them.
+
+        None if it cannot be computed: a tensor program has failed.
+        """
+        try:
+            value = self._values[binding.var] = self._value(binding.value)
+        except InterpreterError:
+            return None
         return value
 
     def _value(self, expr: Any) -> Any:
         if isinstance(expr, Var):
+            if expr not in self._values:
+                raise InterpreterError(f"{expr.name_hint} could not be computed")
             return self._values[expr]
         if isinstance(expr, Tuple):
             return Tuple([self._value(field) for field in expr.fields])

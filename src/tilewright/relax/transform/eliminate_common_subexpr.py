@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
@@ -28,6 +26,7 @@ from tilewright.relax.expr import (
     Var,
     VarBinding,
 )
+from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.effects import is_pure, writes_arguments
 from tilewright.relax.transform.function_pass import FunctionPass
 from tilewright.relax.transform.scopes import with_bindings, with_blocks
@@ -92,7 +91,7 @@ class _Elimination(Substitution):
         if not is_pure(value, self._mod) or writes_arguments(value):
             return [binding]
         key = _key(value)
-        known = self._find(key, value)
+        known = self._find(key, value, binding.var)
         if known is None:
             self._scopes[-1].setdefault(key, []).append((value, binding.var))
             return [binding]
@@ -101,12 +100,18 @@ class _Elimination(Substitution):
         self._variables[binding.var] = known
         return []
 
-    def _find(self, key: Hashable, value: RelaxExpr) -> Var | None:
+    def _find(self, key: Hashable, value: RelaxExpr, like: Var) -> Var | None:
+        """A variable that has the value, and of which as much is known as of another."""
         for scope in reversed(self._scopes):
             for other, var in scope.get(key, ()):
-                if structural_equal(other, value):
+                if structural_equal(other, value) and self._says_as_much(var, like):
                     return var
         return None
+
+    def _says_as_much(self, var: Var, like: Var) -> bool:
+        if var.struct_info is None or like.struct_info is None:
+            return var.struct_info is like.struct_info
+        return is_base_of(like.struct_info, var.struct_info, self._analyzer)
 
 
 def _key(value: Any) -> Hashable:
@@ -125,6 +130,6 @@ def _key(value: Any) -> Hashable:
     if isinstance(value, ExternFunc):
         return ("ExternFunc", value.global_symbol)
     if isinstance(value, Constant):  # a few elements tell most weights apart
-        elements = np.asarray(value.data)
+        elements = value.data.__array__(copy=False)
         return ("Constant", elements.shape, elements.flat[:4].tobytes())
     return type(value).__name__

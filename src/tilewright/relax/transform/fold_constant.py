@@ -57,9 +57,10 @@ class FoldConstant(ModulePass):
                  lv1 = R.matmul(x, lv)
         after:   lv1 = R.matmul(x, w1)           # w1 has the elements of w, transposed
 
-    A result that is larger than what it is computed from, such as that of ``R.zeros``, is left to
-    the program unless it is small; and so is one that takes long. Shapes and scalars that follow
-    from what is known of the arguments become values, too.
+    What cannot be computed, such as a division by zero, is left to the program, which may never
+    reach it. A result that is larger than what it is computed from, such as that of ``R.zeros``,
+    is left to the program unless it is small; and so is one that takes long. Shapes and scalars
+    that follow from what is known of the arguments become values, too.
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -115,10 +116,11 @@ class _Plan:
             return {}
         evaluation = Evaluation(self._builder.get(), self._work)
         computed = {step.var: evaluation.run(step) for step in self._steps}
-        return {
+        values = {
             var: computed[known] if isinstance(known, Var) else known
             for var, known in self._results.items()
         }
+        return {var: value for var, value in values.items() if value is not None}
 
     # --- what is known ----------------------------------------------------------------------
 
@@ -185,7 +187,8 @@ class _Plan:
             if isinstance(step.value, Call) and step.value.op is CALL_TIR:
                 name: Any = step.value.args[0]
                 arguments = step.value.args[1].struct_info
-                count = work_of(self._builder.get()[name], arguments.fields)  # type: ignore[union-attr]
+                function = self._builder.lookup_function(name)
+                count = work_of(function, arguments.fields)  # type: ignore[union-attr]
                 if count is None or count > LARGEST_WORK:
                     return None
                 work[name] = max(count, work.get(name, 0))

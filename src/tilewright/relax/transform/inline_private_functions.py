@@ -9,6 +9,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
+from tilewright.relax.analysis.purity import is_forced_pure
 from tilewright.relax.call_inference import solve_sizes
 from tilewright.relax.expr import Call, Function, If, RelaxExpr, SeqExpr, Var
 from tilewright.relax.sizes import symbolic_vars_of
@@ -29,7 +30,8 @@ class InlinePrivateFunctions(ModulePass):
     """Put the body of a private function where it is called, and remove the function.
 
     Functions that call themselves stay, and so do those with branches that a dataflow block calls,
-    which can have none::
+    which can have none, and those that are pure by the attribute ``relax.force_pure`` only, unless
+    their caller is::
 
         before:  def helper(a):                 after:  def main(x):
                      return R.exp(a)                        lv = R.exp(x)
@@ -62,14 +64,22 @@ class _Inlining(ModuleMutator):
     def __init__(self, mod: IRModule, chosen: dict[str, Function]) -> None:
         super().__init__(mod)
         self._chosen = chosen
+        self._is_forced_pure = False
+
+    def visit_function_(self, function: Function) -> Any:
+        if not self.builder_.is_in_body:
+            self._is_forced_pure = is_forced_pure(function)
+        return super().visit_function_(function)
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
         if not isinstance(call.op, GlobalVar) or call.op.name_hint not in self._chosen:
             return call
         # Callees come first, so that this one has no calls of others left.
-        callee: Function = self.builder_.get()[call.op]
+        callee: Any = self.builder_.lookup_function(call.op)
         if self.builder_.in_dataflow and _has_inner_scopes(callee):
+            return call
+        if is_forced_pure(callee) and (self.builder_.in_dataflow or not self._is_forced_pure):
             return call
         return self._body(callee, call.args)
 

@@ -74,7 +74,7 @@ class _Lifting(ModuleMutator):
 
     def _unused_name(self, prefix: str) -> str:
         name, number = prefix, 0
-        while name in self.builder_.get():
+        while self.builder_.has_function(name):
             number += 1
             name = f"{prefix}{number}"
         return name

@@ -21,7 +21,8 @@ class RemovePurityChecking(ModulePass):
     """Call directly what was said to be pure.
 
     The functions get the attribute ``relax.force_pure`` instead, by which they are still known not
-    to have effects::
+    to have effects. In a dataflow block, where no call may have an effect, calls stay as they are;
+    `ToNonDataflow` opens these blocks::
 
         before:  R.call_pure_packed("f", x, sinfo_args=R.Tensor((2,)))
         after:   R.call_packed("f", x, sinfo_args=R.Tensor((2,)))
@@ -40,6 +41,8 @@ class _Removal(ModuleMutator):
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
+        if self.builder_.in_dataflow:
+            return call
         if call.op is CALL_PURE_PACKED:
             callee, *args = call.args
             return Call(callee, args, call.attrs, call.sinfo_args, call.struct_info, call.span)
