@@ -14,6 +14,8 @@ from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.structural import structural_equal
+from tilewright.ir.structural_hash import structural_hash
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import (
     Binding,
@@ -57,9 +59,10 @@ class FuseTIR(ModulePass):
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         joined: dict[GlobalVar, Kernel] = {}
         elsewhere = _used_elsewhere(mod)
+        kernels = _Kernels(mod)
         for var, func in mod.functions.items():
             if isinstance(func, Function) and int(func.attrs.get(PRIMITIVE, 0)):
-                kernel = None if var.name_hint in elsewhere else kernel_of(func, mod)
+                kernel = None if var.name_hint in elsewhere else kernels.of(func)
                 if kernel is not None:
                     joined[var] = kernel
         if not joined:
@@ -79,12 +82,26 @@ class Kernel(NamedTuple):
     constants: tuple[Constant, ...]
 
 
-def kernel_of(func: Function, mod: IRModule) -> Kernel | None:
-    """The tensor program that does what a function does; None if it does something else."""
-    try:
-        return _Joining(func, mod).kernel()
-    except _UnsupportedError:
-        return None
+class _Kernels:
+    """The tensor programs of functions, made once for functions that are equal."""
+
+    def __init__(self, mod: IRModule) -> None:
+        self._mod = mod
+        self._known: dict[int, list[tuple[Function, Kernel | None]]] = {}
+
+    def of(self, func: Function) -> Kernel | None:
+        """The tensor program that does what a function does; None if it does something else."""
+        plain = func.without_attr("global_symbol")
+        alike = self._known.setdefault(structural_hash(plain), [])
+        for known, kernel in alike:
+            if structural_equal(known, plain):
+                return kernel
+        try:
+            kernel = _Joining(func, self._mod).kernel()
+        except _UnsupportedError:
+            kernel = None
+        alike.append((plain, kernel))
+        return kernel
 
 
 class _UnsupportedError(Exception):
@@ -233,12 +250,15 @@ def _replaced(mod: IRModule, joined: Mapping[GlobalVar, Kernel]) -> IRModule:
     made = IRModule()
     known = SharedFunctions(made)
     shared: dict[GlobalVar, GlobalVar] = {}
+    names: dict[PrimFunc, GlobalVar] = {}
     for var, kernel in joined.items():
-        equal = known.find(kernel.func)
+        equal = names.get(kernel.func)
+        if equal is None:
+            equal = known.find(kernel.func)
         if equal is None:
             made.update_func(var, kernel.func)
             known.add(var, kernel.func)
-        shared[var] = var if equal is None else equal
+        shared[var] = names[kernel.func] = var if equal is None else equal
     calls = _Calls(joined, shared)
     functions: dict[GlobalVar, BaseFunc] = {}
     for var, func in mod.functions.items():

@@ -65,6 +65,7 @@ class GroupOutliner:
         self.result = mod.clone()
         self._prefix = prefix
         self._groups_of = groups_of
+        self._numbers: dict[str, int] = {}
 
     def outlined(self, skip: Collection[str]) -> IRModule:
         """The module with all groups moved, but those of functions with an attribute of `skip`."""
@@ -102,11 +103,13 @@ class GroupOutliner:
 
     def _unique(self, name: str) -> str:
         wanted = f"{self._prefix}_{name}"[:LONGEST_NAME]
-        candidate, number = wanted, 0
-        while candidate in self.result:
+        number = self._numbers.get(wanted, 0)
+        while True:
+            candidate = f"{wanted}{number}" if number else wanted
             number += 1
-            candidate = f"{wanted}{number}"
-        return candidate
+            if candidate not in self.result:
+                self._numbers[wanted] = number
+                return candidate
 
 
 class _BlockRewriter(Rewriter):
