@@ -54,8 +54,33 @@ def test_programs_of_symbolic_sizes_are_left_out_and_named(caplog):
     with caplog.at_level(logging.WARNING):
         assert integration.extract_tasks(module, TARGET, params) == []
     assert "symbolic sizes" in caplog.text
-    with pytest.raises(ArgumentError, match="nothing to tune"):
+    with pytest.raises(ArgumentError, match=r"nothing to tune.*BindSymbolicVars"):
         integration.tune_relax(module, params, TARGET, None, 4, database="memory")
+
+
+def test_names_that_no_program_has():
+    module, params = model()
+    with pytest.raises(ArgumentError, match=r"no tensor program.*op_names=\['conv'\]; there are"):
+        integration.tune_relax(
+            module, params, TARGET, None, 4, op_names=["conv"], database="memory"
+        )
+
+
+def test_programs_of_functions_count_as_often_as_these_are_called():
+    builder = relax.BlockBuilder()
+    info = relax.TensorStructInfo((4, 4), "float32")
+    x, y, z = (relax.Var(name, info) for name in "xyz")
+    with builder.function("layer", [x], private=True):
+        layer = builder.emit_func_output(relax.op.exp(x))
+    with builder.function("block", [y], private=True):
+        value = builder.emit(relax.Call(layer, [relax.Call(layer, [y])]))
+        block = builder.emit_func_output(value)
+    with builder.function("main", [z]):
+        value = builder.emit(relax.Call(block, [relax.op.negative(z)]))
+        value = builder.emit(relax.Call(block, [relax.Call(block, [value])]))
+        builder.emit_func_output(value)
+    tasks = integration.extract_tasks(builder.get(), TARGET)
+    assert {task.task_name: task.weight for task in tasks} == {"exp": 6, "negative": 1}
 
 
 def test_a_model_is_tuned_and_built_with_what_was_found(tmp_path, caplog):

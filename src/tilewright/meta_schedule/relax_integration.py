@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tilewright.error import ArgumentError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.ir.rewrite import walk_once
+from tilewright.ir.rewrite import walk
 from tilewright.relax.expr import Call, ExternFunc, Function
+from tilewright.relax.transform.private_functions import callees_first, calls_in
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.random_state import RandomState
@@ -108,17 +110,29 @@ def extract_tasks(
 
 
 def _calls(module: IRModule) -> dict[str, int]:
-    """How often the graph functions of a module call each of its tensor programs."""
+    """How often one call of each exported function calls each tensor program of a module.
+
+    A call in a loop of functions that call each other counts once.
+    """
+    runs: Counter[str] = Counter()
     counts: dict[str, int] = {}
-    for function in module.functions.values():
-        if not isinstance(function, Function):
-            continue
-        for node in walk_once(function):
-            for argument in node.args if isinstance(node, Call) else ():
-                name = _name_of(argument)
-                if name is not None and isinstance(module.functions.get(GlobalVar(name)), PrimFunc):
-                    counts[name] = counts.get(name, 0) + 1
+    for name in reversed(callees_first(module)):
+        function = module[name]
+        # What nobody is seen to call may be called as a value.
+        times = runs[name.name_hint] + (function.global_symbol is not None) or 1
+        for call in calls_in(function):
+            runs[call.op.name_hint] += times  # type: ignore[union-attr]
+        for kernel in _kernels_called_by(function, module):
+            counts[kernel] = counts.get(kernel, 0) + times
     return counts
+
+
+def _kernels_called_by(function: Function, module: IRModule) -> Iterator[str]:
+    for node in walk(function):
+        for argument in node.args if isinstance(node, Call) else ():
+            name = _name_of(argument)
+            if name is not None and isinstance(module.functions.get(GlobalVar(name)), PrimFunc):
+                yield name
 
 
 def _name_of(argument: object) -> str | None:
@@ -226,9 +240,7 @@ def tune_relax(
     if op_names is not None:
         tasks = [task for task in tasks if any(name in task.task_name for name in op_names)]
     if not tasks:
-        raise ArgumentError(
-            f"tune_relax: there is nothing to tune; the model calls the tensor programs {names}"
-        )
+        raise ArgumentError(_nothing_to_tune(names, op_names))
     contexts, weights = extracted_tasks_to_tune_contexts(
         tasks,
         space=space,
@@ -253,6 +265,17 @@ def tune_relax(
         max_seconds=max_seconds,
         patience=patience,
         report=report,
+    )
+
+
+def _nothing_to_tune(names: Sequence[str], op_names: Sequence[str] | None) -> str:
+    if names:
+        return (
+            f"tune_relax: no tensor program is named as in op_names={op_names}; there are {names}"
+        )
+    return (
+        "tune_relax: there is nothing to tune: the model calls no tensor programs, or all of them "
+        "have symbolic sizes; give these values by relax.transform.BindSymbolicVars"
     )
 
 
