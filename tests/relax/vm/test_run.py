@@ -423,9 +423,24 @@ def test_parameters_are_bound_in_all_functions_that_have_them():
         relax.build(builder.get(), params={"ww": np.ones(2, "float32")})
     ex = relax.build(builder.get(), params={"w": np.array([2, 3], "float32")})
     assert "constants: 1," in ex.stats()
-    vm = relax.VirtualMachine(ex)
+    vm = relax.VirtualMachine(ex, "cpu")
     x = np.array([4, 5], "float32")
     assert (vm["sum"](x).numpy().tolist(), vm["product"](x).numpy().tolist()) == ([6, 8], [8, 15])
+
+
+def test_parameters_are_copied_from_arrays_of_other_packages():
+    class Foreign:
+        def __init__(self, data):
+            self.__dlpack__, self.__dlpack_device__ = data.__dlpack__, data.__dlpack_device__
+
+    (x, w0, b0, w1, b1), expected = perceptron_inputs()
+    params = {"w0": Foreign(w0), "b0": b0, "w1": w1, "b1": b1}
+    vm = relax.VirtualMachine(relax.build(perceptron(), params=params))
+    w0[:] = 0
+    assert_same(vm["main"](x), expected)
+    for wrong in ({"w0": 3}, {"w0": [[1]]}, [w0]):
+        with pytest.raises(ArgumentError, match=r"relax.build: params.*array"):
+            relax.build(perceptron(), params=wrong)
 
 
 def test_a_view_of_symbolic_sizes():

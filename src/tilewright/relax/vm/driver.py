@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
 from tilewright.relax.analysis import all_global_vars, check_well_formed
-from tilewright.relax.expr import Function, as_relax
+from tilewright.relax.expr import Constant, Function, const
 from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.pass_results import Pipeline, after_passes
+from tilewright.runtime.device import cpu
+from tilewright.runtime.ndarray import NDArray, from_dlpack
 from tilewright.target import Target
 
 
@@ -75,7 +79,12 @@ def _as_module(mod: object) -> IRModule:
 def _with_params(module: IRModule, params: Mapping[str, Any]) -> IRModule:
     from tilewright.relax.transform import BindParams
 
-    values = {name: as_relax(value) for name, value in params.items()}  # functions share them
+    if not isinstance(params, Mapping):
+        raise ArgumentError(
+            f"relax.build: params are arrays by the name of a parameter, got {params!r}"
+        )
+    # Converted here, so that functions share them.
+    values = {name: _as_constant(name, value) for name, value in params.items()}
     graphs = {var: f for var, f in module.functions.items() if isinstance(f, Function)}
     called = {var for function in graphs.values() for var in all_global_vars(function)}
     owners = {
@@ -90,6 +99,16 @@ def _with_params(module: IRModule, params: Mapping[str, Any]) -> IRModule:
     for name, own in owners.items():
         module = BindParams(name, {key: v for key, v in values.items() if key in own})(module)
     return module
+
+
+def _as_constant(name: str, value: Any) -> Constant:
+    if isinstance(value, Constant):
+        return value
+    if isinstance(value, (NDArray, np.ndarray, np.generic)):
+        return const(value)
+    if hasattr(value, "__dlpack__"):
+        return const(from_dlpack(value).copyto(cpu()))  # it may change later
+    raise ArgumentError(f"relax.build: params: {name!r} must be an array, got {value!r}")
 
 
 def _as_target(target: str | Target | None) -> Target:

@@ -107,8 +107,11 @@ class Executable:
             if (symbol := self.mod[name].global_symbol) is not None
         }
         text = c_header(functions, os.path.splitext(os.path.basename(path))[0])
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        try:
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise ExportError(f"export_header: {path!r} cannot be written: {error}") from None
         return path
 
     def stats(self) -> str:

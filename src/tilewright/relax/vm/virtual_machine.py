@@ -34,7 +34,7 @@ class VirtualMachine:
     def __init__(
         self,
         rt_mod: Executable | Module | str | os.PathLike[str],
-        device: core.Device | Sequence[core.Device] | None = None,
+        device: core.Device | str | Sequence[core.Device | str] | None = None,
         memory_cfg: object = None,
         profile: bool = False,
     ) -> None:
@@ -47,9 +47,8 @@ class VirtualMachine:
             profile: whether `profile` will be called; it can be in any case.
         """
         del memory_cfg, profile
-        devices = [device] if device is None or isinstance(device, core.Device) else list(device)
-        for place in devices:
-            require_host(as_device(place or cpu()), "VirtualMachine")
+        for place in device if isinstance(device, (list, tuple)) else [device]:
+            require_host(as_device(cpu() if place is None else place), "VirtualMachine")
         if isinstance(rt_mod, (str, os.PathLike)):
             rt_mod = load_module(rt_mod)
         if not isinstance(rt_mod, (Executable, Module)):
