@@ -15,6 +15,7 @@ from tilewright.relax.expr import Call
 from tilewright.relax.op.table import Legalize, operator_of
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.relax.transform.module_mutator import ModuleMutator
+from tilewright.relax.transform.repeated_calls import RepeatedCalls
 
 
 class LegalizeOps(ModulePass):
@@ -58,6 +59,7 @@ class _Legalization(ModuleMutator):
     def __init__(self, mod: IRModule, own: Mapping[Op, Legalize], enable_warning: bool) -> None:
         super().__init__(mod)
         self._own, self._enable_warning = own, enable_warning
+        self._repeated = RepeatedCalls()
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
@@ -68,7 +70,12 @@ class _Legalization(ModuleMutator):
         call = self.builder_.normalize(call)
         unknown = [info for argument in call.args for info in _unknown(argument)]
         if not unknown:
-            return legalize(self.builder_, call)
+            if legalize is not entry.legalize:  # a user's, which may do anything
+                return legalize(self.builder_, call)
+            scope = self.builder_.function_scope
+            return self._repeated.legalized(
+                call, lambda: legalize(self.builder_, call), lambda: len(scope.bound)
+            )
         if self._enable_warning:
             warnings.warn(
                 f"LegalizeOps: {entry.op.name} stays, because of an argument only "
