@@ -46,11 +46,15 @@ CASES = {
     "avg_pool1d": (nn.AvgPool1d(3, 2), ROW),
     "avg_pool2d": (nn.AvgPool2d(3, 2, 1), IMAGE),
     "avg_pool2d without padding": (nn.AvgPool2d(3, 2, 1, count_include_pad=False), IMAGE),
+    "avg_pool2d with a divisor": (nn.AvgPool2d((3, 2), 2, 1, divisor_override=5), IMAGE),
     "adaptive_avg_pool1d": (nn.AdaptiveAvgPool1d(3), ROW),
     "adaptive_avg_pool2d": (nn.AdaptiveAvgPool2d((2, None)), IMAGE),
     "global average": (nn.AdaptiveAvgPool2d(1), IMAGE),
     "adaptive_max_pool2d": (nn.AdaptiveMaxPool2d(2), IMAGE),
     "batch_norm": (nn.BatchNorm2d(4), IMAGE),
+    "batch_norm of each batch": (
+        nn.BatchNorm2d(4, track_running_stats=False, eps=0.1), IMAGE
+    ),
     "batch_norm of rows": (nn.BatchNorm1d(4, affine=False), ROW),
     "layer_norm": (nn.LayerNorm((5, 6)), IMAGE),
     "layer_norm without weights": (nn.LayerNorm(7, elementwise_affine=False), ROW),
@@ -110,6 +114,12 @@ ATTENTION = {
     "scale": lambda q, k, v, bias, seen: F.scaled_dot_product_attention(q, k, v, scale=0.3),
     "shared keys": lambda q, k, v, bias, seen: F.scaled_dot_product_attention(
         q, k[:, :1], v[:, :1], enable_gqa=True
+    ),
+    "a key for all heads": lambda q, k, v, bias, seen: F.scaled_dot_product_attention(
+        q, k[:, :1], v[:, :1]
+    ),
+    "a batch of batches": lambda q, k, v, bias, seen: F.scaled_dot_product_attention(
+        q.expand(3, 2, 2, 3, 4), k[None], v.expand(3, 2, 2, 4, 4), bias.expand(3, 2, 1, 3, 4)
     ),
     "one head": lambda q, k, v, bias, seen: F.scaled_dot_product_attention(q[0], k[0], v[0]),
     "row by row": lambda q, k, v, bias, seen: F.scaled_dot_product_attention(

@@ -45,6 +45,13 @@ ARITHMETIC = {
     "inverse": lambda x, y, n: x**-1,
     "power": lambda x, y, n: x.abs() ** 1.7,
     "power of a number": lambda x, y, n: 2**x,
+    "power of integers": lambda x, y, n: torch.stack([n**0, n**1, n**5, n**6]),
+    "ldexp": lambda x, y, n: torch.ldexp(x, n),
+    "atan2": lambda x, y, n: torch.atan2(x, y[:1]),
+    "hypot": lambda x, y, n: torch.hypot(x * 1e30, y),
+    "copysign": lambda x, y, n: torch.copysign(x, -0.0 * y),
+    "fmax": lambda x, y, n: torch.fmax(torch.sqrt(x), torch.sqrt(y)),
+    "fmin": lambda x, y, n: torch.fmin(torch.sqrt(x), torch.sqrt(y)),
     "maximum": lambda x, y, n: torch.maximum(x, y),
     "minimum": lambda x, y, n: torch.min(x, y),
     "clamp": lambda x, y, n: torch.clamp(x, -1, 1.5),
@@ -141,6 +148,8 @@ REDUCTIONS = {
     "var_mean": lambda x: torch.var_mean(x, 2)[0] + torch.var_mean(x, 2)[1],
     "norm": lambda x: torch.linalg.vector_norm(x, dim=1),
     "norm 1": lambda x: x.norm(p=1, dim=-1),
+    "norm 3": lambda x: torch.linalg.vector_norm(x, 3, dim=(0, 2)),
+    "norm 0": lambda x: torch.linalg.vector_norm(x.relu(), 0, dim=1),
     "norm inf": lambda x: torch.linalg.vector_norm(x, float("inf")),
     "logsumexp": lambda x: torch.logsumexp(x * 50, 1),
     "cumsum": lambda x: x.cumsum(1),
@@ -150,6 +159,20 @@ REDUCTIONS = {
     "places of topk": lambda x: torch.topk(x, 2, -1, largest=False)[1],
     "sort": lambda x: torch.sort(x, 1, descending=True)[0],
     "argsort": lambda x: torch.argsort(x, 1),
+    "kthvalue": lambda x: torch.kthvalue(x, 2, 1)[0],
+    "place of kthvalue": lambda x: torch.kthvalue(x, 3, keepdim=True)[1],
+    "median": lambda x: x.median(),
+    "median with NaN": lambda x: torch.sqrt(x).median(),
+    "median along": lambda x: x.median(2)[0],
+    "place of the median": lambda x: x.median(1, keepdim=True)[1],
+    "median along with NaN": lambda x: torch.sqrt(x).median(2)[0],
+    "place of NaN": lambda x: torch.sqrt(x).median(2)[1],
+    "median of integers": lambda x: (5 * x).to(torch.int32).median(2)[0],
+    "bucketize": lambda x: torch.bucketize(x.round(), torch.tensor([-1.0, 0, 2])),
+    "bucketize to the right": lambda x: torch.bucketize(
+        x.round(), torch.tensor([-1.0, 0, 2]), right=True, out_int32=True
+    ),
+    "searchsorted": lambda x: torch.searchsorted(x.sort()[0], x.flip(2)),
 }
 SHAPES = {
     "view": lambda x: x.view(-1, 4),
@@ -193,6 +216,11 @@ SHAPES = {
     "tril": lambda x: torch.tril(x, -1),
     "triu": lambda x: torch.triu(x, 1),
     "diagonal": lambda x: torch.diagonal(x, 0, 1, 2),
+    "unfold": lambda x: x.unfold(1, 2, 1),
+    "unfold in steps": lambda x: x.unfold(-1, 1, 2),
+    "as_strided": lambda x: x.as_strided((2, 3), (1, 4), 2),
+    "signbit": lambda x: torch.signbit(x.round() * 0),
+    "signbit of integers": lambda x: torch.signbit(x.int()),
     "contiguous": lambda x: x.transpose(0, 1).contiguous().clone().detach(),
     "half": lambda x: x.half().float(),
     "to integers": lambda x: x.int(),
@@ -215,6 +243,8 @@ CREATION = {
     "changed in place": lambda x: torch.zeros(3, 4).fill_(2).add_(x[:, :4]),
     "part changed": lambda x: _with_part(x),
     "element changed": lambda x: _with_element(x),
+    "many changed": lambda x: _with_many(x),
+    "changed where a mask holds": lambda x: _with_masked(x),
 }
 
 
@@ -230,6 +260,28 @@ def _with_element(x):
     return y
 
 
+def _with_many(x):
+    y = x.clone()
+    y[:, 1::2] = x[:, :2]
+    y[[0, 2], 1] = 7
+    y[:, [3, 0]] = x[:, 1:3]
+    y[[-1], :, None] = 2
+    return y
+
+
+def _with_masked(x):
+    y = x.clone()
+    y[x > 1] = 0
+    y[:, x[0] < 0] = x.mean()
+    return y
+
+
+def _with_apart(x, i):
+    y = torch.zeros(2, 3, 6)
+    y[i[0] % 2, :, torch.arange(3) * 2] = x[:3]
+    return y
+
+
 INDEXING = {
     "embedding": lambda x, i: F.embedding(i, x),
     "index_select": lambda x, i: x.index_select(1, i[0] % 3),
@@ -239,6 +291,11 @@ INDEXING = {
     "index from the end": lambda x, i: x[i - 4, 1],
     "gather": lambda x, i: x.gather(0, i[:, :2]),
     "scatter": lambda x, i: x.scatter(1, i[:, :1] % 3, x[:2, :1]),
+    "index_put": lambda x, i: x.index_put((i, i % 3), x[:2, :3]),
+    "index_put of a row": lambda x, i: x.index_put((i[:1],), x[:3]),
+    "index_put added": lambda x, i: x.index_put((i % 2,), x[0], accumulate=True),
+    "index_put, not side by side": lambda x, i: _with_apart(x, i),
+    "masked_scatter": lambda x, i: x.masked_scatter(x[:1] > 0, 10 * x),
     "scatter_add": lambda x, i: x.scatter_add(0, i[:, :2], x[:2, :2]),
 }
 PRODUCTS = {
@@ -252,6 +309,11 @@ PRODUCTS = {
     "outer": lambda x, y, w, b: torch.outer(b, b),
     "addmm": lambda x, y, w, b: torch.addmm(b[:2], x[0], y[0], beta=0.5, alpha=2),
     "baddbmm": lambda x, y, w, b: torch.baddbmm(x[:, :, :2], x, y),
+    "addbmm": lambda x, y, w, b: torch.addbmm(b[:2], x, y, beta=0.5, alpha=2),
+    "addbmm without": lambda x, y, w, b: torch.addbmm(b[:2], x, y, beta=0),
+    "bilinear": lambda x, y, w, b: F.bilinear(x, x + 1, y[:, :, :1] + w[0], b[:2]),
+    "cdist": lambda x, y, w, b: torch.cdist(x, w),
+    "cdist 1": lambda x, y, w, b: torch.cdist(x, x, p=1),
     "einsum": lambda x, y, w, b: torch.einsum("bij,bjk->bik", x, y),
     "cosine_similarity": lambda x, y, w, b: F.cosine_similarity(x, x + 1, -1),
 }

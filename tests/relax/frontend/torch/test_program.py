@@ -160,6 +160,12 @@ def test_one_output_is_a_tuple_unless_it_is_unwrapped():
     np.testing.assert_array_equal(np.asarray(evaluate(module, np.zeros(2, "float32"))), [1, 1])
 
 
+def test_outputs_that_are_nothing_are_left_out():
+    model = Functions([lambda x: None, lambda x: {"y": x + 1, "z": None}])
+    (result,) = evaluate(imported(model, (torch.zeros(2),)), np.zeros(2, "float32"))
+    np.testing.assert_array_equal(np.asarray(result), [1, 1])
+
+
 def test_the_tuple_of_outputs_need_not_be_bound():
     model, inputs = Functions([lambda x: x + 1, lambda x: x]), (torch.zeros(2),)
     assert isinstance(imported(model, inputs)["main"].body.body, relax.Var)
@@ -194,6 +200,49 @@ def test_an_operator_without_a_conversion_is_decomposed():
     called = operators(imported(model, inputs))
     assert "linear" in called
     assert "where" in called
+
+
+# --- branches -------------------------------------------------------------------------------
+
+
+class Branches(nn.Module):
+    """A branch in a branch, with weights of its own and two results."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x, flag):
+        def first(x):
+            return self.linear(x) + x, x.flatten().exp()
+
+        def second(x):
+            def small(x):
+                return x - 1, 2 * x.flatten()
+
+            return torch.cond(x.sum() > 100, first, small, (x,))
+
+        y, z = torch.cond(flag, first, second, (x.tanh(),))
+        return y * 2, z.sum(), x
+
+
+def test_branches():
+    model, inputs = Branches(), (torch.randn(2, 4), torch.tensor(True))
+    module = imported(model, inputs, ({0: BATCH}, None))
+    compiled = relax.VirtualMachine(relax.build(module, "llvm"))["main"]
+    for flag in (True, False):
+        inputs = (torch.randn(3, 4), torch.tensor(flag))
+        assert max(difference(module, model, inputs)) < 1e-6
+        for ours, theirs in zip(compiled(*inputs), model(*inputs), strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs.detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_not_supported_in_branches_is_listed():
+    def forward(x):
+        return torch.cond(x.sum() > 0, lambda x: torch.linalg.det(x), lambda x: x.sum(), (x,))
+
+    with pytest.raises(UnsupportedOperatorError, match=r"aten\._linalg_det"):
+        imported(Functions([forward]), (torch.ones(2, 2),))
 
 
 # --- what is refused ------------------------------------------------------------------------
@@ -256,9 +305,14 @@ def test_numbers_that_depend_on_elements_are_refused():
         imported(Functions([lambda x, i: x[i[0]]]), (torch.ones(4, 2), torch.tensor([1, 2])))
 
 
-def test_an_output_that_is_nothing_is_refused():
+def test_an_overload_without_a_conversion_is_refused():
+    with pytest.raises(UnsupportedOperatorError, match=r"aten\.nonzero"):
+        imported(Functions([lambda x: torch.where(x > 0)[0]]), (torch.ones(2),))
+
+
+def test_an_output_that_is_text_is_refused():
     with pytest.raises(UnsupportedOperatorError, match="output 1"):
-        imported(Functions([lambda x: x, lambda x: None]), (torch.ones(2),))
+        imported(Functions([lambda x: x, lambda x: "text"]), (torch.ones(2),))
 
 
 def test_a_model_is_no_program():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Sequence
 from typing import Any, Final
@@ -141,6 +142,14 @@ class Graph:
 
     # --- the program ----------------------------------------------------------------------
 
+    def convert_calls(self, program: torch.fx.Graph) -> None:
+        """Convert all calls of a program, or of a part of one that is a program itself."""
+        for node in program.nodes:
+            if node.op == "call_function":
+                self.convert(node)
+            elif node.op == "get_attr":
+                self.values[node] = operator.attrgetter(node.target)(program.owning_module)
+
     def convert(self, node: torch.fx.Node) -> None:
         """Convert one call; what cannot be is noted, and the search for more goes on."""
         self.node = node
@@ -161,6 +170,10 @@ class Graph:
         if converter is None:
             return self.sizes.convert(node.meta.get("val"))
         arguments, options = self._arguments(node)
+        try:
+            inspect.signature(converter).bind(self, *arguments, **options)
+        except TypeError:
+            raise UnsupportedError("these arguments of the operator are not supported") from None
         return converter(self, *arguments, **options)
 
     def _require_conversion(self, node: torch.fx.Node) -> Converter | None:
@@ -183,6 +196,8 @@ class Graph:
 
     def _arguments(self, node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call as the conversion takes them."""
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            return [self.argument(value) for value in node.args], {}
         schema = node.target._schema.arguments  # type: ignore[union-attr]
         given = {parameter.name: value for parameter, value in zip(schema, node.args, strict=False)}
         given |= node.kwargs

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch.export.graph_signature import (
     ConstantArgument,
     InputKind,
@@ -15,6 +17,7 @@ from torch.export.graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
+from torch.fx import GraphModule
 
 from tilewright.error import ArgumentError, UnsupportedOperatorError
 from tilewright.ir.module import IRModule
@@ -25,9 +28,15 @@ from tilewright.relax.frontend.torch.table import converter_of
 from tilewright.relax.frontend.torch.tensors import constant_of, dtype_of
 from tilewright.relax.sizes import UPPER_BOUNDS, defined_sizes_of
 from tilewright.relax.struct_info import PrimStructInfo, TensorStructInfo
+from tilewright.relax.transform import ConvertToDataflow
 
 INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
 """Calls of a part of the program with other settings, which decomposition puts in place."""
+
+CHANGES: Final = (
+    OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION,
+)  # fmt: skip
+"""Outputs that are no results."""
 
 
 def from_exported_program(
@@ -70,24 +79,24 @@ def from_exported_program(
         attrs = {"num_input": len(inputs), "params": [weight.value for weight in weights]}
     params = [*inputs, *(weight.variable for weight in weights)]
     attrs |= bounds(graph, program)
+    # A dataflow block has no branches; around branches such blocks are made afterwards.
+    branches = any(isinstance(node.target, HigherOrderOperator) for node in calls(program))
+    emit = builder.emit if branches else builder.emit_output
     with builder.function("main", params, attrs=attrs):
-        with builder.dataflow():
+        with nullcontext() if branches else builder.dataflow():
             require_shapes(graph, (n for n in program.graph.nodes if n.op == "placeholder"))
-            for node in program.graph.nodes:
-                if node.op == "call_function":
-                    graph.convert(node)
-                elif node.op == "get_attr":
-                    graph.values[node] = node.target
+            graph.convert_calls(program.graph)
             graph.problems.check()
             outputs = results(graph, program)
             single = unwrap_unit_return_tuple and len(outputs) == 1
             value = outputs[0] if single else Tuple(outputs)
             if single or not no_bind_return_tuple:
-                value = builder.emit_output(value)
+                value = emit(value)
             else:
-                value = Tuple([builder.emit_output(output) for output in outputs])
+                value = Tuple([emit(output) for output in outputs])
         builder.emit_func_output(value)
-    return builder.finalize()
+    module = builder.finalize()
+    return ConvertToDataflow(min_size=1)(module) if branches else module
 
 
 # --- what is converted ------------------------------------------------------------------------
@@ -118,8 +127,9 @@ def decomposed(program: torch.export.ExportedProgram, rules: Any) -> torch.expor
 
 
 def calls(program: torch.export.ExportedProgram) -> Iterator[torch.fx.Node]:
-    """All calls of the program."""
-    return (node for node in program.graph.nodes if node.op == "call_function")
+    """All calls of the program, and of the programs that are parts of it."""
+    parts = (part for part in program.graph_module.modules() if isinstance(part, GraphModule))
+    return (node for part in parts for node in part.graph.nodes if node.op == "call_function")
 
 
 def _is_decomposed_first(node: torch.fx.Node) -> bool:
@@ -145,7 +155,7 @@ def refuse_effects(program: torch.export.ExportedProgram) -> None:
     changed = [
         f"{spec.target} ({'buffer' if spec.kind is OutputKind.BUFFER_MUTATION else 'input'})"
         for spec in program.graph_signature.output_specs
-        if spec.kind is not OutputKind.USER_OUTPUT
+        if spec.kind in CHANGES
     ]
     if changed:
         raise UnsupportedOperatorError(
@@ -275,7 +285,7 @@ def bounds(graph: Graph, program: torch.export.ExportedProgram) -> dict[str, dic
 
 
 def results(graph: Graph, program: torch.export.ExportedProgram) -> list[RelaxExpr]:
-    """The outputs of the program.
+    """The outputs of the program, without those that are None.
 
     Raises:
         UnsupportedOperatorError: if one is no tensor or number.
@@ -284,9 +294,10 @@ def results(graph: Graph, program: torch.export.ExportedProgram) -> list[RelaxEx
     values = []
     for position, argument in enumerate(output.args[0]):
         value = graph.argument(argument)
-        if value is None or isinstance(value, str):
+        if isinstance(value, str):
             raise UnsupportedOperatorError(
                 f"output {position} of the program is {value!r}; only tensors and numbers can be"
             )
-        values.append(value if isinstance(value, RelaxExpr) else PrimValue(value))
+        if value is not None:
+            values.append(value if isinstance(value, RelaxExpr) else PrimValue(value))
     return values

@@ -4,6 +4,7 @@ from tilewright.relax.frontend.torch.operators import (
     activation,
     attention,
     binary,
+    control_flow,
     convolution,
     create,
     datatype,

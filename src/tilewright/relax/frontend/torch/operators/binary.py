@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tilewright import te, tir
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.problems import UnsupportedError
@@ -172,11 +173,74 @@ def power(graph: Graph, x: Any, exponent: Any) -> Any:
     if isinstance(exponent, (int, float)) and exponent in _POWERS:
         return graph.emit(_POWERS[exponent](graph.operand(x, graph.dtype)))
     if not graph.dtype.startswith(("float", "bfloat")):
-        raise UnsupportedError("powers of integers other than 2 and 3 are not supported")
+        return _integer_power(graph, x, exponent)
     return combine(graph, op.power, x, exponent, graph.dtype)
 
 
-@converts("aten.where")
+def _integer_power(graph: Graph, x: Any, exponent: Any) -> Any:
+    """A power of integers by squaring: one product for each bit of the exponent, or two."""
+    if not isinstance(exponent, int) or exponent < 0:
+        raise UnsupportedError("powers of integers whose exponents are tensors are not supported")
+    x = graph.operand(x, graph.dtype)
+    if exponent == 0:
+        return graph.emit(op.full(graph.shape, 1, graph.dtype))
+    result = None
+    while exponent:
+        if exponent % 2:
+            result = x if result is None else graph.emit(op.multiply(result, x))
+        exponent //= 2
+        x = graph.emit(op.multiply(x, x)) if exponent else x
+    return result
+
+
+@converts("aten.ldexp")
+def ldexp(graph: Graph, x: Any, exponent: Any) -> Any:
+    """``x`` times 2 to the power `exponent`."""
+    factor = op.power(graph.operand(2, graph.dtype), graph.cast(exponent, graph.dtype))
+    return combine(graph, op.multiply, x, graph.emit(factor), graph.dtype)
+
+
+def _elementwise(function: Any) -> Any:
+    """A conversion to a function of two numbers that is no operator of graphs."""
+
+    def compute(x: Any, y: Any) -> Any:
+        return te.compute(x.shape, lambda *place: function(x(*place), y(*place)))
+
+    def convert(graph: Graph, x: Any, y: Any) -> Any:
+        shape, dtype = graph.shape, graph.dtype
+        operands = (graph.operand(value, dtype) for value in (x, y))
+        return graph.emit_te(compute, *(graph.emit(op.broadcast_to(o, shape)) for o in operands))
+
+    return convert
+
+
+CONVERTERS.update({
+    f"aten.{name}": _elementwise(getattr(tir, name)) for name in ("atan2", "copysign", "hypot")
+})  # fmt: skip
+
+
+@converts("aten.fmax")
+def fmax(graph: Graph, x: Any, y: Any) -> Any:
+    """The larger of two, or the one that is a number."""
+    return _of_numbers(graph, op.maximum, x, y)
+
+
+@converts("aten.fmin")
+def fmin(graph: Graph, x: Any, y: Any) -> Any:
+    """The smaller of two, or the one that is a number."""
+    return _of_numbers(graph, op.minimum, x, y)
+
+
+def _of_numbers(graph: Graph, function: Any, x: Any, y: Any) -> Any:
+    dtype = graph.dtype
+    x, y = graph.operand(x, dtype), graph.operand(y, dtype)
+    if not dtype.startswith(("float", "bfloat")):
+        return graph.emit(function(x, y))
+    number = op.where(op.isnan(y), x, function(x, y))
+    return graph.emit(op.where(op.isnan(x), y, number))
+
+
+@converts("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar")
 def where(graph: Graph, condition: Any, x: Any, y: Any) -> Any:
     """`x` where the condition holds, otherwise `y`."""
     x, y = graph.operand(x, graph.dtype), graph.operand(y, graph.dtype)

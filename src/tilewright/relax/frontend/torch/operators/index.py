@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.operators.layout import broadcast
 from tilewright.relax.frontend.torch.problems import UnsupportedError
 from tilewright.relax.frontend.torch.table import converts
 
@@ -47,11 +48,83 @@ def index_tensors(graph: Graph, x: Any, indices: Sequence[Any]) -> Any:
         return graph.emit(op.take(x, chosen[0], dims[0]))
     others = [dim for dim in range(graph.rank_of(x)) if dim not in dims]
     picked = graph.emit(op.index_tensor(graph.permute(x, [*dims, *others]), chosen))
-    # The dimensions of the indices come first unless the indexed ones lie side by side.
-    first = dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
-    count = graph.rank_of(picked) - len(others)
-    places = list(range(count, count + first)), list(range(count + first, graph.rank_of(picked)))
-    return graph.permute(picked, [*places[0], *range(count), *places[1]])
+    return graph.permute(picked, _indexed_order(dims, graph.rank_of(picked), len(others)))
+
+
+def _indexed_order(dims: Sequence[int], rank: int, others: int) -> list[int]:
+    """The dimensions of ``x[indices]``, where those of the indices come first otherwise.
+
+    They come first here, too, unless the indexed dimensions lie side by side.
+    """
+    first = dims[0] if list(dims) == list(range(dims[0], dims[-1] + 1)) else 0
+    count = rank - others
+    return [*range(count, count + first), *range(count), *range(count + first, rank)]
+
+
+@converts("aten.index_put", "aten._unsafe_index_put")
+def index_put(
+    graph: Graph, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False
+) -> Any:
+    """`x` with the elements at indices along several dimensions replaced, or added to."""
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    if any(graph.dtype_of(indices[dim]) in ("bool", "uint8") for dim in dims):
+        return _put_where(graph, x, indices, values, accumulate)
+    extents = graph.shape_of(x)
+    chosen = [_from_front(graph, indices[dim], extents[dim]) for dim in dims]
+    common = _broadcast_together(graph, [indices[dim] for dim in dims])
+    places = [broadcast(graph, index, common) for index in chosen]
+    places = [graph.emit(op.expand_dims(place, -1)) for place in places]
+    others = [dim for dim in range(len(extents)) if dim not in dims]
+    rank = len(common) + len(others)
+    order = _indexed_order(dims, rank, len(others))
+    shape = [*common, *(extents[dim] for dim in others)]
+    values = broadcast(graph, values, [shape[dim] for dim in order])
+    updates = graph.permute(values, [order.index(dim) for dim in range(rank)])
+    front = [*dims, *others]
+    result = op.scatter_nd(
+        graph.permute(x, front),
+        graph.emit(op.concat(places, -1)) if len(places) > 1 else places[0],
+        updates,
+        "add" if accumulate else "update",
+    )
+    return graph.permute(graph.emit(result), [front.index(dim) for dim in range(len(extents))])
+
+
+def _broadcast_together(graph: Graph, indices: Sequence[Any]) -> list[Any]:
+    """The common shape of several indices."""
+    total = indices[0]
+    for index in indices[1:]:
+        total = op.add(graph.cast(total, "int64"), graph.cast(index, "int64"))
+        total = graph.emit(total)
+    return graph.shape_of(total)
+
+
+def _put_where(graph: Graph, x: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> Any:
+    """`x` with one value where a mask holds."""
+    masks = [index for index in indices if index is not None]
+    shape = graph.shape_of(values)
+    if len(masks) > 1 or not all(graph.same_shape(values, [1] * len(shape)) for _ in shape):
+        raise UnsupportedError("a mask can choose elements for one value only, not for several")
+    before = next(dim for dim, index in enumerate(indices) if index is not None)
+    after = graph.rank_of(x) - before - graph.rank_of(masks[0])
+    mask = graph.cast(masks[0], "bool")
+    mask = graph.reshape(mask, [*[1] * before, *graph.shape_of(mask), *[1] * after])
+    value = graph.reshape(values, [])
+    value = op.add(x, value) if accumulate else value
+    return graph.emit(op.where(mask, value, x))
+
+
+@converts("aten.masked_scatter")
+def masked_scatter(graph: Graph, x: Any, mask: Any, source: Any) -> Any:
+    """`x` with the elements of `source`, one after the other, where the mask holds."""
+    shape = graph.shape
+    x, mask = broadcast(graph, x, shape), broadcast(graph, mask, shape)
+    chosen = graph.reshape(graph.cast(mask, "int64"), [-1])
+    # Each place takes as many elements on as there are chosen ones before it.
+    order = graph.emit(op.subtract(op.cumsum(chosen, 0, "int64"), 1))
+    elements = graph.reshape(source, [-1])
+    taken = graph.emit(op.take(elements, op.maximum(order, 0), 0, mode="clip"))
+    return graph.emit(op.where(mask, graph.reshape(taken, shape), x))
 
 
 def _from_front(graph: Graph, index: Any, extent: Any) -> Any:

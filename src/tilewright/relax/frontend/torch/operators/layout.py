@@ -64,9 +64,12 @@ def move_one(graph: Graph, x: Any, source: int, destination: int) -> Any:
 @converts("aten.expand", "aten.expand_as", "aten.broadcast_to")
 def expand(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
     """Dimensions of extent 1 repeated, to the shape of the result."""
-    if graph.same_shape(x, graph.shape):
-        return x
-    return graph.emit(op.broadcast_to(x, graph.shape))
+    return broadcast(graph, x, graph.shape)
+
+
+def broadcast(graph: Graph, x: Any, shape: Sequence[Any]) -> Any:
+    """Dimensions of extent 1 repeated."""
+    return x if graph.same_shape(x, shape) else graph.emit(op.broadcast_to(x, shape))
 
 
 @converts("aten.cat", "aten.concat", "aten.concatenate")

@@ -23,14 +23,38 @@ def batch_norm(
     graph: Graph, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool,
     momentum: float, epsilon: float, *_: Any,
 ) -> Any:  # fmt: skip
-    """Each channel by the mean and variance that training has found."""
-    if training or mean is None:
-        raise UnsupportedError("statistics of the batch are not supported; call model.eval() first")
+    """Each channel by the mean and variance that training has found, or by its own."""
+    if mean is None:
+        return _by_batch(graph, x, weight, bias, epsilon)[0]
+    if training:
+        raise UnsupportedError("training changes the statistics; call model.eval() first")
     extents = [extent.value for extent in graph.shape_of(mean)]
     weight = _filled(graph, 1, mean, extents) if weight is None else weight
     bias = _filled(graph, 0, mean, extents) if bias is None else bias
     result = op.nn.batch_norm(x, weight, bias, mean, variance, axis=1, epsilon=epsilon)
     return graph.emit(graph.emit(result)[0])
+
+
+def _by_batch(graph: Graph, x: Any, weight: Any, bias: Any, epsilon: float) -> list[Any]:
+    """Each channel by its own mean and variance, and these."""
+    rank = graph.rank_of(x)
+    axes = [axis for axis in range(rank) if axis != 1]
+    mean = graph.emit(op.mean(x, axes, True))
+    spread = op.add(op.variance(x, axes, True), epsilon)
+    inverse = graph.emit(op.rsqrt(spread))
+    value = op.multiply(op.subtract(x, mean), inverse)
+    thin = [1, -1, *[1] * (rank - 2)]
+    value = value if weight is None else op.multiply(value, op.reshape(weight, thin))
+    value = value if bias is None else op.add(value, op.reshape(bias, thin))
+    return [graph.emit(value), *(graph.reshape(part, [-1]) for part in (mean, inverse))]
+
+
+@converts("aten._native_batch_norm_legit.no_stats")
+def batch_norm_without_statistics(
+    graph: Graph, x: Any, weight: Any, bias: Any, training: bool, momentum: float, epsilon: float
+) -> list[Any]:
+    """Each channel by its own mean and variance, and these."""
+    return _by_batch(graph, x, weight, bias, epsilon)
 
 
 @converts("aten._native_batch_norm_legit_no_training")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -71,17 +72,19 @@ def avg_pool(
     ceil_mode: bool = False, count_include_pad: bool = True, divisor: int | None = None,
 ) -> Any:  # fmt: skip
     """The mean of each window."""
-    if divisor is not None:
-        raise UnsupportedError("divisor_override is not supported")
     rank = _rank(graph)
+    if divisor is not None and ceil_mode:
+        raise UnsupportedError("divisor_override with ceil_mode is not supported")
     value = _AVERAGE[rank](
         _batched(graph, x, rank),
         pool_size=each(kernel, rank),
         strides=each(stride or kernel, rank),
         padding=each(padding, rank) * 2,
         ceil_mode=ceil_mode,
-        count_include_pad=count_include_pad,
+        count_include_pad=count_include_pad or divisor is not None,
     )
+    if divisor is not None:
+        value = op.multiply(value, math.prod(each(kernel, rank)) / divisor)
     return graph.reshape(graph.emit(value), graph.shape)
 
 

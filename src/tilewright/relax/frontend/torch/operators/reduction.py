@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.binary import combine
-from tilewright.relax.frontend.torch.problems import UnsupportedError
 from tilewright.relax.frontend.torch.table import CONVERTERS, converts
 
 Dims: TypeAlias = "int | Sequence[int] | None"
@@ -127,7 +126,10 @@ def vector_norm(
         return graph.emit(op.sum(op.abs(x), axes, keepdim))
     if math.isinf(order):
         return graph.emit((op.max if order > 0 else op.min)(op.abs(x), axes, keepdim))
-    raise UnsupportedError(f"norms of order {order} are not supported")
+    if order == 0:
+        return graph.emit(op.sum(op.astype(op.not_equal(x, 0), graph.dtype), axes, keepdim))
+    total = op.sum(op.power(op.abs(x), order), axes, keepdim)
+    return graph.emit(op.power(total, 1 / order))
 
 
 @converts("aten.logsumexp")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tilewright.ir.expr import Expr, IntImm
-from tilewright.relax import op
+from tilewright.relax import const, op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.layout import product
 from tilewright.relax.frontend.torch.problems import UnsupportedError
@@ -89,6 +91,37 @@ def unbind(graph: Graph, x: Any, dim: int = 0) -> list[Any]:
     ]
 
 
+@converts("aten.unfold")
+def unfold(graph: Graph, x: Any, dim: int, size: int, step: int) -> Any:
+    """Windows along `dim`, which overlap or not; a new last dimension has their elements."""
+    rank = graph.rank_of(x)
+    if not rank:
+        return graph.reshape(x, graph.shape)
+    dim %= rank
+    starts = op.multiply(op.arange(0, graph.shape[dim], 1, dtype="int64"), step)
+    inside = op.arange(0, size, 1, dtype="int64")
+    places = graph.emit(op.add(op.expand_dims(graph.emit(starts), 1), graph.emit(inside)))
+    windows = graph.emit(op.take(x, places, dim))
+    axes = [axis for axis in range(rank + 1) if axis != dim + 1]
+    return graph.permute(windows, [*axes, dim + 1])
+
+
+@converts("aten.as_strided")
+def as_strided(
+    graph: Graph, x: Any, size: Sequence[Any], stride: Sequence[Any], offset: Any = None
+) -> Any:
+    """Elements by their places in memory, which are those of a compact array."""
+    fake = graph.node.args[0].meta["val"]  # type: ignore[union-attr]
+    numbers = [*fake.shape, *size, *stride, offset or 0]
+    if not fake.is_contiguous() or not all(isinstance(number, int) for number in numbers):
+        raise UnsupportedError("only compact arrays of known sizes can be given other strides")
+    places = np.full(tuple(size), offset or 0, "int64")
+    for axis, (extent, distance) in enumerate(zip(size, stride, strict=True)):
+        thin = [-1 if other == axis else 1 for other in range(len(size))]
+        places += (np.arange(extent) * distance).reshape(thin)
+    return graph.emit(op.take(graph.reshape(x, [fake.numel()]), const(places), 0))
+
+
 @converts("aten.diagonal")
 def diagonal(graph: Graph, x: Any, offset: int = 0, first: int = 0, second: int = 1) -> Any:
     """The diagonal of two dimensions, as the last one: every so many of all their elements."""
@@ -124,11 +157,11 @@ def slice_scatter(
     step: Any = 1,
 ) -> Any:  # fmt: skip
     """`x` with ``x[start:end:step]`` along `dim` replaced."""
-    if step != 1:
-        raise UnsupportedError("replacing a part in steps other than 1 is not supported")
     dim %= graph.rank_of(x)
     extent = _number(graph.shape_of(x)[dim])
     first, length = start_of(extent, start), _number(graph.shape_of(source)[dim])
+    if step != 1:
+        return _scattered_in_steps(graph, x, source, dim, first, length, step)
     if graph.same_shape(source, graph.shape):
         return graph.cast(source, graph.dtype)
     rest = extent - first - length
@@ -139,6 +172,19 @@ def slice_scatter(
         else part(graph, x, dim, first + length, rest),
     ]  # fmt: skip
     return graph.emit(op.concat([piece for piece in pieces if piece is not None], dim))
+
+
+def _scattered_in_steps(
+    graph: Graph, x: Any, source: Any, dim: int, first: Any, length: Any, step: Any
+) -> Any:
+    """`x` with every so many elements along `dim` replaced: chosen from both of them."""
+    extent = _number(graph.shape_of(x)[dim])
+    if not all(isinstance(number, int) for number in (extent, first, length, step)):
+        raise UnsupportedError("replacing a part of unknown size in steps is not supported")
+    places = np.arange(extent)
+    places[first::step] = extent + np.arange(length)
+    both = graph.emit(op.concat([x, graph.cast(source, graph.dtype)], dim))
+    return graph.emit(op.take(both, const(places), dim))
 
 
 @converts("aten.select_scatter")

@@ -6,6 +6,8 @@ from typing import Any
 
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.operators.slices import part
+from tilewright.relax.frontend.torch.problems import UnsupportedError
 from tilewright.relax.frontend.torch.table import converts
 
 
@@ -31,6 +33,76 @@ def sort_stable(
 ) -> list[Any]:
     """The same; equal elements keep their order always."""
     return sort(graph, x, dim, descending)
+
+
+@converts("aten.kthvalue")
+def kthvalue(graph: Graph, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> list[Any]:
+    """The element that `k` minus one others come before, and where it is."""
+    shape = graph.sizes.shape(graph.result[0].shape)
+    pair = sort(graph, x, dim)
+    return [graph.reshape(part(graph, value, dim, k - 1, 1), shape) for value in pair]
+
+
+@converts("aten.median.dim")
+def median_along(graph: Graph, x: Any, dim: int, keepdim: bool = False) -> list[Any]:
+    """The element in the middle, the smaller one of two, and where it is; NaN if there is one."""
+    shape = graph.sizes.shape(graph.result[0].shape)
+    # In the order of torch and of `sort` NaN comes last: it is in the middle if it is anywhere.
+    values, order = sort(graph, x, dim)
+    extent = graph.shape_of(x)[dim]
+    middle = [part(graph, value, dim, (extent - 1) // 2, 1) for value in (values, order)]
+    if not graph.dtype_of(x).startswith(("float", "bfloat")):
+        return [graph.reshape(value, shape) for value in middle]
+    missing = graph.emit(op.isnan(part(graph, values, dim, extent - 1, 1)))
+    first = op.expand_dims(_place_of_nan(graph, x, dim), dim)
+    value = op.where(missing, graph.operand(float("nan"), graph.dtype_of(x)), middle[0])
+    place = op.where(missing, first, middle[1])
+    return [graph.reshape(graph.emit(found), shape) for found in (value, place)]
+
+
+def _place_of_nan(graph: Graph, x: Any, dim: int) -> Any:
+    """Where the first NaN along `dim` is."""
+    return graph.emit(op.astype(op.argmax(op.astype(op.isnan(x), "int8"), dim), "int64"))
+
+
+@converts("aten.median.default")
+def median(graph: Graph, x: Any) -> Any:
+    """The element in the middle of all, the smaller one of two."""
+    flat = graph.reshape(x, [-1])
+    values = graph.emit(op.sort(flat, 0))
+    count = graph.shape_of(flat)[0]
+    middle = part(graph, values, 0, (count - 1) // 2, 1)
+    if graph.dtype_of(x).startswith(("float", "bfloat")):
+        last = part(graph, values, 0, count - 1, 1)
+        middle = graph.emit(op.where(op.isnan(last), last, middle))
+    return graph.reshape(middle, [])
+
+
+@converts("aten.bucketize.Tensor")
+def bucketize(
+    graph: Graph, x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
+) -> Any:
+    """How many boundaries lie before each element, or at it, too, if `right`."""
+    return _count_before(graph, boundaries, x, right)
+
+
+@converts("aten.searchsorted.Tensor")
+def searchsorted(
+    graph: Graph, boundaries: Any, x: Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Any = None,
+) -> Any:  # fmt: skip
+    """The same; each row may have boundaries of its own."""
+    if sorter is not None:
+        raise UnsupportedError("a sorter is not supported")
+    return _count_before(graph, boundaries, x, right or side == "right")
+
+
+def _count_before(graph: Graph, boundaries: Any, x: Any, right: bool) -> Any:
+    before = op.less_equal if right else op.less
+    if graph.rank_of(boundaries) > 1:
+        boundaries = graph.emit(op.expand_dims(boundaries, -2))
+    truths = before(boundaries, op.expand_dims(x, -1))
+    return graph.emit(op.sum(op.astype(truths, graph.dtype), -1))
 
 
 @converts("aten.argsort.default")

@@ -85,6 +85,14 @@ def erfc(graph: Graph, x: Any) -> Any:
     return graph.emit(op.subtract(1, op.erf(graph.cast(x, graph.dtype))))
 
 
+@converts("aten.signbit")
+def signbit(graph: Graph, x: Any) -> Any:
+    """Whether an element has a minus sign; a zero may have one, too."""
+    if not graph.dtype_of(x).startswith(("float", "bfloat")):
+        return graph.emit(op.less(x, 0))
+    return graph.emit(op.less(op.where(op.equal(x, 0), op.divide(1, x), x), 0))
+
+
 @converts("aten.logical_not")
 def logical_not(graph: Graph, x: Any) -> Any:
     """Whether an element is zero."""
