@@ -45,6 +45,8 @@ class TestModule:
         module["g"] = function(2)
         module.update({"h": function(3)})
         assert [v.name_hint for v in module.get_global_vars()] == ["f", "g", "h"]
+        module["e"] = module["f"]
+        assert [v.name_hint for v, _ in module.functions_items()] == ["e", "f", "g", "h"]
         assert len(copy) == 1
         assert not structural_equal(copy["f"], module["f"])
         del module["g"]

@@ -1,12 +1,17 @@
 """Visitors and mutators of graph functions."""
 
-from tests.relax.builders import array, bindings_in, negative, twice
+import numpy as np
+import pytest
+from tests.relax.builders import array, bindings_in, module_of, negative, twice
+from tests.relax.transform.parts import name_of
 
 from tilewright import relax
-from tilewright.ir import assert_structural_equal
+from tilewright.error import ArgumentError
+from tilewright.ir import Op, assert_structural_equal
 from tilewright.relax import op
-from tilewright.relax.analysis import post_order_visit
+from tilewright.relax.analysis import check_well_formed, post_order_visit
 from tilewright.relax.expr_functor import PyExprMutator, PyExprVisitor, mutator, visitor
+from tilewright.relax.interpreter import evaluate
 
 
 def chain(length=2, dtype="float32"):
@@ -133,3 +138,69 @@ def test_a_value_may_become_several_blocks():
     (branches,) = [b.value for b in bindings_in(changed) if isinstance(b.value, relax.If)]
     assert sum(len(block.bindings) for block in branches.true_branch.blocks) == 3
     assert branches.false_branch is not None
+
+
+def test_mistakes_in_mutators_are_named():
+    module = chain(1)
+
+    class Forgets(PyExprMutator):
+        def visit_call_(self, call):
+            self.visit_expr_post_order(call)
+
+    class DoesNotBegin(PyExprMutator):
+        def __init__(self, mod):
+            self.mod = mod
+
+    with pytest.raises(ArgumentError, match=r"Forgets\.visit_call_ gave None; return what"):
+        Forgets(module).visit_expr(module["main"])
+    with pytest.raises(ArgumentError, match=r"DoesNotBegin\.__init__ must begin with super"):
+        DoesNotBegin(module).visit_expr(module["main"])
+    with pytest.raises(AttributeError, match="no attribute 'visit_calls'"):
+        Forgets(module).visit_calls
+    with pytest.raises(ArgumentError, match="expected an IRModule to begin with, got 3"):
+        PyExprMutator(3)
+
+
+def test_operators_that_a_pass_of_a_user_replaces_by_a_function():
+    x, w, b = (relax.Var(n, array(*s)) for n, s in (("x", (2, 3)), ("w", (3, 4)), ("b", (4,))))
+
+    def fused(name, params):
+        builder = relax.BlockBuilder()
+        with builder.function(name, params, attrs={"Primitive": 1}, private=True):
+            with builder.dataflow():
+                product = builder.emit(op.matmul(*params[:2]))
+                result = builder.emit_output(op.add(product, params[2]))
+            builder.emit_func_output(result)
+        return builder.get()[name]
+
+    @mutator
+    class FuseMatmulAdd(PyExprMutator):
+        def transform(self, mod):
+            for name, function in mod.functions_items():
+                changed = relax.analysis.remove_all_unused(self.visit_expr(function))
+                self.builder_.update_func(name, changed)
+            return self.builder_.get()
+
+        def visit_call_(self, call):
+            call = self.visit_expr_post_order(call)
+            if call.op != Op.get("relax.add"):
+                return call
+            product = self.lookup_binding(call.args[0])
+            if not isinstance(product, relax.Call) or product.op != Op.get("relax.matmul"):
+                return call
+            args = [*product.args, call.args[1]]
+            params = [relax.Var(name, a.struct_info) for name, a in zip("xwb", args, strict=True)]
+            name = self.builder_.add_func(fused("fused", params), "fused")
+            return relax.Call(name, args, None, None)
+
+    def body(builder):
+        with builder.dataflow():
+            total = builder.emit(op.add(builder.emit(op.matmul(x, w)), b))
+            return builder.emit_output(op.exp(total))
+
+    before = module_of([x, w, b], body)
+    after = FuseMatmulAdd(before).transform(before)
+    check_well_formed(after)
+    assert [name_of(b.value) for b in bindings_in(after["main"])] == ["Call", "exp"]
+    data = [np.random.default_rng(0).random(shape, np.float32) for shape in ((2, 3), (3, 4), (4,))]
+    np.testing.assert_allclose(evaluate(after, *data), evaluate(before, *data), rtol=1e-6)

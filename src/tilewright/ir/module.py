@@ -53,7 +53,8 @@ class IRModule(Scriptable):
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
         """The function of that name."""
-        return self.functions[self._find(name)]
+        function = self.functions.get(_as_global_var(name))
+        return self.functions[self._find(name)] if function is None else function
 
     def __setitem__(self, name: str | GlobalVar, function: BaseFunc) -> None:
         self.update_func(_as_global_var(name), function)
@@ -77,6 +78,10 @@ class IRModule(Scriptable):
     def get_global_vars(self) -> list[GlobalVar]:
         """The name objects of all functions."""
         return list(self.functions)
+
+    def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
+        """All functions with their name objects, in the order of the alphabet."""
+        return sorted(self.functions.items(), key=lambda item: item[0].name_hint)
 
     def update_func(self, var: GlobalVar, func: BaseFunc) -> None:
         """Set the function named by `var`, in place."""

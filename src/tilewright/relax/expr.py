@@ -344,14 +344,14 @@ class Call(RelaxExpr):
         op: Op | GlobalVar | RelaxExpr,
         args: Sequence[Any],
         attrs: Mapping[str, Any] | None = None,
-        sinfo_args: Sequence[StructInfo] = (),
+        sinfo_args: Sequence[StructInfo] | None = (),
         struct_info: StructInfo | None = None,
         span: Span | None = None,
     ) -> None:
         _set(self, "op", op)
         _set(self, "args", tuple(as_relax(argument) for argument in args))
         _set(self, "attrs", attrs or EMPTY)
-        _set(self, "sinfo_args", tuple(sinfo_args))
+        _set(self, "sinfo_args", tuple(sinfo_args or ()))
         _set(self, "struct_info", struct_info)
         _set(self, "span", span)
 

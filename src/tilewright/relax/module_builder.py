@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.error import ArgumentError
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.relax.expr import Function
@@ -18,6 +19,8 @@ class ModuleBuilder:
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
+        if not isinstance(mod, IRModule | None):
+            raise ArgumentError(f"expected an IRModule to begin with, got {mod!r}")
         self._module = IRModule() if mod is None else mod.clone()
         self._shared = SharedFunctions(self._module)
         self._signatures: dict[str, StructInfo] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.error import ArgumentError
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import map_tuple
@@ -84,9 +85,23 @@ class PyExprMutator:
         self.builder_ = BlockBuilder(mod)
         self._variables: dict[Var, Any] = {}
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("builder_", "_variables"):
+            raise ArgumentError(
+                f"{type(self).__name__}.__init__ must begin with super().__init__(mod)"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def visit_expr(self, expr: Any) -> Any:
         """What stands for an expression, by the method for its kind."""
-        return method_of(self, expr)(expr)
+        method = method_of(self, expr)
+        result = method(expr)
+        if result is None:
+            name = f"{type(self).__name__}.{getattr(method, '__name__', 'the method')}"
+            raise ArgumentError(
+                f"{name} gave None; return what stands for the expression: {expr!r}"
+            )
+        return result
 
     def visit_expr_post_order(self, expr: Any) -> Any:
         """`expr` with its parts rewritten, before the method of its own kind is called."""
