@@ -11,6 +11,12 @@ from tilewright.runtime.loading import load_module
 from tilewright.runtime.module import Module
 from tilewright.runtime.ndarray import NDArray, array, empty, from_dlpack
 from tilewright.runtime.packed_func import PackedFunc
+from tilewright.runtime.params import (
+    load_param_dict,
+    load_param_dict_from_file,
+    save_param_dict,
+    save_param_dict_to_file,
+)
 from tilewright.runtime.registry import (
     convert,
     get_global_func,
