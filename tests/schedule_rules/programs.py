@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.tir.schedule.checking import assert_same_meaning
 
 import tilewright as tvm
-from tilewright import te, tir
+from tilewright import te, tir, topi
 from tilewright.ir import IRModule
 from tilewright.schedule_rules.default import ATTRIBUTES, schedule_module
 from tilewright.schedule_rules.machine import Machine
@@ -212,3 +212,26 @@ def sums_of_boxes(height, width):
 
 VECTOR = ForKind.VECTORIZED
 PARALLEL = ForKind.PARALLEL
+
+
+def attention(heads, blocks, rows, keys, size, masked=False):
+    """Products of queries with keys, their softmax, and products with values; masked, if asked."""
+    q = te.placeholder((heads, blocks, rows, size), name="Q")
+    k = te.placeholder((heads, size, keys), name="K")
+    v = te.placeholder((heads, keys, size), name="V")
+    h, j = te.reduce_axis((0, size), "h"), te.reduce_axis((0, keys), "j")
+    shape = (heads, blocks, rows, keys)
+    x = te.compute(shape, lambda n, o, i, c: te.sum(q[n, o, i, h] * k[n, h, c], axis=h), "S")
+    if masked:
+        product = x
+        x = te.compute(
+            shape,
+            lambda n, o, i, c: tir.Select(c <= i, product[n, o, i, c], te.const(-1e3, "float32")),
+            "M",
+        )
+    weights = topi.nn.softmax(x)
+    result = te.compute(
+        (heads, blocks, rows, size),
+        lambda n, o, i, c: te.sum(weights[n, o, i, j] * v[n, j, c], axis=j), "O",
+    )  # fmt: skip
+    return te.create_prim_func([q, k, v, result])

@@ -9,6 +9,7 @@ from tests.schedule_rules.programs import (
     SMALL,
     TWO_CORES,
     VECTOR,
+    attention,
     conv2d,
     elementwise,
     kinds_of,
@@ -192,6 +193,28 @@ def test_reductions_and_what_uses_them_share_the_rows():
     first = {sch.get(sch.get_loops(block)[0]) for block in names_of(sch)}
     assert len(first) == 1
     assert loops_of(sch, "O")[-1] == ("vectorized", 4)
+
+
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+@pytest.mark.parametrize("masked", [False, True])
+def test_products_and_their_softmax_share_rows_that_stay_in_a_cache(masked, machine):
+    sch = scheduled(attention(2, 3, 4, 5, 3, masked), machine)
+    shared = 2 if machine is SMALL else 1  # in a large cache a whole head stays
+    outer = [sch.get(loop) for loop in sch.get_loops("O")][:shared]
+    names = ["S", "T_softmax_maxelem", "T_softmax_exp", "T_softmax_expsum", "T_softmax_norm"]
+    for name in [*names, "M"] if masked else names:
+        assert [sch.get(loop) for loop in sch.get_loops(name)][:shared] == outer, name
+
+
+def test_what_waits_for_whole_rows_is_not_computed_for_each_tile():
+    x = te.placeholder((9, 7), name="A")
+    y = te.placeholder((7, 20), name="B")
+    k, j = te.reduce_axis((0, 7), "k"), te.reduce_axis((0, 20), "j")
+    c = te.compute((9, 20), lambda i, n: te.sum(x[i, k] * y[k, n], axis=k), "C")
+    most = te.compute((9,), lambda i: te.max(c[i, j], axis=j), "most")
+    d = te.compute((9, 20), lambda i, n: te.exp(c[i, n] - most[i]), "D")
+    sch = scheduled(te.create_prim_func([x, y, d]))
+    assert loops_of(sch, "D")[0] == ("serial", 9)
 
 
 def test_a_number_for_each_row_between_its_reduction_and_its_use():

@@ -408,7 +408,7 @@ class Plan:
 
     def _vectorize(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
         """Let a block inside of the loop `place` run in vectors along the columns."""
-        around = loops_around(sch, block, place)
+        around = max(self.outer, loops_around(sch, block, place))
         vectorize_tile(sch, block, around, self.tile.vectors, self.lanes)
 
 

@@ -68,7 +68,7 @@ def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Sched
     root = module_root(sch, var.name_hint)
     sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
     stages = append_epilogues(stages_of(sch, [b for b in blocks if not _is_empty(sch, b)]))
-    for group in groups_of(stages, machine.first_cache):
+    for group in groups_of(stages, machine):
         sch = _schedule_group(sch, group, machine)
     return sch
 
@@ -119,7 +119,8 @@ def _share(sch: Schedule, group: Group, machine: Machine) -> None:
     *producers, anchor = group.stages
     loops = sch.get_loops(anchor.block)[: group.shared]
     for stage in reversed(producers):
-        sch.compute_at(stage.block, loops[-1])
+        for item in (*stage.epilogue, stage):
+            sch.compute_at(item.block, loops[-1])
     parallelize(sch, loops, machine)
 
 
@@ -137,7 +138,7 @@ def _schedule_stage(sch: Schedule, stage: Stage, machine: Machine, outer: int) -
             found = schedule_contraction(sch, stage.block, [], machine, outer=outer)
             if found is not None:
                 for item in stage.epilogue:
-                    found = _schedule_stage(found, item, machine, 0)
+                    found = _schedule_stage(found, item, machine, outer)
     return (
         found
         or schedule_elementwise(sch, stage.block, outer, machine)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.schedule_rules.accesses import BlockAccesses
+from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.tir.schedule import BlockRV
 
@@ -59,12 +60,26 @@ def append_epilogues(stages: Sequence[Stage]) -> list[Stage]:
             if (
                 consumer.is_complete
                 and consumer not in taken
-                and not any(p.contraction is not None for p in others)
+                and not any(p.contraction is not None or depends_on(p, stage) for p in others)
                 and is_elementwise(consumer, stage)
             ):
                 stage.epilogue.append(consumer)
                 taken.add(consumer)
     return [stage for stage in stages if stage not in taken]
+
+
+def depends_on(stage: Stage, producer: Stage) -> bool:
+    """Whether a stage needs results of another one, which are complete only when all its tiles are:
+    the maximum of a row, for example."""
+    seen, waiting = set(), [stage]
+    while waiting:
+        for earlier in waiting.pop().producers:
+            if earlier is producer:
+                return True
+            if earlier not in seen:
+                seen.add(earlier)
+                waiting.append(earlier)
+    return False
 
 
 def is_elementwise(consumer: Stage, producer: Stage) -> bool:
@@ -76,7 +91,7 @@ def is_elementwise(consumer: Stage, producer: Stage) -> bool:
     )
 
 
-def groups_of(stages: Sequence[Stage], first_cache: int) -> list[Group]:
+def groups_of(stages: Sequence[Stage], machine: Machine) -> list[Group]:
     """Stages that share outer loops, together; the consumers first."""
     grouped: set[Stage] = set()
     found: list[Group] = []
@@ -87,26 +102,54 @@ def groups_of(stages: Sequence[Stage], first_cache: int) -> list[Group]:
         group = Group([anchor])
         shared = _most_shared(anchor, anchor)
         for stage in reversed(stages[:position]):
-            if stage in grouped or shared == 0 or stage.epilogue:
+            if stage in grouped or shared == 0:
                 continue
             common = _shared_by(stage, group, shared)
-            if common:
+            if _is_worthwhile(stage, group, common, machine):
                 group.stages.insert(0, stage)
                 group.shared = shared = common
         grouped.update(group.stages)
         if group.shared:
-            group.shared = _fewest_shared(group, first_cache)
+            group.shared = _fewest_shared(group, machine.first_cache)
         found.append(group)
     return found
 
 
 def _shared_by(stage: Stage, group: Group, most: int) -> int:
     """How many outer loops a stage can share with a group that has all of its consumers."""
-    readers = [c for c in stage.consumers if c in group.stages]
-    if not readers or len(readers) != len(stage.consumers):
+    last = stage
+    if stage.epilogue:
+        last = stage.epilogue[0]
+        if len(stage.consumers) > 1:
+            return 0
+    readers = [c for c in last.consumers if c in group.stages]
+    if not readers or len(readers) != len(last.consumers):
         return 0
-    common = min(aligned(reader.accesses, stage.accesses) for reader in readers)
+    common = min(aligned(reader.accesses, last.accesses) for reader in readers)
     return min(common, most, _most_shared(stage, group.stages[-1]))
+
+
+def _is_worthwhile(stage: Stage, group: Group, common: int, machine: Machine) -> bool:
+    """Whether a group gains by a stage with which it shares its outer `common` loops.
+
+    What all stages compute in an iteration must still be in a cache when it is read: if a group
+    would have to give up loops, so that it no longer is, the stage stays outside.
+    """
+    anchor = group.stages[-1].accesses
+    if anchor.count(anchor.spatial[:common]) == 1:
+        return False
+    fits = _bytes_inside([stage, *group.stages], common) <= machine.own_cache // 2
+    return common >= group.shared or fits
+
+
+def _bytes_inside(stages: Sequence[Stage], shared: int) -> int:
+    """Bytes that stages compute in an iteration of their outer loops."""
+    return sum(
+        item.accesses.count(item.accesses.spatial[shared:])
+        * item.accesses.stores[0].buffer.dtype.itemsize
+        for stage in stages
+        for item in (stage, *stage.epilogue)
+    )
 
 
 def _most_shared(stage: Stage, anchor: Stage) -> int:
@@ -135,11 +178,7 @@ def _most_shared(stage: Stage, anchor: Stage) -> int:
 def _fewest_shared(group: Group, first_cache: int) -> int:
     """As few shared loops as leave intermediate results in the first cache."""
     for shared in range(1, group.shared):
-        inner = sum(
-            stage.accesses.count(stage.accesses.spatial[shared:])
-            * stage.accesses.stores[0].buffer.dtype.itemsize
-            for stage in group.stages
-        )
+        inner = _bytes_inside(group.stages, shared)
         outer = group.stages[-1].accesses
         if inner <= first_cache // 2 and outer.count(outer.spatial[:shared]) > 1:
             return shared

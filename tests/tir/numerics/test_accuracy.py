@@ -155,3 +155,12 @@ def test_exact_values(name, argument, expected):
     result = evaluate_function(name, "float64", np.array([argument]))[0]
     assert result == expected
     assert math.copysign(1, result) == math.copysign(1, expected)
+
+
+@pytest.mark.parametrize("name", ["exp", "exp2", "exp10"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_too_small_for_a_number_is_zero(name, dtype):
+    x = np.array([-np.inf, -1e30, -1e4, np.finfo(dtype).min], dtype)
+    result = evaluate_function(name, dtype, x)
+    np.testing.assert_array_equal(result, 0)
+    assert not np.signbit(result).any()

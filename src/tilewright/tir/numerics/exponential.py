@@ -19,7 +19,8 @@ LOG10_2_PARTS = {
     32: (0.301025390625, 4.60503898119521e-06),
     64: (3.01029995663611771306e-01, 3.69423907715893078616e-13),
 }
-# Beyond these limits exp is 0 or infinite after rounding.
+# Beyond these limits exp is 0 or infinite after rounding. Zeros are selected: a product that is too
+# small for a normal number takes processors a hundred times as long as another one.
 LIMITS = {32: (-105.0, 89.5), 64: (-747.0, 710.5)}
 LIMITS_2 = {32: (-151.0, 129.0), 64: (-1078.0, 1025.0)}
 LIMITS_10 = {32: (-46.0, 39.0), 64: (-325.0, 309.5)}
@@ -44,29 +45,32 @@ def exp(
 
     With `low`, which is small beside x, it is e**(x + low).
     """
-    x = k.clamp(x, *LIMITS[k.bits])
+    vanishes, x = k.vanishing(x, *LIMITS[k.bits])
     high, rest = LOG_2_PARTS[k.bits]
     n, whole = k.nearest(x, LOG2_E)
     r = k.fma(n, -rest, k.fma(n, -high, x))
     if low is not None:
         r = r + low
-    return k.scale(exp_of_small(k, r, precise), whole + k.whole(power))
+    result = k.scale(exp_of_small(k, r, precise), whole + k.whole(power))
+    return Select(vanishes, k.real(0.0), result)
 
 
 def exp2(k: Kernel, x: Expr) -> Expr:
     """2**x."""
-    x = k.clamp(x, *LIMITS_2[k.bits])
+    vanishes, x = k.vanishing(x, *LIMITS_2[k.bits])
     n, whole = k.nearest(x)
-    return k.scale(exp_of_small(k, (x - n) * k.real(LOG_2)), whole)
+    result = k.scale(exp_of_small(k, (x - n) * k.real(LOG_2)), whole)
+    return Select(vanishes, k.real(0.0), result)
 
 
 def exp10(k: Kernel, x: Expr) -> Expr:
     """10**x."""
-    x = k.clamp(x, *LIMITS_10[k.bits])
+    vanishes, x = k.vanishing(x, *LIMITS_10[k.bits])
     n, whole = k.nearest(x, math.log2(10.0))
     high, low = LOG10_2_PARTS[k.bits]
     r = k.fma(n, -low, k.fma(n, -high, x))
-    return k.scale(exp_of_small(k, r * k.real(math.log(10.0))), whole)
+    result = k.scale(exp_of_small(k, r * k.real(math.log(10.0))), whole)
+    return Select(vanishes, k.real(0.0), result)
 
 
 def sigmoid(k: Kernel, x: Expr) -> Expr:

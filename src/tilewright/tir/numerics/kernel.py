@@ -93,6 +93,13 @@ class Kernel:
         below = self.let(Select(x < self.real(low), self.real(low), x), "clamped")
         return self.let(Select(below > self.real(high), self.real(high), below), "clamped")
 
+    def vanishing(self, x: Expr, low: float, high: float) -> tuple[Var, Expr]:
+        """Whether x is below `low`; and x limited to `high`, or 0 if it is. NaN stays NaN."""
+        x = self.let(x, "x")
+        vanishes = self.let(x < self.real(low), "vanishes")
+        above = self.let(Select(vanishes, self.real(0.0), x), "clamped")
+        return vanishes, self.at_most(above, high)
+
     def at_most(self, x: Expr, high: float) -> Expr:
         """x limited to `high`; NaN stays NaN."""
         x = self.let(x, "x")

@@ -62,13 +62,23 @@ def _softmax(owner: str, x: Tensor, axis: int, *, masked: bool = False) -> Tenso
     powers = te.compute(x.shape, power, "T_softmax_exp")
     total = _reduced(powers, axis, te.sum, lambda value, _: value, "T_softmax_expsum")
 
-    def element(*i: Any) -> Any:
-        divisor = total(*_without(i, axis))
-        if masked:
-            divisor = tir.Select(divisor == as_expr(0, x.dtype), as_expr(1, x.dtype), divisor)
-        return powers(*i) / divisor
+    one = as_expr(1, x.dtype)
 
-    return te.compute(x.shape, element, "T_softmax_norm", "softmax_output", {"axis": axis})
+    def inverse(*others: Any) -> Any:
+        divisor = total(*others)
+        if masked:
+            divisor = tir.Select(divisor == as_expr(0, x.dtype), one, divisor)
+        return one / divisor
+
+    # One division for each row: the sum is 1 at least, so its inverse is as precise.
+    factor = te.compute(total.shape, inverse, "T_softmax_factor")
+    return te.compute(
+        x.shape,
+        lambda *i: powers(*i) * factor(*_without(i, axis)),
+        "T_softmax_norm",
+        "softmax_output",
+        {"axis": axis},
+    )
 
 
 def _reduced(

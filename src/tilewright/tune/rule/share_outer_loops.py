@@ -48,7 +48,7 @@ class ShareOuterLoops(NestRule):
             for stage in stages_of(sch, plain)
             if stage.contraction is None and _is_known(sch, stage)
         ]
-        for group in groups_of(stages, self.machine.first_cache):
+        for group in groups_of(stages, self.machine):
             if group.shared and sch.get(group.stages[-1].block) is sch.get(nest.block):
                 return group
         return None

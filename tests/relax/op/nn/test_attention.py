@@ -84,3 +84,50 @@ def test_a_query_without_keys_gets_nothing(known):
     np.testing.assert_array_equal(result[:, 1], 0)
     np.testing.assert_allclose(result[:, 2], v[:, 1], rtol=1e-6)
     assert np.isfinite(result).all()
+
+
+@pytest.mark.parametrize("causal_mask", [None, "TopLeft", "BottomRight"])
+def test_many_queries_are_taken_in_blocks(causal_mask):
+    q, k, v = real(1, 67, 1, 2), real(1, 3, 1, 2, seed=1), real(1, 3, 1, 2, seed=2)
+    bias = real(1, 1, 67, 3, seed=3)
+    result = compute(
+        lambda *args: op.nn.attention(*args, causal_mask=causal_mask), q, k, v, bias
+    )  # fmt: skip
+    with np.errstate(invalid="ignore"):  # queries without keys
+        expected = np.nan_to_num(reference(q, k, v, bias, causal_mask=causal_mask))
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("known", ["shape", "symbolic", "rank"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scale": 0.3},
+        {"causal_mask": "TopLeft"},
+        {"causal_mask": "BottomRight"},
+        {"causal_mask": "BottomRight", "window_size": 2},
+    ],
+)
+def test_sequences_of_different_lengths(options, known):
+    q, k, v = real(1, 8, 2, 4), real(1, 9, 2, 4, seed=1), real(1, 9, 2, 3, seed=2)
+    queries, keys = np.array([0, 3, 3, 7], "int32"), np.array([0, 4, 5, 9], "int32")
+    result = compute(
+        lambda *args: op.nn.attention_var_len(*args, **options), q, k, v, queries, keys, known=known
+    )
+    expected = np.zeros((1, 8, 2, 3), "float32")
+    for n in range(3):
+        rows, columns = slice(queries[n], queries[n + 1]), slice(keys[n], keys[n + 1])
+        if queries[n] < queries[n + 1]:
+            part = reference(q[:, rows], k[:, columns], v[:, columns], **options)
+            expected[:, rows] = part
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_mistakes_of_sequences_are_named():
+    q, starts = tensor(1, 8, 2, 4), tensor(3, dtype="int32")
+    with pytest.raises(StructInfoError, match="`queries` is a batch of 1"):
+        infer(op.nn.attention_var_len(tensor(2, 8, 2, 4), q, q, starts, starts))
+    with pytest.raises(StructInfoError, match="the numbers of sequences"):
+        infer(op.nn.attention_var_len(q, q, q, starts, tensor(4, dtype="int32")))
+    with pytest.raises(StructInfoError, match="`seqstart_q` must have integers"):
+        infer(op.nn.attention_var_len(q, q, q, tensor(3), starts))

@@ -10,7 +10,7 @@ from tilewright.relax.op.nn.activation import (
     silu,
     softmax,
 )
-from tilewright.relax.op.nn.attention import attention
+from tilewright.relax.op.nn.attention import attention, attention_var_len
 from tilewright.relax.op.nn.batch_norm import batch_norm
 from tilewright.relax.op.nn.convolution import (
     conv1d,

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
-from tilewright import te, tir
 from tilewright.error import ArgumentValueError
-from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, require_agreement, sized
+from tilewright.relax.op.agreement import agreeing, at_least, require_agreement, sized
 from tilewright.relax.op.broadcasting import fitting, with_extents
 from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.nn.attention_kernel import attention_kernel, causal, of_sequences
+from tilewright.relax.op.rules import integers
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.empty import or_neutral
-from tilewright.topi.nn import masked_softmax, softmax
-from tilewright.topi.precision import accumulator
+from tilewright.te.tensor import extent_text
 
 MASKS: Final = ("TopLeft", "BottomRight")
-NAMES: Final = ("query", "key", "value")
 
 
 def _infer(inference: Inference) -> TensorStructInfo:
+    return _infer_product(inference, len(inference.call.args))
+
+
+def _infer_product(inference: Inference, count: int) -> TensorStructInfo:
+    """The struct info of the result of attention of which the first `count` arguments are arrays
+    with four dimensions."""
     query, key, value = (inference.tensor(position) for position in range(3))
-    dtype = inference.same_dtype(*range(len(inference.call.args)))
+    dtype = inference.same_dtype(*range(count))
     if dtype is not None and not dtype.is_float:
         inference.error(f"the arguments must have a float dtype, they have {dtype!s}")
-    for position in range(len(inference.call.args)):
+    for position in range(count):
         if inference.tensor(position).ndim not in (-1, 4):
             inference.error(
                 f"{inference.name_of(position)} has 4 dimensions, not "
@@ -46,7 +50,7 @@ def _infer(inference: Inference) -> TensorStructInfo:
         inference, "the lengths of `key` and `value`", key.extents[1], value.extents[1]
     )
     require_agreement(inference, "the sizes of `query` and `key`", query.extents[3], key.extents[3])
-    if len(inference.call.args) > 3:
+    if count > 3:
         _check_bias(inference, query.extents, key.extents)
     return TensorStructInfo((*query.extents[:3], value.extents[3]), dtype, query.vdevice)
 
@@ -73,81 +77,13 @@ def _legalize(builder: Any, expr: Call) -> Any:
     shape = _scores(extents, keys)
     bias = [fitting(builder, with_extents(builder, item), shape) for item in expr.args[3:]]
     attrs = expr.attrs
+    mask, window = attrs.get("causal_mask"), attrs.get("window_size")
 
     def kernel(q: Tensor, k: Tensor, v: Tensor, *b: Tensor) -> Tensor:
-        return attention_kernel(
-            q, k, v, b[0] if b else None, attrs.get("scale"), attrs.get("causal_mask"),
-            attrs.get("window_size"),
-        )  # fmt: skip
+        keys_of = None if mask is None else causal(q.shape[1], k.shape[1], mask, window)
+        return attention_kernel(q, k, v, b[0] if b else None, attrs.get("scale"), keys_of)
 
     return builder.call_te(kernel, query, key, value, *bias, primfunc_name_hint="attention")
-
-
-def attention_kernel(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    bias: Tensor | None,
-    scale: float | None,
-    causal_mask: str | None,
-    window_size: int | None,
-) -> Tensor:
-    """``softmax(query @ key.T * scale + bias) @ value`` for each head of each batch.
-
-    See `attention` for the arguments.
-    """
-    wide = accumulator(query.dtype)
-    batch, queries, heads, size = query.shape
-    keys = key.shape[1]
-    h, j = te.reduce_axis((0, size), "h"), te.reduce_axis((0, keys), "j")
-    if scale is None:
-        factor = te.rsqrt(cast(wide, size)) if not _known(size) else 1 / math.sqrt(_known(size))
-    else:
-        factor = scale
-    factor = as_expr(factor, wide) if isinstance(factor, float) else factor
-
-    def product(b: Any, n: Any, i: Any, k: Any) -> Any:
-        return te.sum(cast(wide, query(b, i, n, h)) * cast(wide, key(b, k, n, h)), axis=h)
-
-    shape = (batch, heads, queries, keys)
-    products = or_neutral(te.compute(shape, product, "T_scores", "batch_matmul"), [size])
-
-    def score(b: Any, n: Any, i: Any, k: Any) -> Any:
-        result = products(b, n, i, k) * factor
-        if bias is not None:
-            place = (b, n, i, k)
-            at = [0 if is_const_int(e, 1) else p for e, p in zip(bias.shape, place, strict=True)]
-            result = result + cast(wide, bias(*at))
-        allowed = _allowed(i, k, queries, keys, causal_mask, window_size)
-        return result if allowed is None else tir.Select(allowed, result, -te.infinity(wide))
-
-    is_masked = bias is not None or causal_mask is not None
-    scores = te.compute(shape, score, "T_masked")
-    weights = masked_softmax(scores) if is_masked else softmax(scores)
-
-    def mixed(b: Any, i: Any, n: Any, x: Any) -> Any:
-        return te.sum(weights(b, n, i, j) * cast(wide, value(b, j, n, x)), axis=j)
-
-    result_shape = (batch, queries, heads, value.shape[3])
-    result = or_neutral(te.compute(result_shape, mixed, "T_attention", "batch_matmul"), [keys])
-    if wide is query.dtype:
-        return result
-    return te.compute(result_shape, lambda *p: cast(query.dtype, result(*p)), "T_cast", "elemwise")
-
-
-def _known(extent: Expr) -> int:
-    return int(extent.value) if is_const_int(extent) else 0  # type: ignore[attr-defined]
-
-
-def _allowed(
-    i: Any, k: Any, queries: Expr, keys: Expr, causal_mask: str | None, window_size: int | None
-) -> Any:
-    """Whether query `i` may attend to key `k`; None if it always may."""
-    if causal_mask is None:
-        return None
-    latest = i if causal_mask == "TopLeft" else i + (keys - queries)
-    allowed = k <= latest
-    return allowed if window_size is None else te.all(allowed, k > latest - window_size)
 
 
 _ATTENTION = register("nn.attention", ("query", "key", "value", "bias*"), _infer, _legalize)
@@ -175,13 +111,21 @@ def attention(
     Returns:
         ``(batch, queries, heads, result size)``.
     """
+    arguments = [query, key, value] + ([] if bias is None else [bias])
+    attrs = _attrs("R.nn.attention", scale, causal_mask, window_size)
+    return call(_ATTENTION, *arguments, attrs=attrs)
+
+
+def _attrs(
+    owner: str, scale: Any, causal_mask: str | None, window_size: int | None
+) -> dict[str, Any]:
     if causal_mask not in (None, *MASKS):
         raise ArgumentValueError(
-            f"R.nn.attention: `causal_mask` is None, {' or '.join(MASKS)}, got {causal_mask!r}"
+            f"{owner}: `causal_mask` is None, {' or '.join(MASKS)}, got {causal_mask!r}"
         )
     if window_size is not None and (causal_mask is None or window_size < 1):
         raise ArgumentValueError(
-            "R.nn.attention: `window_size` is at least 1, and needs a `causal_mask`, got "
+            f"{owner}: `window_size` is at least 1, and needs a `causal_mask`, got "
             f"{window_size!r} and {causal_mask!r}"
         )
     attrs: dict[str, Any] = {}
@@ -191,5 +135,82 @@ def attention(
         attrs["causal_mask"] = causal_mask
     if window_size is not None:
         attrs["window_size"] = int(window_size)
-    arguments = [query, key, value] + ([] if bias is None else [bias])
-    return call(_ATTENTION, *arguments, attrs=attrs)
+    return attrs
+
+
+# --- sequences of different lengths ---------------------------------------------------------
+
+
+def _infer_var_len(inference: Inference) -> TensorStructInfo:
+    query, key, value = (inference.tensor(position) for position in range(3))
+    for position in (3, 4):
+        starts = integers(inference, position)
+        if starts.ndim not in (-1, 1):
+            inference.error(
+                f"{inference.name_of(position)} has one dimension, it has {starts.ndim}"
+            )
+    a, b = (inference.tensor(position).extents for position in (3, 4))
+    if a is not None and b is not None:
+        require_agreement(inference, "the numbers of sequences + 1", a[0], b[0])
+    for position, extents in ((0, query.extents), (1, key.extents), (2, value.extents)):
+        if extents is not None and inference.differ(extents[0], const(1, INT64)):
+            inference.error(
+                f"{inference.name_of(position)} is a batch of 1, in which sequences follow each "
+                f"other; it is one of {extent_text(extents[0])}"
+            )
+    return _infer_product(inference, 3)
+
+
+def _legalize_var_len(builder: Any, expr: Call) -> Any:
+    query, extents = sized(builder, agreeing(builder, expr.args[0], {0: const(1, INT64)}))
+    batch, _, heads, size = extents
+    key, keys = sized(builder, agreeing(builder, expr.args[1], {0: batch, 2: heads, 3: size}))
+    value = agreeing(builder, expr.args[2], {0: batch, 1: keys[1], 2: heads})
+    query_starts, (count,) = sized(builder, at_least(builder, expr.args[3], {0: 1}))
+    key_starts = agreeing(builder, expr.args[4], {0: count})
+    attrs = expr.attrs
+    mask, window = attrs.get("causal_mask"), attrs.get("window_size")
+
+    def kernel(q: Tensor, k: Tensor, v: Tensor, starts: Tensor, of_keys: Tensor) -> Tensor:
+        keys_of = of_sequences(q.shape[1], starts, of_keys, mask, window)
+        return attention_kernel(q, k, v, None, attrs.get("scale"), keys_of)
+
+    return builder.call_te(
+        kernel, query, key, value, query_starts, key_starts, primfunc_name_hint="attention_var_len"
+    )
+
+
+_ATTENTION_VAR_LEN = register(
+    "nn.attention_var_len", ("queries", "keys", "values", "seqstart_q", "seqstart_k"),
+    _infer_var_len, _legalize_var_len,
+)  # fmt: skip
+
+
+def attention_var_len(
+    queries: Any, keys: Any, values: Any, seqstart_q: Any, seqstart_k: Any,
+    max_seqlen_q: Any = None, max_seqlen_k: Any = None, scale: float | None = None,
+    causal_mask: str | None = None, window_size: int | None = None,
+) -> Call:  # fmt: skip
+    """`attention` in each of several sequences, which follow each other in one batch.
+
+    The result of a query behind the last sequence is 0.
+
+    Args:
+        queries: ``(1, all queries, heads, size)``.
+        keys: ``(1, all keys, heads, size)``.
+        values: ``(1, all keys, heads, result size)``.
+        seqstart_q: ``(sequences + 1,)``, integers: where each sequence begins among the queries,
+            and where the last one ends.
+        seqstart_k: the same among the keys.
+        max_seqlen_q: not used: the lengths follow from `seqstart_q`.
+        max_seqlen_k: likewise.
+        scale: the factor of the products, by default one by the square root of the size.
+        causal_mask: see `attention`, in each sequence.
+        window_size: likewise.
+
+    Returns:
+        ``(1, all queries, heads, result size)``.
+    """
+    del max_seqlen_q, max_seqlen_k
+    attrs = _attrs("R.nn.attention_var_len", scale, causal_mask, window_size)
+    return call(_ATTENTION_VAR_LEN, queries, keys, values, seqstart_q, seqstart_k, attrs=attrs)
