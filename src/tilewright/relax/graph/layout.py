@@ -9,12 +9,16 @@ order, which the pool-adjacent-violators algorithm solves.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 SWEEPS = 12
 """How often the order, and then the positions, of all layers are improved."""
+
+MOST_WORK = 200_000
+"""So many places are moved in all sweeps: a large graph, which nobody sees as a whole, gets fewer."""
 
 GAP = 24.0
 """The least distance between two boxes of a layer."""
@@ -97,7 +101,7 @@ def _path(source: Place, target: Place) -> list[Place]:
 
 def _order(layers: list[list[Place]]) -> None:
     best, fewest = [list(layer) for layer in layers], crossings(layers)
-    for sweep in range(SWEEPS):
+    for sweep in range(_sweeps(layers)):
         down = sweep % 2 == 0
         for layer in layers if down else reversed(layers):
             _sort_by_neighbours(layer, layers, down)
@@ -105,6 +109,10 @@ def _order(layers: list[list[Place]]) -> None:
         if count < fewest:
             best, fewest = [list(layer) for layer in layers], count
     layers[:] = best
+
+
+def _sweeps(layers: list[list[Place]]) -> int:
+    return max(2, min(SWEEPS, MOST_WORK // sum(map(len, layers))))
 
 
 def _sort_by_neighbours(layer: list[Place], layers: list[list[Place]], down: bool) -> None:
@@ -129,8 +137,9 @@ def crossings(layers: list[list[Place]]) -> int:
         ends = [sorted(position[other] for other in place.below) for place in upper]
         seen: list[int] = []
         for targets in ends:
-            total += sum(1 for target in targets for earlier in seen if earlier > target)
-            seen += targets
+            total += sum(len(seen) - bisect.bisect_right(seen, target) for target in targets)
+            for target in targets:
+                bisect.insort(seen, target)
     return total
 
 
@@ -140,7 +149,7 @@ def crossings(layers: list[list[Place]]) -> int:
 def _position(layers: list[list[Place]]) -> None:
     for layer in layers:
         _spread(layer, [0.0] * len(layer))
-    for sweep in range(2 * SWEEPS):
+    for sweep in range(2 * _sweeps(layers)):
         down = sweep % 2 == 0
         for layer in layers if down else reversed(layers):
             wanted = [_middle(place, down) for place in layer]

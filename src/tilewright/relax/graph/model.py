@@ -97,7 +97,7 @@ class Graph:
 
     def __init__(self, function: Function) -> None:
         self.boxes: list[Box] = []
-        self.arrows: list[Arrow] = []
+        self._arrows: dict[Arrow, None] = {}
         self._values: dict[Var, Any] = {}
         for param in function.params:
             box = self._add(Box(param.name_hint, Kind.INPUT))
@@ -110,6 +110,11 @@ class Graph:
             body = body.body
         output = self._add(Box("return", Kind.OUTPUT))
         self._connect(self._value(body), output)
+
+    @property
+    def arrows(self) -> list[Arrow]:
+        """The arrows, each once."""
+        return list(self._arrows)
 
     def _add(self, box: Box) -> Box:
         self.boxes.append(box)
@@ -151,9 +156,7 @@ class Graph:
                 self._connect(part, target)
         elif isinstance(value, _Value):
             value.box.ports.setdefault(value.path, text_of(value.info))
-            arrow = Arrow(value.box, value.path, target)
-            if arrow not in self.arrows:
-                self.arrows.append(arrow)
+            self._arrows[Arrow(value.box, value.path, target)] = None
         else:
             target.known.append(str(value))
 
