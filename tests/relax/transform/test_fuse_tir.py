@@ -1,5 +1,6 @@
 """One tensor program for each group of operators."""
 
+import numpy as np
 import pytest
 from tests.relax.transform import fusion_programs as programs
 from tests.relax.transform.fusion_programs import (
@@ -12,8 +13,13 @@ from tests.relax.transform.fusion_programs import (
 )
 
 from tilewright import relax, tir
+from tilewright.error import TVMError
 from tilewright.relax import transform
+from tilewright.relax.interpreter import evaluate
 from tilewright.relax.op.base import CALL_TIR
+from tilewright.script import ir as I
+from tilewright.script import relax as R
+from tilewright.script import tir as T
 
 
 def emit(builder, function, *args):
@@ -150,3 +156,34 @@ def test_functions_that_do_something_else_stay():
         builder.emit_func_output(builder.emit(call))
     mod = builder.get()
     assert transform.FuseTIR()(mod) is mod
+
+
+def test_programs_that_check_sizes_stay():
+    @I.ir_module
+    class Module:
+        @T.prim_func(private=True)
+        def add(a: T.handle, b: T.handle, c: T.handle):
+            T.func_attr({"op_pattern": 0})
+            n = T.int64()
+            A = T.match_buffer(a, (n,), "float32")
+            B = T.match_buffer(b, (n,), "float32")
+            C = T.match_buffer(c, (n,), "float32")
+            for i in range(n):
+                with T.block("add"):
+                    vi = T.axis.spatial(n, i)
+                    C[vi] = A[vi] + B[vi]
+
+        @R.function
+        def main(x: R.Tensor(("p",), "float32"), y: R.Tensor(("q",), "float32")):
+            p = T.int64()
+            cls = Module
+            with R.dataflow():
+                total = R.call_tir(cls.add, (x, y), R.Tensor((p,), "float32"))
+                result = R.call_tir(cls.add, (total, total), R.Tensor((p,), "float32"))
+                R.output(result)
+            return result
+
+    after = fused(Module)
+    np.testing.assert_array_equal(evaluate(after, *[np.ones(3, "float32")] * 2), [4, 4, 4])
+    with pytest.raises(TVMError, match="extent 0 of argument B"):
+        evaluate(after, np.ones(3, "float32"), np.ones(2, "float32"))

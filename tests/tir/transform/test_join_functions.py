@@ -94,6 +94,18 @@ def test_arguments_must_fit(shapes, message):
         joined(arguments, (twice(3, 4), tuple(arguments)))
 
 
+def test_sizes_that_may_differ_are_refused():
+    n, p, q = (tir.Var(name, "int64") for name in "npq")
+    a, b = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
+    func = te.create_prim_func([a, b, te.compute((n * 2,), lambda i: a[i // 2] + b[i // 2])])
+    x, y, z = buffers(x=(p,), y=(p,), z=(p + p,))
+    joined([x, y, z], (func, (x, y, z)))
+    for shapes in ({"x": (p,), "y": (q,), "z": (p * 2,)}, {"x": (p,), "y": (p,), "z": (q,)}):
+        arguments = buffers(**shapes)
+        with pytest.raises(LoweringError, match="does not fit an extent of"):
+            joined(arguments, (func, tuple(arguments)))
+
+
 def test_functions_without_a_root_block_are_refused():
     func = twice(4)
     flat = func.with_body(func.body.block.body)

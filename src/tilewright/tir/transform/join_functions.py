@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tilewright.arith import Analyzer
 from tilewright.error import LoweringError
 from tilewright.ir.attributes import Attributes
 from tilewright.ir.convert import cast
@@ -15,6 +16,7 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.copying import copied
 from tilewright.tir.stmt import Block, BlockRealize, seq
+from tilewright.tir.substitute import substitute
 
 
 class FunctionCall(NamedTuple):
@@ -109,23 +111,33 @@ def arguments_of(call: FunctionCall) -> tuple[dict[Var, Expr], dict[Buffer, Buff
     for param, arg in zip(func.params, call.args, strict=True):
         if isinstance(arg, Expr):
             variables[param] = cast(param.dtype, arg)
-    for param, arg in zip(func.params, call.args, strict=True):
-        if isinstance(arg, Buffer):
-            pattern = func.buffer_map.get(param)
-            if pattern is None or not _fits(pattern, arg, variables):
-                raise LoweringError(f"{name}: {arg!r} does not fit parameter {param.name}")
-            buffers[pattern] = arg
-            variables[pattern.data] = arg.data
+            continue
+        pattern = func.buffer_map.get(param)
+        if pattern is None or pattern.dtype is not arg.dtype or pattern.ndim != arg.ndim:
+            raise LoweringError(f"{name}: {arg!r} does not fit parameter {param.name}")
+        buffers[pattern] = arg
+        variables[pattern.data] = arg.data
+    _check_extents(name, buffers, variables)
     return variables, buffers
 
 
-def _fits(pattern: Buffer, buffer: Buffer, variables: dict[Var, Expr]) -> bool:
-    """Whether a buffer may stand for `pattern`; symbolic sizes that are new take its extents."""
-    if pattern.dtype is not buffer.dtype or len(pattern.shape) != len(buffer.shape):
-        return False
-    for expected, extent in zip(pattern.shape, buffer.shape, strict=True):
+def _check_extents(name: str, buffers: Mapping[Buffer, Buffer], variables: dict[Var, Expr]) -> None:
+    """Let symbolic sizes take the extents of the arguments, and check that all extents fit.
+
+    What cannot be proved is refused: a joined function does not ask again.
+    """
+    extents = [
+        (pattern, expected, cast(expected.dtype, extent))
+        for pattern, buffer in buffers.items()
+        for expected, extent in zip(pattern.shape, buffer.shape, strict=True)
+    ]
+    for _, expected, extent in extents:
         if isinstance(expected, Var):
-            variables.setdefault(expected, cast(expected.dtype, extent))
-        elif isinstance(expected, IntImm) and not is_const_int(extent, expected.value):
-            return False
-    return True
+            variables.setdefault(expected, extent)
+    analyzer = Analyzer()
+    for pattern, expected, extent in extents:
+        value = variables.get(expected) if isinstance(expected, Var) else expected
+        if value is extent or (isinstance(value, IntImm) and is_const_int(extent, value.value)):
+            continue
+        if not analyzer.can_prove_equal(substitute(expected, variables), extent):
+            raise LoweringError(f"{name}: {extent!r} does not fit an extent of {pattern.name}")
