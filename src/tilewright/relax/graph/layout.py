@@ -18,7 +18,7 @@ SWEEPS = 12
 """How often the order, and then the positions, of all layers are improved."""
 
 MOST_WORK = 200_000
-"""So many places are moved in all sweeps: a large graph, which nobody sees as a whole, gets fewer."""
+"""So many places are moved in all sweeps: a large graph, which nobody sees as a whole, gets few."""
 
 GAP = 24.0
 """The least distance between two boxes of a layer."""
