@@ -33,6 +33,8 @@ from tilewright.relax.expr import (
     MatchCast,
     RelaxExpr,
     SeqExpr,
+    Tuple,
+    TupleGetItem,
     Var,
     VarBinding,
     as_relax,
@@ -282,6 +284,16 @@ class BlockBuilder(ModuleBuilder):
         """The value of a variable of this function; None for a parameter."""
         return self.function_scope.bound.get(var)
 
+    def lookup_usable(self, var: Var) -> RelaxExpr | None:
+        """Like `lookup_binding`; None also for a value that cannot be computed again here.
+
+        That is so if an operand is a variable of a finished dataflow block or branch, and for a
+        `match_cast`, of which the value says less.
+        """
+        scope, value = self.function_scope, self.lookup_binding(var)
+        usable = var not in scope.casts and scope.visible.issuperset(_variables_of(value))
+        return value if usable else None
+
     def get_unique_name(self, name_prefix: str) -> str:
         """A name that no variable of this function has."""
         return self.function_scope.names.unique(name_prefix)
@@ -321,6 +333,21 @@ class BlockBuilder(ModuleBuilder):
     ) -> Var:
         """Bind what `call_te` gives to a new variable."""
         return self.emit(self.call_te(func, *args, **kwargs), name_hint)
+
+
+def _variables_of(value: Any) -> Iterator[Var]:
+    """The variables that are operands of an operation."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Var):
+            yield part
+        elif isinstance(part, Call):
+            waiting += (part.op, *part.args)
+        elif isinstance(part, Tuple):
+            waiting += part.fields
+        elif isinstance(part, TupleGetItem):
+            waiting.append(part.tuple_value)
 
 
 def _parameters(params: Any) -> tuple[Var, ...]:

@@ -13,6 +13,7 @@ from tilewright.relax.expr import (
     BindingBlock,
     DataflowBlock,
     DataflowVar,
+    MatchCast,
     RelaxExpr,
     Var,
 )
@@ -111,6 +112,7 @@ class FunctionScope:
         analyzer: what is known of symbolic sizes.
         names: those of its variables.
         bound: the value of each variable.
+        casts: the variables that a `match_cast` binds.
         visible: the variables that can be used where the building has come to.
         renamed: variables that were replaced when their struct info was found.
     """
@@ -131,6 +133,7 @@ class FunctionScope:
         self.analyzer = Analyzer()
         self.names = Names()
         self.bound: dict[Var, RelaxExpr] = {}
+        self.casts: set[Var] = set()
         self.visible: set[Var] = set()
         self.renamed: dict[Var, Var] = {}
         self._sizes: set[Size] = set()
@@ -205,6 +208,8 @@ class FunctionScope:
             scope.open = OpenBlock(is_dataflow=False)
         scope.open.bindings.append(binding)
         scope.variables.add(binding.var)
+        if isinstance(binding, MatchCast):
+            self.casts.add(binding.var)
         self.visible.add(binding.var)
         self.bound[binding.var] = binding.value
         self.names.reserve(binding.var.name_hint)

@@ -382,3 +382,67 @@ def test_other_tensor_programs_stay(make):
     x = relax.Var("x", array(3, 3))
     before = LegalizeOps()(in_dataflow(x, make=lambda builder, x: make(x)))
     assert_unchanged(RewriteDataflowReshape(), before)
+
+
+X, Y = relax.Var("x", array(3, 4)), relax.Var("y", array(2, 4))
+IMAGE = relax.Var("image", array(1, 3, 6, 6))
+SCALES = [weight(4, seed=seed) for seed in range(4)]
+
+
+def normalised(builder, image):
+    return relax.TupleGetItem(builder.emit(op.nn.batch_norm(image, *SCALES)), 0)
+
+
+@pytest.mark.parametrize("between", [relax.DataflowVar, relax.MatchCast])
+@pytest.mark.parametrize(
+    ("change", "params", "first", "second"),
+    [
+        (
+            FoldBatchnormToConv2D(),
+            [IMAGE],
+            lambda image: op.nn.conv2d(image, weight(4, 3, 3, 3)),
+            normalised,
+        ),
+        (FuseTransposeMatmul(), [X, Y], op.permute_dims, lambda b, t: op.matmul(Y, t)),
+        (
+            AdjustMatmulOrder(),
+            [X],
+            lambda x: op.matmul(x, weight(4, 90)),
+            lambda b, product: op.matmul(product, weight(90, 2)),
+        ),
+        (
+            ReorderPermuteDimsAfterConcat(),
+            [X],
+            op.permute_dims,
+            lambda b, t: op.concat([t, t], axis=0),
+        ),
+        (
+            ToMixedPrecision(),
+            [X, Y],
+            lambda x: op.astype(x, "float32"),
+            lambda b, wide: op.matmul(Y, op.permute_dims(wide)),
+        ),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_what_cannot_be_used_any_more_is_not_looked_into(change, params, first, second, between):
+    """The operand of `first` is known in another dataflow block, or its result is cast."""
+
+    def body(builder):
+        with builder.dataflow():
+            half = change.name == "ToMixedPrecision"
+            operand = op.astype(params[0], "float16") if half else op.exp(params[0])
+            result = first(builder.emit(operand))
+            if between is relax.MatchCast:
+                size = Size("m", "int64")
+                info = builder.normalize(result).struct_info
+                extents = (size, *info.extents[1:])
+                result = builder.match_cast(result, relax.TensorStructInfo(extents, info.dtype))
+            known = builder.emit_output(result)
+        builder.emit(op.exp(params[0]))
+        with builder.dataflow():
+            return builder.emit_output(second(builder, known))
+
+    before = module_of(params, body)
+    after = check(change, before, *(values(*map(int, shape_of(p))) for p in params), rtol=1e-2)
+    assert names_of(after["main"])[:3] == names_of(before["main"])[:3]

@@ -65,7 +65,7 @@ class _ValueRewriter(PyExprMutator):
 
     def _lookup(self, var: Var) -> RelaxExpr | None:
         # What a cast promises is lost where it is looked through.
-        return None if var in self._casts else self.lookup_binding(var)
+        return None if var in self._casts else self.builder_.lookup_usable(var)
 
     def visit_call_(self, call: Call) -> Any:
         return self._rewritten(PyExprMutator.visit_call_(self, call))

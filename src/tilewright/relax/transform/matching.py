@@ -25,7 +25,7 @@ def is_call_of(expr: object, *names: str) -> bool:
 
 def constant_of(builder: BlockBuilder, value: Any) -> Constant | None:
     """The constant that an operand is; None for another value."""
-    found = definition(builder.lookup_binding, value)
+    found = definition(builder.lookup_usable, value)
     return found if isinstance(found, Constant) else None
 
 
@@ -53,9 +53,9 @@ class CountingMutator(ModuleMutator):
             self._originals[var] = self._originals.get(vid, vid)
 
     def sole_definition(self, value: Any) -> Any:
-        """What an operand is bound to, if nothing else uses it; None otherwise."""
+        """What an operand is bound to, if nothing else uses it, and it can be computed here."""
         while isinstance(value, Var):
             if self._uses[self._originals.get(value, value)] != 1:
                 return None
-            value = self.builder_.lookup_binding(value)
+            value = self.builder_.lookup_usable(value)
         return value

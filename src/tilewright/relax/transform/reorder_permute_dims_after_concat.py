@@ -32,7 +32,7 @@ class _Reordering(CountingMutator):
         call = super().visit_call_(call)
         if not is_call_of(call, "concat"):
             return call
-        whole = definition(self.builder_.lookup_binding, call.args[0])
+        whole = definition(self.builder_.lookup_usable, call.args[0])
         if not isinstance(whole, Tuple) or not whole.fields:
             return call
         parts = [self.sole_definition(field) for field in whole.fields]

@@ -77,7 +77,7 @@ class _Conversion(ModuleMutator):
         return result if self._out is FLOAT32 else op.astype(result, "float32")
 
     def _in_half(self, value: Any) -> Any:
-        source = definition(self.builder_.lookup_binding, value)
+        source = definition(self.builder_.lookup_usable, value)
         if is_call_of(source, "astype") and source.args[0].struct_info.dtype is self._compute:
             return source.args[0]  # a value of half precision that was widened
         return self.builder_.emit(op.astype(value, str(self._compute)))
