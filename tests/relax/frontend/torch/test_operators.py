@@ -317,6 +317,14 @@ PRODUCTS = {
     "einsum": lambda x, y, w, b: torch.einsum("bij,bjk->bik", x, y),
     "cosine_similarity": lambda x, y, w, b: F.cosine_similarity(x, x + 1, -1),
 }
+SAMPLING = {
+    f"{mode}, {padding}, {corners}": lambda x, grid, options=(mode, padding, corners): (
+        F.grid_sample(x, grid, *options)
+    )
+    for mode in ("bilinear", "nearest")
+    for padding in ("zeros", "border")
+    for corners in (True, False)
+}
 FAMILIES = {
     "arithmetic": (ARITHMETIC, lambda: (floats(3, 4), floats(3, 4), integers(3, 4))),
     "comparisons": (
@@ -328,6 +336,12 @@ FAMILIES = {
     "shapes": (SHAPES, lambda: (floats(2, 3, 4),)),
     "creation": (CREATION, lambda: (floats(3, 4),)),
     "indexing": (INDEXING, lambda: (floats(4, 3), integers(2, 3, low=0, high=4))),
+    "sampling": (
+        SAMPLING, lambda: (floats(2, 3, 4, 5), torch.cat([
+            floats(2, 2, 4, 2, low=-1.3, high=1.3), torch.tensor([[70.0, -3e3]] * 8)
+            .reshape(2, 1, 4, 2), torch.tensor([[-1.0, 1.0]] * 8).reshape(2, 1, 4, 2),
+        ], 1)),
+    ),
     "products": (PRODUCTS, lambda: (floats(2, 3, 4), floats(2, 4, 2), floats(5, 4), floats(5))),
 }  # fmt: skip
 

@@ -54,6 +54,7 @@ class Sizes(nn.Module):
             x.var(),
             torch.tril(torch.ones(length, length)),
             x.unsqueeze(1).repeat(1, 2, 1).flatten(1),
+            x.roll((1, -2), (0, 1)),
         )
 
 
@@ -121,6 +122,19 @@ def test_weights_as_inputs():
     assert "params" not in main.attrs
     (result,) = evaluate(module, *(x.numpy() for x in inputs), *params["main"])
     np.testing.assert_allclose(np.asarray(result), model(*inputs).detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_layers_that_share_a_weight_share_a_constant():
+    words = nn.Embedding(5, 4)
+    output = nn.Linear(4, 5, bias=False)
+    output.weight = words.weight
+    model, inputs = nn.Sequential(words, output), (torch.tensor([[1, 3]]),)
+    module = imported(model, inputs)
+    (block,) = module["main"].body.blocks
+    constants = [a for b in block.bindings for a in getattr(b.value, "args", ())
+                 if isinstance(a, relax.Constant)]  # fmt: skip
+    assert len(constants) == 2
+    assert constants[0] is constants[1]
 
 
 def test_a_module_without_weights_stays_as_it_is():
@@ -308,6 +322,16 @@ def test_numbers_that_depend_on_elements_are_refused():
 def test_an_overload_without_a_conversion_is_refused():
     with pytest.raises(UnsupportedOperatorError, match=r"aten\.nonzero"):
         imported(Functions([lambda x: torch.where(x > 0)[0]]), (torch.ones(2),))
+
+
+def test_an_input_of_complex_numbers_is_refused():
+    with pytest.raises(UnsupportedOperatorError, match=r"input inputs_0.*complex64"):
+        imported(Functions([lambda x: x.real]), (torch.ones(2, dtype=torch.complex64),))
+
+
+def test_operators_with_effects_are_refused():
+    with pytest.raises(UnsupportedOperatorError, match=r"aten\.linalg_inv_ex"):
+        imported(Functions([torch.linalg.inv]), (torch.eye(2),))
 
 
 def test_an_output_that_is_text_is_refused():

@@ -107,6 +107,27 @@ def adaptive_max_pool(graph: Graph, x: Any, size: Any) -> list[Any]:
     return [graph.reshape(value, extents), None]
 
 
+_METHODS: Final = ("bilinear", "nearest", "bicubic")
+_PADDINGS: Final = ("zeros", "border", "reflection")
+
+
+@converts("aten.grid_sampler", "aten.grid_sampler_2d")
+def grid_sample(
+    graph: Graph, x: Any, grid: Any, method: int, padding: int, align_corners: bool
+) -> Any:
+    """The pixels at the places of a grid."""
+    method_name, padding_mode = _METHODS[method], _PADDINGS[padding]
+    if method_name == "bicubic" or padding_mode == "reflection" or graph.rank_of(x) != 4:
+        raise UnsupportedError(
+            f"mode {method_name!r} with padding_mode {padding_mode!r} and "
+            f"{graph.rank_of(x) - 2} dimensions is not supported"
+        )
+    places = graph.permute(grid, [0, 3, 1, 2])
+    return graph.emit_te(
+        topi.image.grid_sample, x, places, method_name, "NCHW", padding_mode, align_corners
+    )
+
+
 def _resize(graph: Graph, x: Any, method: str, align_corners: bool) -> Any:
     """`x` resized to the extents of the result."""
     place = "align_corners" if align_corners else "half_pixel"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.ir.arithmetic import maximum
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax import const, op
 from tilewright.relax.frontend.torch.graph import Graph
@@ -145,7 +146,7 @@ def roll(graph: Graph, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) 
         return graph.reshape(roll(graph, flat, shifts, [0]), shape)
     for shift, dim in zip(shifts, dims, strict=True):
         extent = _number(graph.shape_of(x)[dim])
-        cut = (extent - shift) % extent if extent else 0
+        cut = _number(-shift % maximum(extent, 1))
         tail = part(graph, x, dim, cut, extent - cut)
         x = graph.emit(op.concat([tail, part(graph, x, dim, 0, cut)], dim))
     return x
