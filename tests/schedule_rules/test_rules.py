@@ -229,6 +229,20 @@ def test_a_number_for_each_row_between_its_reduction_and_its_use():
     assert loops_of(sch, "O")[-1] == ("vectorized", 4)
 
 
+@pytest.mark.parametrize("function", [te.exp, te.tanh, te.sigmoid])
+def test_long_calculations_do_not_take_the_registers_of_a_product(function):
+    a, b, c = (te.placeholder((32, 32), name=name) for name in "ABC")
+    k = te.reduce_axis((0, 32), name="k")
+    product = te.compute((32, 32), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="P")
+    total = te.compute((32, 32), lambda i, j: product[i, j] + c[i, j], name="T")
+    result = te.compute((32, 32), lambda i, j: function(total[i, j]), name="R")
+    sch = scheduled(te.create_prim_func([a, b, c, result]), LARGE)
+    assert names_of(sch) == ["P", "T", "R"]
+    first, second, third = (sch.get_loops(name)[0] for name in "PTR")
+    assert sch.get(first).loop_var is sch.get(second).loop_var
+    assert sch.get(first).loop_var is not sch.get(third).loop_var
+
+
 @pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
 @pytest.mark.parametrize("shape", [(3, 37), (40, 3), (1, 8), (9, 16)])
 @pytest.mark.parametrize("axis", [0, 1])

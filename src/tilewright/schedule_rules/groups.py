@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.schedule_rules.accesses import BlockAccesses
+from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.tir.schedule import BlockRV
@@ -50,7 +51,10 @@ class Group:
 
 
 def append_epilogues(stages: Sequence[Stage]) -> list[Stage]:
-    """Give contractions their element-wise consumers; what is left are stages of their own."""
+    """Give contractions their element-wise consumers; what is left are stages of their own.
+
+    Long calculations are stages of their own, too; see `is_long`.
+    """
     taken: set[Stage] = set()
     for stage in stages:
         if stage.contraction is None:
@@ -60,6 +64,7 @@ def append_epilogues(stages: Sequence[Stage]) -> list[Stage]:
             if (
                 consumer.is_complete
                 and consumer not in taken
+                and not is_long(consumer.accesses.block)
                 and not any(p.contraction is not None or depends_on(p, stage) for p in others)
                 and is_elementwise(consumer, stage)
             ):

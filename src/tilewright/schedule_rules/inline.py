@@ -53,7 +53,26 @@ def inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
     consumers = [accesses_of(block_of(sch, c)) for c in sch.get_consumers(block)]
     if not consumers or not _pays(accesses_of(block_of(sch, block)), body.value, consumers):
         return None
+    if _ends_product(sch, block) and any(is_long(c.block) for c in consumers):
+        return None
     return attempt(sch, lambda s: s.compute_inline(block))
+
+
+def is_long(block: Block) -> bool:
+    """Whether a block has a long calculation.
+
+    Its coefficients take so many registers that it is not computed in the loops of a product, whose
+    tile needs all of them: compilers keep coefficients in registers around all loops.
+    """
+    return _calls_in_a_row(block.body) > 0
+
+
+def _ends_product(sch: Schedule, block: BlockRV) -> bool:
+    """Whether a block reads a sum of products, so that it may be computed for each tile."""
+    return any(
+        find_contraction(accesses_of(block_of(sch, producer))) is not None
+        for producer in sch.get_producers(block)
+    )
 
 
 def _pays(producer: BlockAccesses, value: Expr, consumers: Sequence[BlockAccesses]) -> bool:
