@@ -1,6 +1,7 @@
 """Exported models: one library with the constants, for Python and for C programs."""
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from tilewright.error import ExportError
 from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
 from tilewright.runtime.linking import include_directory
+from tilewright.target.codegen import params
 
 TARGETS = pytest.mark.parametrize("target", ["llvm", "c"])
 
@@ -140,6 +142,18 @@ def test_large_constants_take_no_time(tmp_path):
     assert weights.nbytes < path.stat().st_size < weights.nbytes + 200_000
     result = relax.VirtualMachine(str(path))["main"](weights)
     np.testing.assert_allclose(result.numpy(), weights * 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("extension", ["so", "tar"])
+def test_constants_beyond_the_reach_of_instructions(extension, tmp_path, monkeypatch):
+    """They are behind everything else, where linkers expect them."""
+    monkeypatch.setattr(params, "_LARGE", 0)
+    ex, x, expected = bound()
+    path = tmp_path / f"model.{extension}"
+    ex.export_library(path)
+    assert platform.machine() != "x86_64" or b".lrodata" in path.read_bytes()
+    result = relax.VirtualMachine(str(path))["main"](x)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_what_cannot_be_linked_says_so(tmp_path):

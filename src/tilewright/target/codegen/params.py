@@ -39,6 +39,14 @@ _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _HIDDEN: Final = 2
 _GLOBAL_OBJECT: Final = 1 << 4 | 1
 _PROGBITS, _SYMTAB, _STRTAB, _ALLOCATED = 1, 2, 3, 2
+_X86_64: Final = 62
+
+_LARGE: Final = 1 << 30
+"""Bytes above which constants are no longer put between code and variables.
+
+The instructions of x86-64 reach 2 GiB. Its linkers put large sections behind all others (System V
+ABI of x86-64, 4.2.1); code finds the constants through a table with whole addresses anyway.
+"""
 
 
 def write_params(stream: BinaryIO, params: Mapping[str, Param], code: bytes) -> None:
@@ -59,7 +67,10 @@ def write_params(stream: BinaryIO, params: Mapping[str, Param], code: bytes) -> 
         )
     machine, flags = struct.unpack_from("<H", code, 18)[0], struct.unpack_from("<I", code, 48)[0]
     names = b"\0" + b"".join(name.encode() + b"\0" for name in params)
-    section_names = b"\0.rodata\0.symtab\0.strtab\0.note.GNU-stack\0"
+    total = sum(_aligned(param.size) for param in params.values())
+    is_large = machine == _X86_64 and total > _LARGE
+    section, large = (b".lrodata", 1 << 28) if is_large else (b".rodata", 0)
+    section_names = b"\0.symtab\0.strtab\0.note.GNU-stack\0" + section + b"\0"
     symbols, position, name_at = [_SYMBOL.pack(0, 0, 0, 0, 0, 0)], 0, 1
     for name, param in params.items():
         symbol = _SYMBOL.pack(name_at, _GLOBAL_OBJECT, _HIDDEN, 1, position, param.size)
@@ -74,11 +85,11 @@ def write_params(stream: BinaryIO, params: Mapping[str, Param], code: bytes) -> 
     headers = _aligned(section_strings + len(section_names))
     sections = (
         (0, 0, 0, 0, 0, 0, 0, 0),
-        (1, _PROGBITS, _ALLOCATED, start, position, 0, 0, ALIGNMENT),
-        (9, _SYMTAB, 0, tables, len(table), 3, 1, 8),
-        (17, _STRTAB, 0, strings, len(names), 0, 0, 1),
-        (17, _STRTAB, 0, section_strings, len(section_names), 0, 0, 1),
-        (25, _PROGBITS, 0, headers, 0, 0, 0, 1),
+        (33, _PROGBITS, _ALLOCATED | large, start, position, 0, 0, ALIGNMENT),
+        (1, _SYMTAB, 0, tables, len(table), 3, 1, 8),
+        (9, _STRTAB, 0, strings, len(names), 0, 0, 1),
+        (9, _STRTAB, 0, section_strings, len(section_names), 0, 0, 1),
+        (17, _PROGBITS, 0, headers, 0, 0, 0, 1),
     )
     identity = code[:16]
     stream.write(
