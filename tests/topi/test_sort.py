@@ -1,5 +1,6 @@
 """Sorting tensors."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tests.topi.running import real, run, whole
@@ -31,6 +32,42 @@ def test_nan_is_larger_than_all_numbers():
     x = np.array([np.nan, 1, np.inf, np.nan, -np.inf], "float32")
     equal(run(topi.sort, x), np.sort(x))
     equal(run(lambda X: topi.sort(X, is_ascend=0), x), np.sort(x)[::-1])
+
+
+def unusual(dtype, count):
+    """Equal elements, negative ones and limits; infinities, zeros with signs, and NaN of floats."""
+    x = whole(count, dtype=dtype, low=-3 if np.dtype(dtype).kind != "u" else 0, high=4)
+    if np.dtype(dtype).kind in "iu":
+        limits = np.iinfo(dtype)
+        x[:2], x[-2:] = limits.max, limits.min
+    else:
+        x[:5] = [np.nan, -np.inf, 0.0, np.inf, -0.0]
+        x[-3:] = [-0.0, 0.0, np.nan]
+    return x
+
+
+@pytest.mark.parametrize("count", [20, 40])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "uint8", "uint16", "int64", "float16", ml_dtypes.bfloat16, "float32", "float64"],
+)
+def test_elements_of_all_kinds(dtype, count):
+    x = unusual(dtype, count)
+    exact = x.astype("float64") if np.dtype(dtype).kind not in "iu" else x
+    order = np.argsort(exact, kind="stable")
+    equal(run(lambda X: topi.argsort(X, dtype="int64"), x), order)
+    reverse = count - 1 - np.argsort(exact[::-1], kind="stable")[::-1]
+    equal(run(lambda X: topi.argsort(X, is_ascend=0, dtype="int64"), x), reverse)
+    values, places = run(lambda X: topi.topk(X, 7), x)
+    equal(places, reverse[:7])
+    equal(values.astype(exact.dtype), exact[reverse[:7]])
+    equal(run(lambda X: topi.topk(X, 7, ret_type="indices", is_ascend=True), x), order[:7])
+
+
+def test_no_rows():
+    for shape in ((0, 3), (3, 0), (2, 0, 3)):
+        result = run(lambda X: topi.sort(X, 0), np.zeros(shape, "float32"))
+        assert result.shape == shape
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 0])

@@ -1,17 +1,9 @@
-"""Sorting: the places of elements in order, and what follows from them.
-
-A row is sorted by merging: runs of 1, 2, 4, ... elements that are in order become runs of twice the
-length, from one half of the work space into the other. Equal elements stay in their order. A NaN
-counts as larger than all numbers.
-"""
-
-# pyright: reportArgumentType=false, reportIndexIssue=false
-# The bodies of scripts are programs, not Python.
+"""Sorting: the places of elements in order, and what follows from them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright import te
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
@@ -19,12 +11,14 @@ from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
-from tilewright.script import tir as T  # noqa: N812
 from tilewright.te import Tensor
-from tilewright.tir.function import PrimFunc
 from tilewright.topi import tag
 from tilewright.topi.axes import normalized_axis
 from tilewright.topi.nn.window import constant, simplified
+from tilewright.topi.sort_rows import argsort_rows, top_rows
+
+MOST_KEPT: Final = 64
+"""So many elements are found by keeping the best ones; for more, all are sorted."""
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: int = 1) -> Tensor:
@@ -85,7 +79,8 @@ def topk(
     count = extent if known is not None and known < 1 else as_expr(k, extent.dtype)
     if (constant(simplified(extent - count)) or 0) < 0:
         raise ShapeError(f"topi.topk: {k} elements are wanted of {extent!r}")
-    order = _order(data, along, bool(is_ascend))
+    few = k if 1 <= k <= MOST_KEPT else None
+    order = _order(data, along, bool(is_ascend), few)
     values = _taken(data, order, along, count)
     if ret_type == "values":
         return values
@@ -128,74 +123,36 @@ def _less(a: Any, b: Any) -> Expr:
     return logical_or(a < b, logical_and(logical_not(te.isnan(a)), te.isnan(b)))
 
 
-def _order(data: Tensor, along: int, ascending: bool) -> Tensor:
-    """The places of the elements of each row along a dimension, in order, as rows."""
+def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) -> Tensor:
+    """The places of the elements of each row along a dimension, in order, as rows.
+
+    Args:
+        data: the tensor.
+        along: the dimension.
+        ascending: whether the smallest element comes first.
+        count: how many of them, if not all.
+    """
     outer = [extent for n, extent in enumerate(data.shape) if n != along]
-    count: Any = const(1, INT64)
+    number: Any = const(1, INT64)
     for extent in outer:
-        count = count * extent
+        number = number * extent
     length = cast(INT64, data.shape[along])
 
     def element(row: Any, j: Any) -> Any:
         index = _unravelled(row, outer)
         return data(*index[:along], j, *index[along:])
 
-    rows = te.compute((simplified(count), length), element, "T_rows", tag.INJECTIVE)
-    return te.extern_primfunc([rows], _merge_sort(rows.dtype, ascending), "argsort")
-
-
-def _merge_sort(dtype: DType, ascending: bool) -> PrimFunc:
-    """The program that sorts the places of the elements of each row."""
-
-    def is_before(a: Any, b: Any) -> Expr:
-        return _less(a, b) if ascending else _less(b, a)
-
-    element = str(dtype)
-
-    @T.prim_func(private=True)
-    def argsort(x: T.handle, result: T.handle):
-        m = T.int64()
-        n = T.int64()
-        X = T.match_buffer(x, (m, n), element)  # noqa: N806
-        R = T.match_buffer(result, (m, n), "int64")  # noqa: N806
-        work = T.alloc_buffer((2, n), "int64")
-        place = T.alloc_buffer((2,), "int64")
-        half = T.alloc_buffer((1,), "int64")
-        for i in range(m):
-            half[0] = T.int64(0)
-            for j in range(n):
-                work[0, j] = j
-            for level in range(T.int64(62)):
-                if T.shift_left(T.int64(1), level) < n:
-                    for run in range(T.ceildiv(n, T.shift_left(T.int64(2), level))):
-                        low = run * T.shift_left(T.int64(2), level)
-                        middle = T.min(low + T.shift_left(T.int64(1), level), n)
-                        high = T.min(low + T.shift_left(T.int64(2), level), n)
-                        place[0] = low
-                        place[1] = middle
-                        for k in range(high - low):
-                            if place[0] < middle and (
-                                place[1] >= high
-                                or not is_before(
-                                    X[i, work[level % 2, place[1]]],
-                                    X[i, work[level % 2, place[0]]],
-                                )
-                            ):
-                                work[1 - level % 2, low + k] = work[level % 2, place[0]]
-                                place[0] = place[0] + 1
-                            else:
-                                work[1 - level % 2, low + k] = work[level % 2, place[1]]
-                                place[1] = place[1] + 1
-                    half[0] = 1 - level % 2
-            for j in range(n):
-                R[i, j] = work[half[0], j]
-
-    return argsort
+    rows = te.compute((simplified(number), length), element, "T_rows", tag.INJECTIVE)
+    if count is None:
+        return te.extern_primfunc([rows], argsort_rows(rows.dtype, ascending), "argsort")
+    return te.extern_primfunc([rows], top_rows(rows.dtype, count, ascending), "topk")
 
 
 def _unravelled(row: Any, extents: Sequence[Expr]) -> list[Any]:
     """The indices of a row, counted over all dimensions `extents`."""
     index: list[Any] = []
+    if any(constant(extent) == 0 for extent in extents):
+        return [row for _ in extents]  # there is no row
     for position, extent in reversed(list(enumerate(extents))):
         index.append(row if position == 0 else row % extent)
         row = row // extent
