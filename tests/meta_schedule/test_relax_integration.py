@@ -123,3 +123,16 @@ def test_a_model_is_built_where_a_database_has_nothing(caplog):
 def test_something_else_than_a_model_is_refused():
     with pytest.raises(ArgumentError, match="expected the IRModule of a model"):
         integration.extract_tasks("main", TARGET)
+
+
+def test_the_pipeline_that_tunes(tmp_path):
+    module, params = model()
+    tune = relax.get_pipeline(
+        "static_shape_tuning", total_trials=2, target=TARGET, work_dir=str(tmp_path)
+    )
+    tuned = tune(relax.transform.BindParams("main", params)(module))
+    assert (tmp_path / "database_tuning_record.json").stat().st_size
+    x = np.random.default_rng(1).standard_normal((1, 24)).astype("float32")
+    executable = relax.build(tuned, TARGET, pipeline=None)
+    got = relax.VirtualMachine(executable, tvm.cpu())["main"](x)
+    np.testing.assert_allclose(got.numpy(), expected(x, params), rtol=1e-4, atol=1e-4)

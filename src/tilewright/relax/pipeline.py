@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
-from tilewright.ir.passes import Pass, Sequential
+from tilewright.ir.module import IRModule
+from tilewright.ir.passes import Pass, Sequential, module_pass
+from tilewright.ir.transform import PassContext
 from tilewright.relax import transform
+from tilewright.target import Target
 
 
 def zero() -> Pass:
@@ -49,9 +52,42 @@ def default_build() -> Pass:
     )
 
 
+def static_shape_tuning(
+    total_trials: int,
+    target: Any,
+    work_dir: str = "tuning_logs",
+    max_trials_per_task: int | None = None,
+) -> Pass:
+    """`zero`, and for each kernel of it the best schedule that a search finds.
+
+    Args:
+        total_trials: how many candidates are measured at most.
+        target: the machine.
+        work_dir: a directory for the records and the logs.
+        max_trials_per_task: how many candidates of each kernel.
+    """
+    machine = Target(target)
+    tune = Sequential(
+        [
+            zero(),
+            transform.MetaScheduleTuneIRMod({}, work_dir, total_trials, max_trials_per_task),
+            transform.MetaScheduleApplyDatabase(work_dir),
+            transform.PackConstants(),
+        ],
+        name="static_shape_tuning",
+    )
+
+    def for_the_machine(mod: IRModule, ctx: PassContext) -> IRModule:
+        with machine:
+            return tune(mod)
+
+    return module_pass(for_the_machine, name="static_shape_tuning")
+
+
 _PIPELINES: Final[dict[str, Callable[..., Pass]]] = {
     "zero": zero,
     "default_build": default_build,
+    "static_shape_tuning": static_shape_tuning,
 }
 
 
@@ -59,8 +95,8 @@ def get_pipeline(name: str = "zero", **options: Any) -> Pass:
     """The pipeline of that name, a pass.
 
     Args:
-        name: ``"zero"``, ``"default_build"``, or one that was registered.
-        **options: arguments of a registered pipeline.
+        name: ``"zero"``, ``"default_build"``, ``"static_shape_tuning"``, or a registered one.
+        **options: arguments of the function that makes it.
 
     Raises:
         UnknownNameError: if there is no such pipeline.

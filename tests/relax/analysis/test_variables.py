@@ -2,7 +2,7 @@
 
 from tests.relax.builders import array, bindings_in, module_of, negative, twice
 
-from tilewright import relax
+from tilewright import ir, relax, te
 from tilewright.ir import Var as Size
 from tilewright.relax import analysis, op
 
@@ -68,3 +68,22 @@ def test_effects_are_found_where_they_happen():
     assert analysis.contains_impure_call(caller, module=impure)
     assert not analysis.contains_impure_call(caller, own_name=name, module=impure)
     assert names(analysis.all_global_vars(caller)) == ["main"]
+
+
+def test_sizes_of_struct_info():
+    n, m = Size("n", "int64"), Size("m", "int64")
+    info = relax.TupleStructInfo([array(n + 1, 2), relax.ShapeStructInfo([m])])
+    assert analysis.tir_vars_in_struct_info(info) == [n, m]
+    assert analysis.definable_tir_vars_in_struct_info(info) == [m]
+
+
+def test_functions_that_are_called():
+    x = relax.Var("x", array(2))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        kernel = builder.emit_te(lambda a: te.compute(a.shape, lambda i: a(i), "copy"), x)
+        closure = builder.emit(relax.op.make_closure(ir.GlobalVar("main"), [kernel]))
+        builder.emit_func_output(closure)
+    main = builder.get()["main"]
+    assert [name.name_hint for name in analysis.called_global_vars(main)] == ["lambda"]
+    assert {name.name_hint for name in analysis.all_global_vars(main)} == {"lambda", "main"}

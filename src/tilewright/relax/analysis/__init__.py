@@ -12,11 +12,14 @@ from tilewright.relax.analysis.variables import (
     all_global_vars,
     all_vars,
     bound_vars,
+    called_global_vars,
+    definable_tir_vars_in_struct_info,
     defined_symbolic_vars,
     free_symbolic_vars,
     free_vars,
     get_var2val,
     name_to_binding,
+    tir_vars_in_struct_info,
     udchain,
 )
 from tilewright.relax.analysis.well_formed import check_well_formed, well_formed

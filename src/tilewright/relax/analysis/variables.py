@@ -20,7 +20,9 @@ from tilewright.relax.expr import (
     Var,
 )
 from tilewright.relax.expr import Call as GraphCall
+from tilewright.relax.op.base import CALL_TIR, CALL_TIR_INPLACE
 from tilewright.relax.sizes import defined_sizes_of, free_sizes_of
+from tilewright.relax.struct_info import StructInfo
 from tilewright.relax.visitor import PyExprVisitor, bindings_of
 
 
@@ -32,6 +34,13 @@ class _Variables(PyExprVisitor):
         self.bound: dict[Var, None] = {}
         self.all: dict[Var, None] = {}
         self.names: dict[GlobalVar, None] = {}
+        self.called: dict[GlobalVar, None] = {}
+
+    def visit_call_(self, call: GraphCall) -> None:
+        callee = call.args[0] if call.op in (CALL_TIR, CALL_TIR_INPLACE) and call.args else call.op
+        if isinstance(callee, GlobalVar):
+            self.called[callee] = None
+        super().visit_call_(call)
 
     def visit_var_(self, var: Var) -> None:
         self.used[var] = self.all[var] = None
@@ -68,6 +77,11 @@ def all_vars(expr: Any) -> list[Var]:
 def all_global_vars(expr: Any) -> list[GlobalVar]:
     """The functions of the module that an expression names."""
     return list(_variables_of(expr).names)
+
+
+def called_global_vars(expr: Any) -> list[GlobalVar]:
+    """The functions of the module that an expression calls, directly or by ``call_tir``."""
+    return list(_variables_of(expr).called)
 
 
 # --- symbolic sizes --------------------------------------------------------------------------
@@ -121,6 +135,16 @@ def _sizes_of(expr: Any) -> _Sizes:
 def defined_symbolic_vars(func: Function) -> list[Size]:
     """The symbolic sizes that a function defines: by its parameters, and by `match_cast`."""
     return list(_sizes_of(func).defined)
+
+
+def tir_vars_in_struct_info(sinfo: StructInfo) -> list[Size]:
+    """The symbolic sizes that struct info mentions."""
+    return free_sizes_of(sinfo)
+
+
+def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[Size]:
+    """The symbolic sizes that a value of the struct info defines: those that stand alone."""
+    return defined_sizes_of(sinfo)
 
 
 def free_symbolic_vars(func: Any) -> list[Size]:

@@ -61,10 +61,16 @@ class LiftTransformParams(ModulePass):
         return mod if len(result) == len(mod) else result
 
 
-def _lifted(function: Function, mod: IRModule, name: str) -> tuple[Function, Function]:
+def number_of_inputs(function: Function) -> int:
+    """How many parameters of a function, which says so, are no weights."""
     count = int(getattr(function.attrs[NUM_INPUT], "value", -1))
     if not 0 <= count <= len(function.params):
         raise ArgumentError(f"num_input is {count}, of {len(function.params)} parameters")
+    return count
+
+
+def _lifted(function: Function, mod: IRModule, name: str) -> tuple[Function, Function]:
+    count = number_of_inputs(function)
     inputs, weights = function.params[:count], function.params[count:]
     body = function.body
     assert isinstance(body, SeqExpr)

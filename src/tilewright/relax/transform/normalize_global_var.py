@@ -1,0 +1,61 @@
+"""Functions of the module are named by their symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.error import ArgumentError
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import IRModule
+from tilewright.ir.passes import ModulePass
+from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.transform import PassContext
+from tilewright.relax.expr import ExternFunc
+from tilewright.relax.scope import Names
+
+
+class NormalizeGlobalVar(ModulePass):
+    """Make the name that the module has for each exported function its symbol.
+
+    A private function of that name gets another one; calls follow. `AttachGlobalSymbol` does it the
+    other way round::
+
+        before:  {"f": a function with the symbol "main", "main": a private function}
+        after:   {"main": that function, "main1": the private one}
+    """
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        names = _names_of(mod)
+        if all(old == new for old, new in names.items()):
+            return mod
+        rename = _Renaming(names)
+        functions = {GlobalVar(names[v.name_hint]): rename(f) for v, f in mod.functions.items()}
+        return IRModule(functions, mod.attrs, mod.global_infos)
+
+
+def _names_of(mod: IRModule) -> dict[str, str]:
+    """The name that each function gets, by the one that it has."""
+    unique = Names()
+    symbols = {v.name_hint: f.global_symbol for v, f in mod.functions.items()}
+    owners: dict[str, str] = {}
+    for name, symbol in symbols.items():
+        if symbol in owners:
+            raise ArgumentError(f"{owners[symbol]} and {name} both have the symbol {symbol!r}")
+        if symbol is not None:
+            unique.reserve(symbol)
+            owners[symbol] = name
+    return {name: symbol or unique.unique(name) for name, symbol in symbols.items()}
+
+
+class _Renaming(Rewriter):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def GlobalVar(self, var: GlobalVar) -> GlobalVar:
+        name = self._names.get(var.name_hint, var.name_hint)
+        return var if name == var.name_hint else GlobalVar(name)
+
+    def ExternFunc(self, function: ExternFunc) -> Any:
+        name = self._names.get(function.global_symbol, function.global_symbol)
+        return function if name == function.global_symbol else function.replace(global_symbol=name)
