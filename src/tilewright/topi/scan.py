@@ -10,12 +10,13 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te.extern import extern
-from tilewright.te.tensor import Tensor
-from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.stmt import BufferStore, Stmt, seq
+from tilewright.te.tensor import Tensor, zero_like
+from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
+from tilewright.tir.stmt import Block, BlockRealize, BufferStore, Stmt, seq
 from tilewright.topi import tag
 from tilewright.topi.axes import normalized_axis
 from tilewright.topi.loops import loop_nest
+from tilewright.topi.precision import accumulator
 from tilewright.topi.reshape import number_of_elements, reshape
 
 
@@ -36,7 +37,8 @@ def scanop(
         identity_value: what is before the first element.
         op_name: of the operation.
         axis: the dimension; None for all elements in a row.
-        dtype: of the result, and what is combined; by default that of `data`.
+        dtype: of the result, and what is combined, half precision in single precision; by default
+            that of `data`.
         exclusive: whether the element itself is left out.
     """
     if axis is None:
@@ -45,25 +47,36 @@ def scanop(
     target = data.dtype if dtype is None else DType(dtype)
     outer, length, inner = data.shape[:along], data.shape[along], data.shape[along + 1 :]
 
+    wide = accumulator(target)
+
     def program(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
         (source,), (result,) = ins, outs
+        so_far = decl_buffer(inner or (1,), wide, f"{op_name}_so_far")
 
-        def at(buffer: Buffer, before: Sequence[Expr], k: Expr, after: Sequence[Expr]) -> Expr:
-            return cast(target, BufferLoad(buffer, (*before, k, *after)))
+        def combine(before: Sequence[Expr], k: Expr, after: Sequence[Expr], combined: Any) -> Stmt:
+            """Store the element `k`, and `combined`, what it and those before it are together."""
+            place = tuple(after) or (zero_like(length),)
+            old = BufferLoad(so_far, place) if k is not first_index else const(identity_value, wide)
+            store = BufferStore(so_far, cast(wide, combined), place)
+            new = old if exclusive else BufferLoad(so_far, place)
+            put = BufferStore(result, cast(target, new), (*before, k, *after))
+            return seq(put, store) if exclusive else seq(store, put)
+
+        def element(before: Sequence[Expr], k: Expr, after: Sequence[Expr]) -> Expr:
+            return cast(wide, cast(target, BufferLoad(source, (*before, k, *after))))
 
         def one_row(before: list[Expr]) -> Stmt:
-            zero = const(0, length.dtype)
-
             def first(place: list[Expr]) -> Stmt:
                 after = place[1:]
-                value = identity if exclusive else at(source, before, zero, after)
-                return BufferStore(result, value, (*before, zero, *after))
+                return combine(before, first_index, after, element(before, first_index, after))
 
             def next_one(place: list[Expr]) -> Stmt:
-                k, after = place[0], place[1:]
-                element = at(source, before, k if exclusive else k + 1, after)
-                value = binop(at(result, before, k, after), element)
-                return BufferStore(result, cast(target, value), (*before, k + 1, *after))
+                k, after = place[0] + 1, place[1:]
+                combined = binop(
+                    BufferLoad(so_far, tuple(after) or (zero_like(length),)),
+                    element(before, k, after),
+                )
+                return combine(before, k, after, combined)
 
             # There is no first element if there are none at all.
             return seq(
@@ -71,8 +84,9 @@ def scanop(
                 loop_nest((length - 1, *inner), next_one, "k"),
             )
 
-        identity = const(identity_value, target)
-        return loop_nest(outer, one_row)
+        first_index = zero_like(length)
+        block = Block((), (), (), "root", loop_nest(outer, one_row), None, (so_far,))
+        return BlockRealize((), const(True), block)
 
     return extern(data.shape, [data], program, op_name, dtype=str(target), tag=tag.COMM_REDUCE)
 

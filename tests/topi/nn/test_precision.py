@@ -97,3 +97,14 @@ def test_lrn_of_half_precision():
         run(lambda a: topi.nn.lrn(a, 3, 1, 0.1), x),
         testing.lrn_python(x.astype("float64"), 3, 1, 2.0, 0.1, 0.75), 2e-3,
     )  # fmt: skip
+
+
+@HALVES
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_running_sums_of_half_precision(dtype, exclusive):
+    x = np.full((2, 600), 1.25, dtype)
+    exact = np.cumsum(x.astype("float64"), 1) - (1.25 if exclusive else 0)
+    equal = np.testing.assert_array_equal
+    equal(run(lambda a: topi.cumsum(a, 1, exclusive=exclusive), x), exact.astype(dtype))
+    turned = np.ascontiguousarray(x.T)
+    equal(run(lambda a: topi.cumsum(a, 0, exclusive=exclusive), turned), exact.T.astype(dtype))
