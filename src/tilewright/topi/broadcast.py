@@ -17,44 +17,15 @@ from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
 from tilewright.tir.op import math
 from tilewright.topi import tag
 
-
-def _floor_divide(a: Any, b: Any) -> Expr:
-    """The floor of the exact quotient, which a rounded one may have passed already."""
-    x, y = arithmetic.match_operands(a, b, "floor_divide")
-    if not x.dtype.is_float:
-        return arithmetic.floordiv(x, y)
-    remainder = math.fmod(x, y)
-    quotient = (x - remainder) / y
-    quotient = math.round(arithmetic.select(_other_sign(remainder, y), quotient - 1.0, quotient))
-    return arithmetic.select(y == 0.0, x / y, quotient)
-
-
-def _floor_mod(a: Any, b: Any) -> Expr:
-    """The exact remainder with the sign of `b`."""
-    x, y = arithmetic.match_operands(a, b, "floor_mod")
-    if not x.dtype.is_float:
-        return arithmetic.floormod(x, y)
-    remainder = math.fmod(x, y)
-    return arithmetic.select(_other_sign(remainder, y), remainder + y, remainder)
-
-
-def _other_sign(remainder: Expr, divisor: Expr) -> Expr:
-    """Whether a remainder has another sign than the divisor, and is not 0."""
-    below, above = remainder < 0.0, remainder > 0.0
-    return arithmetic.logical_or(
-        arithmetic.logical_and(below, divisor > 0.0), arithmetic.logical_and(above, divisor < 0.0)
-    )
-
-
 BINARY: Final[dict[str, Callable[[Any, Any], Expr]]] = {
     "add": arithmetic.add,
     "subtract": arithmetic.subtract,
     "multiply": arithmetic.multiply,
     "divide": arithmetic.divide,
-    "floor_divide": _floor_divide,
+    "floor_divide": arithmetic.floordiv,
     "trunc_divide": arithmetic.truncdiv,
     "mod": arithmetic.truncmod,
-    "floor_mod": _floor_mod,
+    "floor_mod": arithmetic.floormod,
     "maximum": arithmetic.maximum,
     "minimum": arithmetic.minimum,
     "power": math.power,

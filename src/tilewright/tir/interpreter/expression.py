@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from tilewright.error import InterpreterError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
@@ -62,12 +64,13 @@ _INT_INFIX: Final[dict[type[Expr], str]] = {
 }  # fmt: skip
 _FLOAT_FUNCTIONS: Final[dict[type[Expr], Callable[[float, float], float]]] = {
     Div: number.float_divide,
-    FloorDiv: number.float_floor_div,
-    FloorMod: number.float_floor_mod,
     Mod: number.float_mod,
     Min: number.float_min,
     Max: number.float_max,
 }
+_FLOORED: Final[dict[type[Expr], Callable[..., Any]]] = {
+    FloorDiv: np.floor_divide, FloorMod: np.remainder
+}  # fmt: skip
 _INT_FUNCTIONS: Final[dict[type[Expr], Callable[[int, int], int]]] = {
     Div: number.trunc_div,
     Mod: number.trunc_mod,
@@ -174,7 +177,10 @@ class ExpressionCompiler:
         return Code(template.format(a.text, b.text), low, high, max(a.depth, b.depth) + 2)
 
     def _float_template(self, kind: type[Expr], dtype: DType) -> str:
-        if kind in _FLOAT_FUNCTIONS:
+        if kind in _FLOORED:
+            floored = number.float_floored(_FLOORED[kind], dtype)
+            body = f"{self.function(floored, f'{kind.__name__}_{dtype}')}({{0}}, {{1}})"
+        elif kind in _FLOAT_FUNCTIONS:
             function = self.function(_FLOAT_FUNCTIONS[kind], kind.__name__)
             body = f"{function}({{0}}, {{1}})"
         else:

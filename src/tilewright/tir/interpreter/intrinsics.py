@@ -29,6 +29,11 @@ def _sigmoid(x: float) -> Any:
     return 1 / (1 + small) if x >= 0 else small / (1 + small)
 
 
+def _power(x: float, y: float) -> Any:
+    # numpy takes the square root for y = 0.5, which is NaN for minus infinity, and C infinity.
+    return math.inf if x == -math.inf and y == 0.5 else np.power(x, y)
+
+
 FLOAT_UNARY: Final[dict[str, Callable[[float], Any]]] = {
     "exp": np.exp,
     "exp2": np.exp2,
@@ -63,7 +68,7 @@ FLOAT_UNARY: Final[dict[str, Callable[[float], Any]]] = {
 """Functions of one float, computed in float64 and then rounded to the dtype."""
 
 FLOAT_BINARY: Final[dict[str, Callable[[float, float], Any]]] = {
-    "pow": np.power,
+    "pow": _power,
     "fmod": np.fmod,
     "atan2": np.arctan2,
     "hypot": np.hypot,

@@ -9,6 +9,7 @@ computed in float64 and then rounded, is the correctly rounded result for every 
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import struct
 from collections.abc import Callable
@@ -44,7 +45,10 @@ def rounding(dtype: DType) -> Callable[[float], float]:
             return x if x == 0 or math.isnan(x) else math.copysign(beyond, x)
         exponent = max(math.frexp(x)[1] - precision, least)
         # Scaling by a power of two is exact, and Python rounds halves to even.
-        rounded = math.ldexp(round(math.ldexp(x, -exponent)), exponent)
+        digits = round(math.ldexp(x, -exponent))
+        if exponent + digits.bit_length() > 1024:  # too large even for float64
+            return math.copysign(beyond, x)
+        rounded = math.ldexp(digits, exponent)
         if abs(rounded) > largest:
             return math.copysign(beyond, x)
         return rounded if rounded else math.copysign(0.0, x)
@@ -128,15 +132,11 @@ def trunc_mod(a: int, b: int) -> int:
     return a - b * trunc_div(a, b)
 
 
-def float_floor_div(a: float, b: float) -> float:
-    """The floor of the float64 quotient."""
-    return float(np.floor(float_divide(a, b)))
-
-
-def float_floor_mod(a: float, b: float) -> float:
-    """The exact remainder moved into the range between 0 and `b`."""
-    remainder = float(np.fmod(a, b))
-    return remainder + b if remainder and (remainder < 0) != (b < 0) else remainder
+@functools.cache
+def float_floored(function: Callable[..., Any], dtype: DType) -> Callable[[float, float], float]:
+    """`np.floor_divide` or `np.remainder` of floats, with the roundings of a scalar type."""
+    kind = np.float64 if dtype.bits == 64 else np.float32
+    return lambda a, b: float(function(kind(a), kind(b)))
 
 
 def float_mod(a: float, b: float) -> float:

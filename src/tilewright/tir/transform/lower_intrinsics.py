@@ -1,6 +1,6 @@
 """Operators that are short for arithmetic: fixed point, dot products, halves of vectors, masks.
 
-Backends then need not know them.
+So are ``//`` and ``%`` of floats. Backends then need not know them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,25 @@ from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import less, maximum, minimum, select
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64, DType
-from tilewright.ir.expr import Broadcast, Call, Expr, Let, Ramp, Shuffle, StringImm, Var
+from tilewright.ir.expr import (
+    Broadcast,
+    Call,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Let,
+    Ramp,
+    Shuffle,
+    StringImm,
+    Var,
+)
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.memory import address_of
 from tilewright.tir.op.vector import LANE_OPERATORS
+from tilewright.tir.transform.float_division import expand_float_division
 
 
 def lower_intrinsics(func: PrimFunc) -> PrimFunc:
@@ -33,7 +45,17 @@ def expand_intrinsic(call: Call) -> Expr:
     return call if expansion is None else expansion(call)
 
 
-class _Expansion(Rewriter):
+class DivisionExpansion(Rewriter):
+    """Expands divisions of floats that are rounded down."""
+
+    def FloorDiv(self, expr: FloorDiv) -> Expr:
+        return expand_float_division(expr.map_children(self))
+
+    def FloorMod(self, expr: FloorMod) -> Expr:
+        return expand_float_division(expr.map_children(self))
+
+
+class _Expansion(DivisionExpansion):
     def Call(self, call: Call) -> Expr:
         return expand_intrinsic(call.map_children(self))
 

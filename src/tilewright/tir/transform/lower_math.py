@@ -12,10 +12,13 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT32, FLOAT64
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.numerics import IN_DOUBLE, KERNELS, Kernel
-from tilewright.tir.transform.lower_intrinsics import EXPANSIONS, expand_intrinsic
+from tilewright.tir.transform.lower_intrinsics import (
+    EXPANSIONS,
+    DivisionExpansion,
+    expand_intrinsic,
+)
 
 EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
 """The operators that become arithmetic."""
@@ -43,7 +46,7 @@ def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
     return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
 
 
-class _MathExpansion(Rewriter):
+class _MathExpansion(DivisionExpansion):
     """Expands every call of a mathematical function, and of `lower_intrinsics` on the way."""
 
     def __init__(self, scale_natively: bool) -> None:

@@ -178,6 +178,7 @@ def test_float_arithmetic(dtype, tmp_path):
         lambda x, _: te.abs(x), lambda x, _: te.floor(x), lambda x, _: te.sqrt(x),
         lambda x, _: te.round(x), lambda x, y: x < y, lambda x, y: x.equal(y),
         lambda x, _: tir.isnan(x), lambda x, y: tir.copysign(x, y),
+        lambda x, y: x // y, lambda x, y: x % y,
     ]  # fmt: skip
     function, dtypes = binary_function(dtype, formulas)
     outputs = run(function, dtypes, tmp_path, a, b)
@@ -186,6 +187,7 @@ def test_float_arithmetic(dtype, tmp_path):
             a + b, a - b, a * b, a / b, np.minimum(a, b) + zero, np.maximum(a, b) + zero,
             np.abs(a), np.floor(a),
             np.sqrt(a), np.rint(a), a < b, a == b, np.isnan(a), np.copysign(a, b),
+            a // b, a % b,
         ]  # fmt: skip
     for number, (got, want) in enumerate(zip(outputs, expected, strict=True)):
         assert_same_floats(got, want.astype(got.dtype), f"formula {number}")

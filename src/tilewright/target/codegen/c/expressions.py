@@ -19,8 +19,6 @@ from tilewright.ir.expr import (
     Cast,
     Expr,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
     Let,
     Max,
@@ -109,8 +107,6 @@ class ExpressionEmitter(IntegerEmitter):
         dtype: DType = expr.dtype
         if not dtype.is_float:
             return self.division(expr)
-        if isinstance(expr, (FloorDiv, FloorMod)):
-            return self._float_floor_division(expr)
         if isinstance(expr, Mod):
             return self.round(dtype, Text(self.library("fmod", dtype, (expr.a, expr.b))))
         left = self.code(expr.a, Precedence.PRODUCT)
@@ -122,14 +118,6 @@ class ExpressionEmitter(IntegerEmitter):
         left = self.beside(expr.a, expr.b, precedence + 1)
         right = self.beside(expr.b, expr.a, precedence + 1)
         return Text(f"{left} {operator} {right}", precedence)
-
-    def _float_floor_division(self, expr: FloorDiv | FloorMod) -> Text:
-        end = "" if expr.dtype.bits == 64 else "f"
-        a, b = self.temporary(expr.a), self.temporary(expr.b)
-        quotient = f"floor{end}({a} / {b})"
-        if isinstance(expr, FloorDiv):
-            return self.round(expr.dtype, Text(quotient))
-        return self.round(expr.dtype, Text(f"{a} - {b} * {quotient}", Precedence.SUM))
 
     def extreme(self, expr: Min | Max) -> Text:
         name = "min" if isinstance(expr, Min) else "max"

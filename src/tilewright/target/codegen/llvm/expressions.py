@@ -149,16 +149,7 @@ class Expressions(Integers, Halves, Builder):
         return self.pure(f"{operation} {value_type(dtype)} {a}, {b}", a, b)
 
     def _floor_division(self, expr: FloorDiv | FloorMod) -> str:
-        a, b = self.operand(expr.a), self.operand(expr.b)
-        if not expr.dtype.is_float:
-            return self.floored_division(expr, a, b)
-        ty = value_type(expr.dtype)
-        quotient = self.rounded(self.pure(f"fdiv {ty} {a}, {b}", a, b), expr.dtype)
-        floor = self.intrinsic("floor", expr.dtype, quotient)
-        if isinstance(expr, FloorDiv):
-            return floor
-        product = self.rounded(self.pure(f"fmul {ty} {floor}, {b}", floor, b), expr.dtype)
-        return self.rounded(self.pure(f"fsub {ty} {a}, {product}", a, product), expr.dtype)
+        return self.floored_division(expr, self.operand(expr.a), self.operand(expr.b))
 
     def _compare(self, expr: Any) -> str:
         dtype = expr.a.dtype
