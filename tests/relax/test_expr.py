@@ -8,6 +8,7 @@ from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir import structural_equal
 from tilewright.ir.expr import Var as SizeVariable
 from tilewright.relax.expr import as_relax
+from tilewright.script import relax as R
 
 
 def test_a_shape_is_int64_whatever_it_is_made_of():
@@ -105,3 +106,13 @@ def test_python_does_not_know_the_truth_of_an_array():
         max(x, relax.const([1.0, 2.0]))
     with pytest.raises(TypeError, match="does not know the value"):
         bool(x)
+
+
+def test_variables_have_a_name_and_struct_info():
+    with pytest.raises(ArgumentError, match="the name is a string, got 3"):
+        relax.Var(3)
+    for wrong in (3, (2, 3), R.Tensor, relax.ShapeExpr([2])):
+        with pytest.raises(ArgumentError, match=r"relax.Var 'x': expected struct info, such as"):
+            relax.Var("x", wrong)
+    with pytest.raises(ArgumentError, match=r"R.Tensor with symbolic sizes, outside of a script"):
+        relax.DataflowVar("x", R.Tensor(("n",), "float32"))

@@ -132,6 +132,20 @@ class Var(RelaxExpr):
     struct_info: StructInfo | None = child(default=None)
     span: Span | None = meta(default=None)
 
+    def __init__(
+        self, name_hint: str, struct_info: StructInfo | None = None, span: Span | None = None
+    ) -> None:
+        if not isinstance(name_hint, str):
+            raise ArgumentError(f"relax.Var: the name is a string, got {name_hint!r}")
+        if not isinstance(struct_info, StructInfo | None):
+            raise ArgumentError(
+                f"relax.Var {name_hint!r}: expected struct info, such as R.Tensor((2, n), "
+                f"'float32') with n = tir.Var('n', 'int64'), got {struct_info!r}"
+            )
+        _set(self, "name_hint", name_hint)
+        _set(self, "struct_info", struct_info)
+        _set(self, "span", span)
+
     @property
     def vid(self) -> Var:
         """What identifies the variable: itself."""
@@ -143,6 +157,7 @@ class DataflowVar(Var):
     """A variable that only the dataflow block that binds it can see."""
 
     __node_name__ = "DataflowVar"
+    __init__ = Var.__init__
 
 
 @node

@@ -147,8 +147,7 @@ class FunctionScope:
     def add_params(self, params: Iterable[Var]) -> None:
         """Make parameters known: their names, and the sizes that they define."""
         for param in params:
-            info = getattr(param, "struct_info", None)
-            if not isinstance(param, Var) or not isinstance(info, StructInfo | None):
+            if not isinstance(param, Var):
                 raise ArgumentError(
                     "a parameter is a relax.Var with struct info, such as relax.Var('x', "
                     f"relax.TensorStructInfo((2, 3), 'float32')), got {param!r}"
