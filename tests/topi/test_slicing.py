@@ -91,6 +91,12 @@ def test_concatenate_and_stack(axis):
     same(evaluate(lambda a, b: topi.stack((a, b), axis), x, y), np.stack((x, y), axis))
 
 
+def test_concatenate_many_tensors():
+    x = np.arange(2, dtype="float32")
+    result = evaluate(lambda a: topi.concatenate([a] * 500), x)
+    same(result, np.tile(x, 500))
+
+
 def test_concatenate_of_symbolic_and_empty_tensors():
     x, y = array(2, 3), array(2, 0)
     result = evaluate(lambda a, b: topi.concatenate((a, b, b, a), 1), x, y)

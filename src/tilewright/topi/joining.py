@@ -34,13 +34,16 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
         ends.append(Analyzer().simplify(ends[-1] + tensor.shape[along]))
 
     def element(*i: Expr) -> Expr:
-        value: Expr | None = None
-        for n in range(len(tensors) - 1, -1, -1):
-            place = i[along] - ends[n - 1] if n else i[along]
-            item = tensors[n](*i[:along], place, *i[along + 1 :])
-            value = item if value is None else if_then_else(i[along] < ends[n], item, value)
-        assert value is not None
-        return value
+        def among(first: int, last: int) -> Expr:
+            """The element, which is in one of some tensors: halved, so that nothing gets deep."""
+            if last - first == 1:
+                place = i[along] - ends[first - 1] if first else i[along]
+                return tensors[first](*i[:along], place, *i[along + 1 :])
+            middle = (first + last) // 2
+            is_before = i[along] < ends[middle - 1]
+            return if_then_else(is_before, among(first, middle), among(middle, last))
+
+        return among(0, len(tensors))
 
     first = tensors[0].shape
     return compute(
