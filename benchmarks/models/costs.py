@@ -16,10 +16,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from benchmarks.compiler.measure import Figure, scaled, seconds
 from benchmarks.harness.pairs import environment
+from benchmarks.models.peers import onnx_model, onnx_session
 from benchmarks.models.works import MODELS, Model, perceptron
 from tilewright.driver.object_cache import DIRECTORY_VARIABLE
 
@@ -40,13 +43,20 @@ def measure(model: Model, repeat: int) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
         path = os.path.join(folder, "model")
         library = run("export", model, path)["mebibytes"]
-        memory = run("run", model, path)["mebibytes"]
-    torch = run("torch", model)["mebibytes"]
-    note = f"a library of {library:.0f} MiB, without torch; with torch {torch:.0f} MiB"
+        memory = {
+            "": (run("run", model, path), f"a library of {library:.0f} MiB, without torch"),
+            " of torch": (run("torch", model), ""),
+        }
+        if find_spec("onnxruntime"):
+            run("export to onnx", model, path)
+            memory[" of onnxruntime"] = run("onnxruntime", model, path), "without torch"
     return [
         Figure(f"{model.name}: compiling", cold, "s", COLD_AIM.get(model.name)),
         Figure(f"{model.name}: compiling again", warm, "s", WARM_AIM, "with the cache"),
-        Figure(f"{model.name}: memory", [memory], "MiB", note=note),
+        *(
+            Figure(f"{model.name}: memory{of}", [figures["mebibytes"]], "MiB", note=note)
+            for of, (figures, note) in memory.items()
+        ),
     ]
 
 
@@ -138,6 +148,26 @@ def running_torch(model: Model, path: str) -> dict[str, float]:
     return {"mebibytes": largest_memory()}
 
 
+def exporting_to_onnx(model: Model, path: str) -> dict[str, float]:
+    """Write the model to a file that onnxruntime reads, and tell its size."""
+    module, inputs = model.make()
+    content = onnx_model(module, inputs)
+    Path(f"{path}.onnx").write_bytes(content)
+    return {"mebibytes": len(content) / 2**20}
+
+
+def running_onnxruntime(model: Model, path: str) -> dict[str, float]:
+    """The largest memory of this process, in which onnxruntime runs the model, without torch."""
+    import numpy as np
+
+    session = onnx_session(f"{path}.onnx")
+    arrays = np.load(f"{path}.npz").values()
+    inputs = dict(zip((put.name for put in session.get_inputs()), arrays, strict=True))
+    for _ in range(3):
+        session.run(None, inputs)
+    return {"mebibytes": largest_memory()}
+
+
 def largest_memory() -> float:
     """Of this process, in MiB."""
     # Linux counts what the parent had before this program began in ``ru_maxrss``.
@@ -152,6 +182,8 @@ WORKERS: Final[dict[str, Callable[[Model, str], dict[str, float]]]] = {
     "export": exporting,
     "run": running,
     "torch": running_torch,
+    "export to onnx": exporting_to_onnx,
+    "onnxruntime": running_onnxruntime,
 }
 
 

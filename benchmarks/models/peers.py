@@ -26,14 +26,7 @@ def compiled(model: Any, inputs: Sequence[Any]) -> Call:
 
 def onnx(model: Any, inputs: Sequence[Any]) -> Call:
     """onnxruntime with all its optimisations; inputs and outputs are bound to memory once."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads.count()
-    options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        _onnx_model(model, inputs), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnx_session(onnx_model(model, inputs))
     names = [parameter.name for parameter in session.get_inputs()]
     fed = {name: tensor.numpy() for name, tensor in zip(names, inputs, strict=True)}
     outputs = session.run(None, fed)
@@ -50,7 +43,17 @@ def onnx(model: Any, inputs: Sequence[Any]) -> Call:
     return call
 
 
-def _onnx_model(model: Any, inputs: Sequence[Any]) -> bytes:
+def onnx_session(model: str | bytes) -> Any:
+    """A session that runs a model, the name of a file or what is in one."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads.count()
+    options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def onnx_model(model: Any, inputs: Sequence[Any]) -> bytes:
     """The model as torch writes it; its older exporter needs nothing but onnx."""
     import torch
 

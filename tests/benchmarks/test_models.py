@@ -45,3 +45,13 @@ def test_outputs_of_other_shapes_do_not_compare():
 def test_the_costs_of_a_model():
     assert WORKERS["compile"](MLP, "")["seconds"] > 0
     assert 10 < WORKERS["torch"](MLP, "")["mebibytes"] < 1e5
+
+
+@pytest.mark.skipif(find_spec("onnxruntime") is None, reason="onnxruntime is not installed")
+def test_the_memory_of_libraries(tmp_path):
+    path = str(tmp_path / "model")
+    weights = 784 * 128 * 4 / 2**20
+    assert weights < WORKERS["export"](MLP, path)["mebibytes"] < 10
+    assert weights < WORKERS["export to onnx"](MLP, path)["mebibytes"] < 10
+    for what in ("run", "onnxruntime"):
+        assert 10 < WORKERS[what](MLP, path)["mebibytes"] < 1e5
