@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewright import te
 from tilewright.error import ArgumentValueError
-from tilewright.ir.arithmetic import floordiv
+from tilewright.ir.arithmetic import floordiv, floormod
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
@@ -108,8 +109,13 @@ def transposed_convolution(
 ) -> Tensor:
     """A transposed convolution in any layout.
 
-    It is the convolution, by the kernel turned around, of the images with zeros between their
-    elements and around them.
+    Where elements are spread `stride` apart, every so many results have the same part of the
+    kernel: each of these phases is a convolution of the images by that part, turned around::
+
+        stride 2, kernel (a, b, c):   phase 0 has c a,  phase 1 has 0 b
+
+    Along a dimension with a stride and a dilation all results are one phase, of the images with
+    zeros between their elements.
 
     Args:
         owner: the operator, for messages, and the name of the result.
@@ -127,24 +133,105 @@ def transposed_convolution(
     require_rank(owner, "data", data, data_layout)
     require_rank(owner, "kernel", kernel, kernel_layout)
     axes, kernel_axes = spatial_axes(data_layout), spatial_axes(kernel_layout)
+    steps = per_dimension(owner, "strides", strides, len(axes))
     apart = per_dimension(owner, "dilation", dilation, len(axes))
     window = [kernel.shape[axis] for axis in kernel_axes]
     inputs, outputs = (kernel.shape[kernel_layout.index(letter)] for letter in "IO")
     require_equal(owner, "the channels", data.shape[data_layout.index("C")], inputs)
     require_divisible(owner, "input", inputs, groups)
     depth = simplified(floordiv(inputs, groups))
-    spread = _spread(owner, data, axes, window, strides, padding, apart, output_padding)
+    cut = padding_of(owner, padding, window, apart)
+    extra = padding_of(owner, output_padding, window, apart).after
+    _require_less(owner, extra, steps, apart, output_padding)
+    along = [
+        _along(data.shape[axis], *options)
+        for axis, *options in zip(
+            axes, window, steps, apart, cut.before, cut.after, extra, strict=True
+        )
+    ]
+    phases = math.prod(item.phases for item in along)
+    filters = simplified(outputs * phases)
+
+    def part(group: Any, filter: Any, step: Any, *place: Any) -> Any:
+        """The kernel of a phase."""
+        index = {"O": floormod(filter, outputs), "I": simplified(group * depth + step)}
+        phase, inside = floordiv(filter, outputs), []
+        for n in reversed(range(len(along))):
+            item = along[n]
+            at = (item.taps - 1 - place[n]) * item.phases + floormod(phase, item.phases)
+            phase = floordiv(phase, item.phases)
+            index[kernel_layout[kernel_axes[n]]] = at
+            if constant(simplified(window[n] % item.phases)) != 0:
+                inside.append(at < window[n])
+        value = kernel(*(index[letter] for letter in kernel_layout))
+        return te.if_then_else(te.all(*inside), value, 0) if inside else value
+
+    shape = (as_expr(groups, outputs.dtype), filters, depth, *(item.taps for item in along))
+    parts = te.compute(shape, part, "T_kernel", "injective") if phases > 1 else None
 
     def weight(group: Any, filter: Any, step: Any, place: Sequence[Any]) -> Any:
-        turned = [extent - 1 - p for p, extent in zip(place, window, strict=True)]
-        index = {"O": filter, "I": simplified(group * depth + step)}
-        index.update(zip((kernel_layout[axis] for axis in kernel_axes), turned, strict=True))
-        return kernel(*(index[letter] for letter in kernel_layout))
+        if parts is None:
+            return part(group, filter, step, *place)
+        return parts(group, filter, step, *place)
 
-    return windows_times(
-        owner, spread, window, (1,) * len(axes), apart, weight, out_dtype,
-        groups=as_expr(groups, outputs.dtype), filters=outputs, depth=depth, layout=data_layout,
+    total = windows_times(
+        owner, _spread(data, axes, along), [item.taps for item in along], (1,) * len(axes),
+        [item.dilation for item in along], weight, out_dtype, groups=shape[0], filters=filters,
+        depth=depth, layout=data_layout,
     )  # fmt: skip
+    return total if phases == 1 else _interleaved(total, axes, along, outputs, data_layout)
+
+
+class _Along(NamedTuple):
+    """A transposed convolution along one dimension.
+
+    Attributes:
+        phases: how many phases there are.
+        taps: how many elements of the kernel a phase has.
+        dilation: their distances.
+        between: the distances of the elements of the images.
+        first: which element of a phase the first result is, counted from the first product.
+        offset: which phase the first result has.
+        start: which element of the images, with zeros between them, the first product has.
+        extent: how many elements of each phase are needed.
+        size: how many results there are.
+    """
+
+    phases: int
+    taps: Expr
+    dilation: int
+    between: int
+    first: Expr
+    offset: Expr
+    start: Expr
+    extent: Expr
+    size: Expr
+
+
+def _along(
+    extent: Expr, window: Expr, stride: int, dilation: int, before: Expr, after: Expr, extra: Expr
+) -> _Along:
+    size = spread_extent(extent, window, stride, dilation, before + after, extra)
+    phases = stride if dilation == 1 else 1
+    taps = simplified(floordiv(window + (phases - 1), phases))
+    first = simplified(floordiv(before, phases))
+    last = floordiv(before + size - 1, phases)
+    return _Along(
+        phases, taps, dilation, stride // phases, first, simplified(floormod(before, phases)),
+        simplified(first - (taps - 1) * dilation), simplified(last - first + 1), size,
+    )  # fmt: skip
+
+
+def _require_less(
+    owner: str, extra: Sequence[Expr], steps: Sequence[int], apart: Sequence[int], given: Any
+) -> None:
+    if any(
+        (constant(amount) or 0) >= max(step, distance)
+        for amount, step, distance in zip(extra, steps, apart, strict=True)
+    ):
+        raise ArgumentValueError(
+            f"{owner}: `output_padding` is less than the stride or the dilation, got {given!r}"
+        )
 
 
 def spread_extent(
@@ -163,46 +250,45 @@ def spread_extent(
     return simplified((extent - 1) * stride + reach(window, dilation) - cut + extra)
 
 
-def _spread(
-    owner: str,
-    data: Tensor,
-    axes: Sequence[int],
-    window: Sequence[Expr],
-    strides: Any,
-    padding: Any,
-    dilation: Sequence[int],
-    output_padding: Any,
-) -> Tensor:
-    """The images with zeros between the elements and around them."""
-    steps = per_dimension(owner, "strides", strides, len(axes))
-    cut = padding_of(owner, padding, window, dilation)
-    extra = padding_of(owner, output_padding, window, dilation).after
-    if any(
-        (constant(amount) or 0) >= max(step, apart)
-        for amount, step, apart in zip(extra, steps, dilation, strict=True)
-    ):
-        raise ArgumentValueError(
-            f"{owner}: `output_padding` is less than the stride or the dilation, got "
-            f"{output_padding!r}"
-        )
+def _spread(data: Tensor, axes: Sequence[int], along: Sequence[_Along]) -> Tensor:
+    """What the products of all phases read: the images with zeros around, and perhaps between."""
     shape = list(data.shape)
-    first: list[Expr] = []
-    for n, axis in enumerate(axes):
-        first.append(simplified(reach(window[n], dilation[n]) - 1 - cut.before[n]))
-        whole = spread_extent(
-            data.shape[axis], window[n], steps[n], dilation[n], cut.before[n] + cut.after[n],
-            extra[n],
-        )  # fmt: skip
-        shape[axis] = simplified(whole + reach(window[n], dilation[n]) - 1)
+    for axis, item in zip(axes, along, strict=True):
+        shape[axis] = simplified(item.extent + (item.taps - 1) * item.dilation)
 
     def element(*output: Any) -> Any:
         index, inside = list(output), []
-        for axis, step, start in zip(axes, steps, first, strict=True):
-            offset = output[axis] - start
-            if step != 1:
-                inside.append((offset % step).equal(0))
-            index[axis] = floordiv(offset, step)
-            inside += [offset >= 0, index[axis] < data.shape[axis]]
+        for axis, item in zip(axes, along, strict=True):
+            place = simplified(output[axis] + item.start)
+            if item.between != 1:
+                inside.append((place % item.between).equal(0))
+            index[axis] = floordiv(place, item.between)
+            inside += [place >= 0, index[axis] < data.shape[axis]]
         return te.if_then_else(te.all(*inside), data(*index), as_expr(0, data.dtype))
 
     return te.compute(shape, element, "data_spread", "injective,pad")
+
+
+def _interleaved(
+    total: Tensor, axes: Sequence[int], along: Sequence[_Along], outputs: Expr, layout: str
+) -> Tensor:
+    """The results of all phases in turn; `total` has them as channels of each group."""
+    shape = list(total.shape)
+    channel = layout.index("C")
+    phases = math.prod(item.phases for item in along)
+    shape[channel] = simplified(floordiv(shape[channel], phases))
+    for axis, item in zip(axes, along, strict=True):
+        shape[axis] = item.size
+
+    def element(*output: Any) -> Any:
+        index = list(output)
+        phase: Any = as_expr(0)
+        for axis, item in zip(axes, along, strict=True):
+            place = output[axis] + item.offset
+            index[axis] = floordiv(place, item.phases)
+            phase = phase * item.phases + floormod(place, item.phases)
+        group, filter = floordiv(output[channel], outputs), floormod(output[channel], outputs)
+        index[channel] = (group * phases + phase) * outputs + filter
+        return total(*index)
+
+    return te.compute(shape, element, f"{total.name}_interleaved", "injective")

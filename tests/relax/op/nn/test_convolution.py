@@ -113,3 +113,29 @@ def test_mistakes_are_named():
         op.nn.conv2d(x, w, out_layout="NHWC")
     with pytest.raises(ArgumentValueError, match="`groups` is at least 1"):
         op.nn.conv2d(x, w, groups=0)
+
+
+@pytest.mark.parametrize("known", ["shape", "symbolic"])
+@pytest.mark.parametrize(
+    ("stride", "dilation", "cut", "extra"),
+    [(2, 1, (1, 0), 1), (3, 1, (2, 4), 0), (3, 1, (0, 0), 2), (2, 2, (1, 3), 1), (1, 3, (5, 0), 2)],
+)
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_results_in_turn_of_what_is_spread(length, stride, dilation, cut, extra, known):
+    x, w = whole(2, 4, 3), whole(4, 2, length, seed=1)
+    whole_extent = 2 * stride + (length - 1) * dilation + 1 + extra
+    if whole_extent - sum(cut) < 1:
+        return
+    spread = np.zeros((2, 4, whole_extent), "float32")
+    for i in range(3):
+        for k in range(length):
+            for group in range(2):
+                part = slice(2 * group, 2 * group + 2)
+                spread[:, part, i * stride + k * dilation] += x[:, part, i] @ w[part, :, k]
+    result = compute(
+        lambda a, b: op.nn.conv1d_transpose(a, b, stride, cut, extra, dilation, 2),
+        x,
+        w,
+        known=known,
+    )
+    equal(result, spread[:, :, cut[0] : whole_extent - cut[1]])
