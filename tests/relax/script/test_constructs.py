@@ -1,6 +1,6 @@
 """What each construct of a script stands for."""
 
-# ruff: noqa: F821, RET504, SIM108
+# ruff: noqa: F821, RET504, SIM108, SIM117
 
 import numpy as np
 import pytest
@@ -520,3 +520,40 @@ def test_more_than_is_known_may_be_said_where_nothing_is_verified():
         from_source(text)
     main = from_source(text, check_well_formed=False)
     assert str(bindings(main)[0].var.struct_info) == "R.Tensor((2, 3))"
+
+
+# --- frames ----------------------------------------------------------------------------------
+
+
+def test_branches_and_results_as_frames():
+    @R.function
+    def frames(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")):
+        R.func_ret_struct_info(R.Tensor((2,), "float32"))
+        with R.If(c):
+            with R.Then():
+                y = R.exp(x)
+                z = R.add(y, y)
+            with R.Else():
+                with R.If(R.logical_not(c)):
+                    with R.Then():
+                        z = x
+                    with R.Else():
+                        z = R.tanh(x)
+        R.func_ret_value(z)
+
+    @R.function
+    def statements(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")):
+        if c:
+            y = R.exp(x)
+            z = R.add(y, y)
+        else:
+            if R.logical_not(c):
+                z = x
+            else:
+                z = R.tanh(x)
+        return z
+
+    assert_structural_equal(
+        frames.without_attr("global_symbol"), statements.without_attr("global_symbol")
+    )
+    round_trips(frames)

@@ -14,6 +14,9 @@ from tilewright.relax.script.annotations import Callable, Object, Prim, Shape, T
 from tilewright.relax.script.metadata import metadata
 from tilewright.relax.script.parser import function, macro
 from tilewright.relax.script.statements import (
+    Else,
+    If,
+    Then,
     dataflow,
     emit,
     emit_match_cast,
@@ -22,6 +25,7 @@ from tilewright.relax.script.statements import (
     func_attr,
     func_name,
     func_ret_struct_info,
+    func_ret_value,
     match_cast,
     output,
 )
@@ -51,12 +55,12 @@ from tilewright.runtime.device import (
 )
 
 __all__ = [
-    "Call", "Callable", "ExternFunc", "Object", "Prim", "Shape", "Tensor", "Tuple",
-    "TupleGetItem", "const", "cpu", "cuda", "dataflow", "device", "dtype", "emit",
+    "Call", "Callable", "Else", "ExternFunc", "If", "Object", "Prim", "Shape", "Tensor", "Then",
+    "Tuple", "TupleGetItem", "const", "cpu", "cuda", "dataflow", "device", "dtype", "emit",
     "emit_match_cast", "emit_te", "emit_var_binding", "ext_dev", "func_attr", "func_name",
-    "func_ret_struct_info", "function", "gpu", "hexagon", "macro", "match_cast", "metadata",
-    "metal", "opencl", "output", "prim_value", "rocm", "shape", "str", "tuple", "vpi", "vulkan",
-    "webgpu",
+    "func_ret_struct_info", "func_ret_value", "function", "gpu", "hexagon", "macro", "match_cast",
+    "metadata", "metal", "opencl", "output", "prim_value", "rocm", "shape", "str", "tuple", "vpi",
+    "vulkan", "webgpu",
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.relax import op as operators
 from tilewright.relax.op.table import OPERATORS
+from tilewright.relax.script.elsewhere import instead_of, is_namespace
 
 _PREFIX = "relax."
 
@@ -37,12 +38,16 @@ def find(name: str, others: Sequence[str] = ()) -> Any:
         others: names that are no operators, which may be meant.
 
     Raises:
-        AttributeError: if there is none; it says which name is most like it.
+        AttributeError: if there is none; it says which name is most like it, or what to write
+            instead of one that is known from elsewhere.
     """
     known = _names()
-    if any(other.startswith(f"{name}.") for other in known):
+    if any(other.startswith(f"{name}.") for other in known) or is_namespace(name):
         return OperatorNamespace(name)
     function = function_of(name)
+    instead = instead_of(name)
+    if function is None and instead is not None:
+        raise AttributeError(f"R.{name} is not possible here: {instead}")
     if function is None or name.rpartition(".")[2].startswith("_"):
         raise AttributeError(f"R has no {name!r}{_suggestion(name, [*known, *others])}")
     return function

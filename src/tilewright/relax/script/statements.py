@@ -31,6 +31,42 @@ class DataflowFrame:
     """``R.dataflow()``, which opens a dataflow block in a ``with``."""
 
 
+class IfFrame(NamedTuple):
+    """``R.If(condition)``, which holds ``R.Then()`` and ``R.Else()``."""
+
+    condition: Any
+
+
+class BranchFrame(NamedTuple):
+    """``R.Then()`` or ``R.Else()``."""
+
+    name: str
+
+
+class ReturnedValue(NamedTuple):
+    """The result of the function, with which it ends."""
+
+    value: Any
+
+
+def If(condition: Any) -> IfFrame:
+    """A choice, as `if` is, in which ``with R.Then():`` and ``with R.Else():`` stand."""
+    require_graph("R.If")
+    return IfFrame(condition)
+
+
+def Then() -> BranchFrame:
+    """The branch of `If` for a condition that holds."""
+    require_graph("R.Then")
+    return BranchFrame("Then")
+
+
+def Else() -> BranchFrame:
+    """The branch of `If` for a condition that does not hold."""
+    require_graph("R.Else")
+    return BranchFrame("Else")
+
+
 def dataflow() -> DataflowFrame:
     """A block of bindings without effects: ``with R.dataflow():``; `output` ends it."""
     require_graph("R.dataflow")
@@ -113,6 +149,12 @@ def func_name(name: str) -> None:
     if not isinstance(name, str):
         raise ArgumentError(f"R.func_name expects a text, got {name!r}")
     function.set_attrs({"global_symbol": name})
+
+
+def func_ret_value(value: Any) -> ReturnedValue:
+    """End the function with its result, as `return` does."""
+    require_graph("R.func_ret_value")
+    return ReturnedValue(value)
 
 
 def func_ret_struct_info(ret_sinfo: Any) -> None:

@@ -22,7 +22,14 @@ from tilewright.relax.normalize import value_struct_info
 from tilewright.relax.script.annotations import as_struct_info
 from tilewright.relax.script.context import Declaration, GraphBuilder
 from tilewright.relax.script.parser.body import GraphParser, parses_graph
-from tilewright.relax.script.statements import Cast, DataflowFrame, Emission
+from tilewright.relax.script.statements import (
+    BranchFrame,
+    Cast,
+    DataflowFrame,
+    Emission,
+    IfFrame,
+    ReturnedValue,
+)
 from tilewright.relax.struct_info import StructInfo, TupleStructInfo
 from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check
 from tilewright.script.builder import Frame, set_name
@@ -176,6 +183,10 @@ def _fields(parser: GraphParser, target: ast.expr, value: Any) -> list[RelaxExpr
     return [TupleGetItem(var, index, None, span) for index in range(len(info.fields))]
 
 
+_FRAMES: Final = (DataflowFrame, IfFrame, BranchFrame)
+"""What ``with`` opens."""
+
+
 def _named(
     parser: GraphParser,
     statement: ast.stmt,
@@ -187,9 +198,9 @@ def _named(
     builder, name = parser.builder, target.id
     if isinstance(value, MetaVar):
         return value.value
-    if isinstance(value, (Frame, DataflowFrame)):
-        written = "R.dataflow()" if isinstance(value, DataflowFrame) else value.describe()
-        raise DiagnosticError(f"{written} is no value of a graph")
+    if isinstance(value, (Frame, ReturnedValue, *_FRAMES)):
+        written = parser.source.text_of(getattr(statement, "value", statement))
+        raise DiagnosticError(f"`{written}` is no value of a graph")
     if isinstance(value, Size) and not value.name:
         return _declared_size(builder, name, value)
     if annotation is None and not _is_graph_value(value):
@@ -238,8 +249,14 @@ def _expression(parser: GraphParser, node: ast.Expr) -> None:
     value = parser.evaluate.unbound(node.value)
     if value is None:
         return
-    if isinstance(value, DataflowFrame):
-        raise parser.error(node, "a dataflow block is opened by `with R.dataflow():`")
+    if isinstance(value, _FRAMES):
+        written = parser.source.text_of(node)
+        raise parser.error(node, f"this is opened by `with {written}:`")
+    if isinstance(value, ReturnedValue):
+        from tilewright.relax.script.parser.control import end_function
+
+        end_function(parser, node, value.value, node.value)
+        return
     if isinstance(value, (Var, GlobalVar)) or not _is_graph_value(value):
         raise parser.error(node, f"this has no effect: it is {kind_of(value)}")
     bind_value(parser.builder, "_", value, parser.source.span(node))

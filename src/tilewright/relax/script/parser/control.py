@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from tilewright.error import ArgumentError
@@ -14,7 +15,13 @@ from tilewright.relax.script import statements
 from tilewright.relax.script.context import DataflowBlockUnderConstruction
 from tilewright.relax.script.parser.bindings import annotation_of, augmented_value, bind_value
 from tilewright.relax.script.parser.body import GraphParser, parses_graph
-from tilewright.relax.script.statements import Cast, DataflowFrame, Emission
+from tilewright.relax.script.statements import (
+    BranchFrame,
+    Cast,
+    DataflowFrame,
+    Emission,
+    IfFrame,
+)
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     ObjectStructInfo,
@@ -30,15 +37,60 @@ from tilewright.script.parser.operators import is_symbolic
 
 @parses_graph(ast.With)
 def _with(parser: GraphParser, node: ast.With) -> None:
-    item, builder = node.items[0], parser.builder
-    frame = parser.evaluate(item.context_expr)
-    if len(node.items) > 1 or not isinstance(frame, DataflowFrame):
-        raise parser.error(item.context_expr, "expected `with R.dataflow():`")
+    frame = _frame(parser, node)
+    if isinstance(frame, DataflowFrame):
+        _dataflow_block(parser, node)
+    elif isinstance(frame, IfFrame):
+        parser.scope.define(*_conditional_frame(parser, node, frame))
+    else:
+        place = node.items[0].context_expr
+        if isinstance(frame, BranchFrame):
+            raise parser.error(place, f"R.{frame.name} stands in `with R.If(condition):`")
+        raise parser.error(place, "expected `with R.dataflow():`")
+
+
+def _frame(parser: GraphParser, node: ast.With) -> Any:
+    """What the header of a ``with`` opens."""
+    item = node.items[0]
+    if len(node.items) > 1:
+        raise parser.error(node.items[1].context_expr, "one `with` opens one construct of a graph")
     if item.optional_vars is not None:
-        raise parser.error(item.optional_vars, "a dataflow block defines nothing to be named")
+        raise parser.error(item.optional_vars, "a construct of a graph defines nothing to be named")
+    return parser.evaluate(item.context_expr)
+
+
+def _conditional_frame(
+    parser: GraphParser, node: ast.With, frame: IfFrame
+) -> tuple[str, RelaxExpr]:
+    """What `_conditional` gives for an ``R.If``."""
+    then, otherwise = _branches(parser, node)
+    conditional = ast.If(node.items[0].context_expr, then, otherwise)
+    return _conditional(parser, ast.copy_location(conditional, node), frame.condition)
+
+
+def _branches(parser: GraphParser, node: ast.With) -> list[list[ast.stmt]]:
+    """The statements of ``R.Then()`` and of ``R.Else()`` in an ``R.If``."""
+    found = []
+    for name, part in zip_longest(("Then", "Else"), node.body):
+        frame = _frame(parser, part) if isinstance(part, ast.With) else None
+        if (
+            not isinstance(part, ast.With)
+            or not isinstance(frame, BranchFrame)
+            or frame.name != name
+        ):
+            raise parser.error(
+                part or node.items[0].context_expr,
+                "`with R.If(condition):` holds `with R.Then():` and `with R.Else():`, no more",
+            )
+        found.append(part.body)
+    return found
+
+
+def _dataflow_block(parser: GraphParser, node: ast.With) -> None:
+    builder, place = parser.builder, node.items[0].context_expr
     function = builder.function
     if builder.blocks.in_dataflow:
-        raise parser.error(item.context_expr, "a dataflow block cannot have another one inside")
+        raise parser.error(place, "a dataflow block cannot have another one inside")
     dataflow = DataflowBlockUnderConstruction(_outputs(parser, node))
     function.dataflow = dataflow
     builder.blocks.begin_dataflow_block()
@@ -80,7 +132,7 @@ def _bound_names(statement: ast.stmt) -> list[str]:
     """The names that a statement binds."""
     if isinstance(statement, ast.FunctionDef):
         return [statement.name]
-    if isinstance(statement, ast.If):
+    if isinstance(statement, (ast.If, ast.With)):
         return [name for inner in statement.body for name in _bound_names(inner)]
     targets: Sequence[ast.expr] = ()
     if isinstance(statement, ast.Assign):
@@ -172,6 +224,10 @@ def _branch(parser: GraphParser, body: Sequence[ast.stmt]) -> tuple[str, SeqExpr
 
 def _result(parser: GraphParser, last: ast.stmt) -> tuple[str, RelaxExpr]:
     """The result of a branch, which its last statement assigns to a name."""
+    if isinstance(last, ast.With):
+        frame = _frame(parser, last)
+        if isinstance(frame, IfFrame):
+            return _conditional_frame(parser, last, frame)
     if isinstance(last, ast.If):
         condition = parser.evaluate(last.test)
         if _is_unknown(condition):
@@ -211,6 +267,12 @@ def _result_value(
 
 @parses_graph(ast.Return)
 def _return(parser: GraphParser, node: ast.Return) -> None:
+    value = None if node.value is None else parser.evaluate(node.value)
+    end_function(parser, node, value, node.value)
+
+
+def end_function(parser: GraphParser, node: ast.stmt, value: Any, place: ast.expr | None) -> None:
+    """End the function by the statement `node` with the `value` that is written at `place`."""
     builder = parser.builder
     if builder.blocks.in_dataflow:
         raise parser.error(node, "`return` stands after the dataflow block, not inside of it")
@@ -218,10 +280,9 @@ def _return(parser: GraphParser, node: ast.Return) -> None:
         raise parser.error(
             node, "`return` stands at the end of the function: let both branches assign to a name"
         )
-    if node.value is None:
+    if place is None:
         raise parser.error(node, "a graph function returns a value: `return R.tuple()` for none")
-    value = parser.evaluate(node.value)
-    builder.function.result = parser.guarded(node.value, _returned, parser, value)
+    builder.function.result = parser.guarded(place, _returned, parser, value)
     builder.function.end = node
 
 
