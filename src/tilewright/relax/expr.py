@@ -74,6 +74,10 @@ class RelaxExpr(Operators, Scriptable, Node):
             "R.maximum, ..., or an `if` statement of a graph function"
         )
 
+    def accepts(self, other: object) -> bool:
+        """Arrays become constants, beside what other expressions accept."""
+        return isinstance(other, (np.ndarray, NDArray)) or super().accepts(other)
+
     def operate(self, name: str, *operands: object) -> Any:
         """The call of the graph operator behind one of Python's operators."""
         from tilewright.relax.op.python_operators import operate
@@ -88,6 +92,9 @@ class RelaxExpr(Operators, Scriptable, Node):
 
     def __matmul__(self, other: object) -> Any:
         return self.operate("matmul", self, other)
+
+    def __rmatmul__(self, other: object) -> Any:
+        return self.operate("matmul", other, self)
 
     def astype(self, dtype: str) -> Any:
         """The call that converts each element to `dtype`."""
