@@ -5,6 +5,7 @@ from tests.schedule_rules.programs import LARGE, SMALL, TWO_CORES, names_of, sch
 
 from tilewright import te
 from tilewright.ir.expr import is_const_int
+from tilewright.tir.stmt import ForKind
 
 BATCHES = [(1, 0), (0, 3), (1, 1), (1, 7), (3, 1), (2, 5)]
 """Extents of a batch and of a sequence."""
@@ -42,3 +43,26 @@ def test_the_rows_of_a_tile_are_those_of_a_sequence():
     batch, *_ = (sch.get(loop).extent for loop in sch.get_loops("Y"))
     assert batch is x.shape[0]
     assert all(is_const_int(sch.get(loop).extent) for loop in sch.get_loops("Y")[2:])
+
+
+def scores():
+    """Products of each row of a sequence with each, as attention has them."""
+    b, s = te.size_var("b"), te.size_var("s")
+    q, keys = (te.placeholder((b, s, 6), name=name) for name in ("Q", "K"))
+    k = te.reduce_axis((0, 6), name="k")
+    y = te.compute((b, s, s), lambda n, i, j: te.sum(q[n, i, k] * keys[n, j, k], axis=k), name="Y")
+    return te.create_prim_func([q, keys, y])
+
+
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+@pytest.mark.parametrize(("batch", "sequence"), BATCHES)
+def test_columns_of_any_number_are_packed_panel_by_panel(batch, sequence, machine):
+    sch = scheduled(scores(), machine, {"b": batch, "s": sequence})
+    assert names_of(sch) == ["K_global", "Y"]
+
+
+def test_no_panel_is_behind_the_last_column():
+    sch = scheduled(scores(), LARGE, {"b": 1, "s": 5})
+    loops = [sch.get(loop) for loop in sch.get_loops("Y")]
+    fixed = [loop for loop in loops if is_const_int(loop.extent)]
+    assert [loop.extent.value for loop in fixed if loop.kind is ForKind.SERIAL] == [6]

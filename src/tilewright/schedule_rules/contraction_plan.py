@@ -207,8 +207,11 @@ class Plan:
         return vectors < 2 and others > self.machine.own_cache // 2
 
     def _panels(self) -> int:
-        """How many panels of the operand with columns fill half of the cache."""
-        if not self.packed:
+        """How many panels of the operand with columns fill half of the cache.
+
+        One where the number of columns is symbolic: there may be no second one.
+        """
+        if not self.packed or any(self.found.accesses.extents[var] is None for var in self.columns):
             return 1
         depth = self.depth
         if self.block_depth is not None:

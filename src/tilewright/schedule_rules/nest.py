@@ -129,8 +129,16 @@ def present(*loops: LoopRV | None) -> list[LoopRV]:
 
 
 def parallelize(sch: Schedule, loops: Sequence[LoopRV], machine: Machine) -> None:
-    """Run the iterations of nested loops, which are the outermost, on all cores."""
+    """Run the iterations of nested loops, which are the outermost, on all cores.
+
+    Where extents are symbolic, that cannot always be proved of all loops together. Then as many of
+    the outer ones run in parallel as it can be proved of.
+    """
     if machine.cores == 1 or not loops:
         return
-    loop = loops[0] if len(loops) == 1 else sch.fuse(*loops)
-    sch.parallel(loop)
+    for count in range(len(loops), 1, -1):
+        outer = loops[:count]
+        if attempt(sch, lambda s, outer=outer: s.parallel(s.fuse(*outer))) is not None:
+            sch.parallel(sch.fuse(*outer))
+            return
+    sch.parallel(loops[0])
