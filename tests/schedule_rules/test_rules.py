@@ -29,7 +29,7 @@ from tests.schedule_rules.programs import (
 )
 
 import tilewright as tvm
-from tilewright import te
+from tilewright import te, topi
 from tilewright.ir import walk
 from tilewright.ir.expr import is_const_int
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
@@ -148,6 +148,17 @@ def test_vectors_of_filters(machine, filters, relu):
     sch = scheduled(strided_conv2d(2, 11, filters, relu), machine)
     assert loops_of(sch, "Y")[-1] == ("vectorized", 4)
     assert names_of(sch) == ["W_global", "Y", "R" if relu else "Y_global"]
+
+
+@pytest.mark.parametrize("width", [6, 8])
+def test_results_that_masks_cut_off_stay_in_registers_around_a_loop(width):
+    image = te.placeholder((1, 3, 5, width + 1), name="A")
+    kernel = te.placeholder((3, 1, 2, 2), name="W")
+    result = topi.nn.depthwise_conv2d_nchw(image, kernel, 1, 0, 1)
+    sch = scheduled(te.create_prim_func([image, kernel, result]), LARGE)
+    window = [loop for loop in loops_of(sch, result.op.name) if loop[1] == 2]
+    is_cut = width % 4 != 0
+    assert (window[0] == ("serial", 2)) is is_cut
 
 
 def test_a_few_rows_are_packed_and_a_large_matrix_is_read_once():

@@ -270,7 +270,8 @@ class Plan:
             self._separate_rows(sch, block)
         for consumer in epilogue:
             self._append(sch, consumer, complete[-1] if complete else None)
-        steps = self._unroll_steps(sch, depth)
+        is_cut = self.width_of_all % self.lanes != 0 and not (epilogue or self.stages_results)
+        steps = self._unroll_steps(sch, depth, 1 if is_cut else 0)
         if panels is None:
             self._prefetch(sch, steps)
         else:
@@ -281,20 +282,26 @@ class Plan:
         if self.outer == 0:
             parallelize(sch, first or [*then, *present(block_row)], self.machine)
 
-    def _unroll_steps(self, sch: Schedule, depth: Sequence[LoopRV]) -> Sequence[LoopRV]:
+    def _unroll_steps(self, sch: Schedule, depth: Sequence[LoopRV], least: int) -> Sequence[LoopRV]:
         """Unroll the innermost steps of the sum, if they are few.
+
+        Args:
+            sch: the schedule.
+            depth: the loops over the steps.
+            least: how many loops stay in any case: results of which masks cut off a part are in
+                registers around a loop, and in memory between statements without one.
 
         Returns:
             The loops that are left.
         """
         count = self.tile.rows * self.tile.vectors
-        for n in range(len(depth) - 1, -1, -1):
+        for n in range(len(depth) - 1, least - 1, -1):
             extent = extent_of(sch, depth[n])
             if extent is None or count * extent > MOST_UNROLLED:
                 return depth[: n + 1]
             count *= extent
             sch.unroll(depth[n])
-        return []
+        return depth[:least]
 
     def _prefetch(self, sch: Schedule, steps: Sequence[LoopRV]) -> None:
         """Ask ahead for columns that come from far away in each step.
@@ -338,7 +345,7 @@ class Plan:
         copy = sch.reindex_cache_read(block, operand.buffer.name, "global", self._layout(operand))
         if place is not None:
             sch.compute_at(copy, place)
-        self._vectorize(sch, copy, place)
+        self._vectorize(sch, copy, loops_around(sch, copy, place))
         return block_of(sch, copy).writes[0].buffer
 
     def _layout(self, operand: Access) -> Callable[..., tuple[Any, ...]]:
@@ -407,11 +414,10 @@ class Plan:
 
     def _write(self, sch: Schedule, consumer: BlockRV, place: LoopRV | None) -> None:
         """Let what reads the results of a tile run in vectors."""
-        self._vectorize(sch, consumer, place)
+        self._vectorize(sch, consumer, max(self.outer, loops_around(sch, consumer, place)))
 
-    def _vectorize(self, sch: Schedule, block: BlockRV, place: LoopRV | None) -> None:
-        """Let a block inside of the loop `place` run in vectors along the columns."""
-        around = max(self.outer, loops_around(sch, block, place))
+    def _vectorize(self, sch: Schedule, block: BlockRV, around: int) -> None:
+        """Let a block run in vectors along the columns, inside of the loops `around` it."""
         vectorize_tile(sch, block, around, self.tile.vectors, self.lanes)
 
 
