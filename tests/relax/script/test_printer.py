@@ -12,6 +12,7 @@ from tilewright import relax
 from tilewright.error import StructuralMismatchError
 from tilewright.ir import GlobalVar, IRModule, assert_structural_equal
 from tilewright.ir.expr import Var as Size
+from tilewright.ir.global_info import VDevice
 from tilewright.relax.op.table import OPERATORS, register
 from tilewright.relax.script.operators import function_of
 from tilewright.script import from_source
@@ -84,12 +85,13 @@ def test_an_operator_whose_function_makes_something_else_is_printed_in_full():
 
 TRANSPOSED = IndexMap.from_func(lambda i, j: (j, i))
 GUESSES = {
-    "axes": [0], "axis": 0, "dtype": "float32", "index_map": TRANSPOSED, "indices_or_sections": 2,
-    "newshape": (2, 3), "pad_width": [0, 1], "pool_size": (2, 2), "repeats": 2, "shape": (2, 3),
+    "axes": [0], "axis": 0, "dst_vdevice": VDevice("llvm"), "dtype": "float32",
+    "index_map": TRANSPOSED, "indices_or_sections": 2, "newshape": (2, 3), "pad_width": [0, 1],
+    "pool_size": (2, 2), "repeats": 2, "shape": (2, 3),
     "subscripts": "ij->i",
 }  # fmt: skip
 """Attributes that have no default."""
-KERNELS = ("call_tir", "call_tir_inplace", "call_dps_packed")
+KERNELS = ("call_tir", "call_tir_inplace", "call_tir_with_grad", "call_dps_packed")
 """Calls of functions that must be there; see above."""
 WITH_FUNCTIONS = [
     op for op in OPERATORS if function_of(op.name) and op.name.removeprefix("relax.") not in KERNELS

@@ -8,7 +8,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.relax.expr import Call
-from tilewright.relax.op.base import CALL_TIR, CALL_TIR_INPLACE
+from tilewright.relax.op.base import CALL_TIR, CALL_TIR_INPLACE, CALL_TIR_WITH_GRAD
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     ObjectStructInfo,
@@ -23,7 +23,7 @@ from tilewright.tir.function import PrimFunc
 
 def check_kernel_call(call: Call, module: IRModule) -> str | None:
     """What is wrong with the arguments of a call of a tensor program; None if nothing is."""
-    if call.op not in (CALL_TIR, CALL_TIR_INPLACE):
+    if call.op not in (CALL_TIR, CALL_TIR_INPLACE, CALL_TIR_WITH_GRAD):
         return None
     if len(call.sinfo_args) != 1:
         return "a call of a tensor program must say by one out_sinfo what it returns"

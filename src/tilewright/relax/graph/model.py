@@ -25,7 +25,13 @@ from tilewright.relax.expr import (
     TupleGetItem,
     Var,
 )
-from tilewright.relax.op.base import CALL_DPS_PACKED, CALL_PURE_PACKED, CALL_TIR, CALL_TIR_INPLACE
+from tilewright.relax.op.base import (
+    CALL_DPS_PACKED,
+    CALL_PURE_PACKED,
+    CALL_TIR,
+    CALL_TIR_INPLACE,
+    CALL_TIR_WITH_GRAD,
+)
 from tilewright.relax.sizes import size_text
 from tilewright.relax.struct_info import (
     PrimStructInfo,
@@ -35,7 +41,13 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 
-_CALLS_OF_NAMES: Final = (CALL_TIR, CALL_TIR_INPLACE, CALL_DPS_PACKED, CALL_PURE_PACKED)
+_CALLS_OF_NAMES: Final = (
+    CALL_TIR,
+    CALL_TIR_INPLACE,
+    CALL_TIR_WITH_GRAD,
+    CALL_DPS_PACKED,
+    CALL_PURE_PACKED,
+)
 
 
 class Kind(enum.Enum):

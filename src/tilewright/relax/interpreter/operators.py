@@ -87,7 +87,7 @@ def _as_result(info: StructInfo, arrays: list[Any]) -> Any:
     return tuple(arrays) if isinstance(info, TupleStructInfo) else arrays[0]
 
 
-@evaluation(base.CALL_TIR)
+@evaluation(base.CALL_TIR, base.CALL_TIR_WITH_GRAD)
 def _call_tir(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     name, *operands = call.args
     assert isinstance(name, GlobalVar)

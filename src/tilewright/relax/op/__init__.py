@@ -12,6 +12,7 @@ from tilewright.relax.op.base import (
     call_pure_packed,
     call_tir,
     call_tir_inplace,
+    call_tir_with_grad,
     invoke_closure,
     invoke_pure_closure,
     make_closure,
@@ -62,6 +63,7 @@ from tilewright.relax.op.datatype import (
     astype,
     wrap_param,
 )
+from tilewright.relax.op.devices import hint_on_device, to_vdevice
 from tilewright.relax.op.gather import (
     gather_elements,
     gather_nd,

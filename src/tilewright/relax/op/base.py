@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
+from tilewright.ir.attributes import attributes
 from tilewright.ir.dtype import INT64
 from tilewright.ir.function import GlobalVar
 from tilewright.relax.expr import (
@@ -152,6 +153,45 @@ def _kernel_arguments(caller: str, gvar: Any, args: Any, tir_vars: Any) -> list[
     if tir_vars is not None:
         operands.append(tir_vars if isinstance(tir_vars, RelaxExpr) else ShapeExpr(tir_vars))
     return operands
+
+
+def _without_gradient(builder: Any, expr: Call) -> Call:
+    """The call of the tensor program alone, which is all that running needs."""
+    del builder
+    return Call(CALL_TIR, expr.args, None, expr.sinfo_args, None, expr.span)
+
+
+CALL_TIR_WITH_GRAD = register(
+    "call_tir_with_grad", ("func", "args", "tir_vars*"), _kernel_output, _without_gradient
+)
+
+
+def call_tir_with_grad(
+    gvar: GlobalVar,
+    args: Any,
+    out_sinfo: Any,
+    te_grad_name: str,
+    te_grad_kwargs: Mapping[str, Any] | None = None,
+    tir_vars: ShapeExpr | Sequence[Any] | None = None,
+) -> Call:
+    """As `call_tir`, with the name of a function that makes the gradient, for who takes it.
+
+    Args:
+        gvar: the `PrimFunc` of the module.
+        args: the inputs.
+        out_sinfo: what it writes.
+        te_grad_name: the name of the function.
+        te_grad_kwargs: its further arguments.
+        tir_vars: values of scalar parameters that come after the arrays.
+    """
+    caller = "R.call_tir_with_grad"
+    _require_text(caller, "te_grad_name is the name of a function", te_grad_name)
+    if not isinstance(te_grad_kwargs, (Mapping, type(None))):
+        raise ArgumentError(f"{caller}: te_grad_kwargs is a dictionary, got {te_grad_kwargs!r}")
+    attrs = {"te_grad_name": te_grad_name, "te_grad_kwargs": dict(te_grad_kwargs or {})}
+    operands = _kernel_arguments(caller, gvar, args, tir_vars)
+    output = _output(caller, out_sinfo, None)
+    return Call(CALL_TIR_WITH_GRAD, operands, attributes(attrs), [output])
 
 
 def call_tir_inplace(
@@ -304,11 +344,12 @@ PRINT = register("print", ("values*",), _nothing, is_pure=False)
 ASSERT_OP = register("assert_op", ("condition", "values*"), _assertion, is_pure=False)
 
 
-def _require_text(caller: str, format: Any) -> None:
-    if not isinstance(format, str):
-        raise ArgumentError(
-            f"{caller}: format is a text with a {{}} for each value, got {format!r}"
-        )
+_FORMAT = "format is a text with a {} for each value"
+
+
+def _require_text(caller: str, expected: str, text: Any) -> None:
+    if not isinstance(text, str):
+        raise ArgumentError(f"{caller}: {expected}, got {text!r}")
 
 
 def print(*values: Any, format: str = "") -> Call:
@@ -318,7 +359,7 @@ def print(*values: Any, format: str = "") -> Call:
         *values: what to print.
         format: a text with a ``{}`` for each value; by default they are joined by spaces.
     """
-    _require_text("R.print", format)
+    _require_text("R.print", _FORMAT, format)
     return call(PRINT, *values, attrs={"format": format})
 
 
@@ -330,7 +371,7 @@ def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call
         format_args: values that the message shows.
         format: the message, with a ``{}`` for each value.
     """
-    _require_text("R.assert_op", format)
+    _require_text("R.assert_op", _FORMAT, format)
     values = [] if format_args is None else format_args
     values = values if isinstance(values, (tuple, list)) else [values]
     return call(ASSERT_OP, condition, *values, attrs={"format": format})

@@ -142,7 +142,7 @@ def _tensor(
         shape, dtype = None, shape
     if shape is not None and not isinstance(shape, RelaxExpr):
         shape = _extents(shape)
-    return TensorStructInfo(shape, dtype, _device(vdevice), _rank(ndim))
+    return TensorStructInfo(shape, dtype, device_of("R.Tensor", vdevice), _rank(ndim))
 
 
 def _rank(ndim: Any) -> int:
@@ -151,20 +151,20 @@ def _rank(ndim: Any) -> int:
     return ndim
 
 
-def _device(value: Any) -> VDevice | None:
+def device_of(caller: str, value: Any) -> VDevice | None:
     """A device, or the one that a text such as ``"cuda:1"`` means in the module."""
     if value is None or isinstance(value, VDevice):
         return value
     if not isinstance(value, str):
-        raise ArgumentError(f"R.Tensor: a device is one of I.vdevice, or a name, got {value!r}")
+        raise ArgumentError(f"{caller}: a device is one of I.vdevice, or a name, got {value!r}")
     kind, _, number = value.partition(":")
     number = number.partition(":")[0] or "0"
     if not number.isdecimal():
-        raise ArgumentError(f"R.Tensor: a device is named like 'cuda:0', got {value!r}")
+        raise ArgumentError(f"{caller}: a device is named like 'cuda:0', got {value!r}")
     if not is_reading_module():
         if graph_builder() is not None:
             raise ArgumentError(
-                f"R.Tensor: {value!r} names a device of the module: put the function into a class "
+                f"{caller}: {value!r} names a device of the module: put the function into a class "
                 "with @I.ir_module and I.module_global_infos"
             )
         raise _NeedsScriptError

@@ -34,9 +34,11 @@ from tilewright.relax.script.values import (
     ExternFunc,
     TupleGetItem,
     dtype,
+    hint_on_device,
     prim_value,
     shape,
     str,
+    to_vdevice,
     tuple,
 )
 from tilewright.runtime.device import (
@@ -58,9 +60,9 @@ __all__ = [
     "Call", "Callable", "Else", "ExternFunc", "If", "Object", "Prim", "Shape", "Tensor", "Then",
     "Tuple", "TupleGetItem", "const", "cpu", "cuda", "dataflow", "device", "dtype", "emit",
     "emit_match_cast", "emit_te", "emit_var_binding", "ext_dev", "func_attr", "func_name",
-    "func_ret_struct_info", "func_ret_value", "function", "gpu", "hexagon", "macro", "match_cast",
-    "metadata", "metal", "opencl", "output", "prim_value", "rocm", "shape", "str", "tuple", "vpi",
-    "vulkan", "webgpu",
+    "func_ret_struct_info", "func_ret_value", "function", "gpu", "hexagon", "hint_on_device",
+    "macro", "match_cast", "metadata", "metal", "opencl", "output", "prim_value", "rocm",
+    "shape", "str", "to_vdevice", "tuple", "vpi", "vulkan", "webgpu",
 ]  # fmt: skip
 
 

@@ -25,7 +25,8 @@ from tilewright.relax.expr import ExternFunc as ExternFuncNode
 from tilewright.relax.expr import Tuple as TupleNode
 from tilewright.relax.expr import TupleGetItem as TupleGetItemNode
 from tilewright.relax.op import base as _operators  # registers the operators that call
-from tilewright.relax.script.annotations import as_struct_info
+from tilewright.relax.op import devices
+from tilewright.relax.script.annotations import as_struct_info, device_of
 
 del _operators
 
@@ -67,6 +68,16 @@ def ExternFunc(name: Any, struct_info: Any = None) -> ExternFuncNode:
     if struct_info is None:
         return ExternFuncNode(name)
     return ExternFuncNode(name, as_struct_info(struct_info))
+
+
+def to_vdevice(data: Any, dst_vdevice: Any) -> CallNode:
+    """`data` on a device: one of ``I.vdevice``, or its name in the module, such as ``"llvm:0"``."""
+    return devices.to_vdevice(data, device_of("R.to_vdevice", dst_vdevice))  # type: ignore[arg-type]
+
+
+def hint_on_device(data: Any, dst_vdevice: Any) -> CallNode:
+    """`data`, of which the operation that uses it should run on a device, as in `to_vdevice`."""
+    return devices.hint_on_device(data, device_of("R.hint_on_device", dst_vdevice))  # type: ignore[arg-type]
 
 
 def Call(

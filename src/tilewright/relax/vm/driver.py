@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
 from tilewright.relax.analysis import all_global_vars, check_well_formed
+from tilewright.relax.devices import check_devices
 from tilewright.relax.expr import Constant, Function, const
 from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
@@ -47,6 +48,7 @@ def build(
     Raises:
         ArgumentError: for something that cannot be compiled.
         VerifyError: for a malformed graph function.
+        DeviceError: for an array on a device that is no processor.
         LoweringError: for operators that the pipeline did not lower.
         UnknownNameError: for a call of a function that is nowhere.
     """
@@ -58,6 +60,7 @@ def build(
 
     module = Normalize()(_as_module(mod))
     check_well_formed(module)
+    check_devices(module)
     chosen = _as_target(target)
     if params:
         module = _with_params(module, params)

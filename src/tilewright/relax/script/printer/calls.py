@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from tilewright.error import TVMError
 from tilewright.ir.expr import FloatImm, IntImm
 from tilewright.ir.expr import StringImm as TextImm
+from tilewright.ir.global_info import VDevice
 from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import Call, ExternFunc, Function, Tuple
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.script.operators import function_of
-from tilewright.relax.script.printer.struct_info import python_tuple, relax_call
+from tilewright.relax.script.printer.struct_info import device_text, python_tuple, relax_call
 from tilewright.relax.script.printer.values import is_opaque
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
@@ -216,6 +217,8 @@ def _text(p: Printer, value: Any) -> str:
     """The text of what `_plain` gives."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
+    if isinstance(value, VDevice):
+        return device_text(p, value)
     if isinstance(value, list):
         return f"[{', '.join([_text(p, item) for item in value])}]"
     return p.value(value)

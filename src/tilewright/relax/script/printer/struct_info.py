@@ -47,13 +47,13 @@ def _tensor(p: Printer, node: TensorStructInfo) -> Rendered:
     if node.dtype is not None:
         parts.append(f"dtype={quoted(node.dtype)}")
     if node.vdevice is not None:
-        parts.append(f"vdevice={_vdevice(p, node.vdevice)}")
+        parts.append(f"vdevice={device_text(p, node.vdevice)}")
     if node.shape is None and node.ndim != UNKNOWN_NDIM:
         parts.append(f"ndim={node.ndim}")
     return relax_call(p, "Tensor", parts)
 
 
-def _vdevice(p: Printer, device: VDevice) -> str:
+def device_text(p: Printer, device: VDevice) -> str:
     """A device: by kind and number if the module lists it, or else in full."""
     listed = () if p.module is None else p.module.global_infos.get("vdevice", ())
     kind = None if device.target is None else device.target.kind.name
