@@ -287,12 +287,15 @@ class BlockBuilder(ModuleBuilder):
     def lookup_usable(self, var: Var) -> RelaxExpr | None:
         """Like `lookup_binding`; None also for a value that cannot be computed again here.
 
-        That is so if an operand is a variable of a finished dataflow block or branch, and for a
-        `match_cast`, of which the value says less.
+        That is so if an operand is a variable of a finished dataflow block or branch, or may have
+        been written over since, and for a `match_cast`, of which the value says less.
         """
         scope, value = self.function_scope, self.lookup_binding(var)
-        usable = var not in scope.casts and scope.visible.issuperset(_variables_of(value))
-        return value if usable else None
+        if var in scope.casts or not scope.visible.issuperset(_variables_of(value)):
+            return None
+        is_operation = isinstance(value, (Call, If))
+        is_old = is_operation and scope.writes_before.get(var, 0) != scope.writes
+        return None if is_old else value
 
     def get_unique_name(self, name_prefix: str) -> str:
         """A name that no variable of this function has."""

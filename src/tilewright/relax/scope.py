@@ -8,11 +8,14 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var as Size
+from tilewright.ir.op import CallEffectKind, Op
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,
+    Call,
     DataflowBlock,
     DataflowVar,
+    If,
     MatchCast,
     RelaxExpr,
     Var,
@@ -113,6 +116,8 @@ class FunctionScope:
         names: those of its variables.
         bound: the value of each variable.
         casts: the variables that a `match_cast` binds.
+        writes: how many calls that may write over arrays have been bound.
+        writes_before: how many of them came before each variable.
         visible: the variables that can be used where the building has come to.
         renamed: variables that were replaced when their struct info was found.
     """
@@ -134,6 +139,8 @@ class FunctionScope:
         self.names = Names()
         self.bound: dict[Var, RelaxExpr] = {}
         self.casts: set[Var] = set()
+        self.writes = 0
+        self.writes_before: dict[Var, int] = {}
         self.visible: set[Var] = set()
         self.renamed: dict[Var, Var] = {}
         self._sizes: set[Size] = set()
@@ -207,6 +214,8 @@ class FunctionScope:
             scope.open = OpenBlock(is_dataflow=False)
         scope.open.bindings.append(binding)
         scope.variables.add(binding.var)
+        self.writes_before[binding.var] = self.writes
+        self.writes += _may_write(binding.value)
         if isinstance(binding, MatchCast):
             self.casts.add(binding.var)
         self.visible.add(binding.var)
@@ -227,3 +236,11 @@ class FunctionScope:
                 if expr in values:
                     return values[expr]
         return None
+
+
+def _may_write(value: RelaxExpr) -> bool:
+    """Whether evaluating `value` may write over arrays: pure operators do not."""
+    if isinstance(value, Call):
+        is_pure = isinstance(value.op, Op) and value.op.effect is CallEffectKind.PURE
+        return not is_pure or "inplace_indices" in value.attrs
+    return isinstance(value, If)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright import relax
+from tilewright.ir import GlobalVar, IRModule
 from tilewright.relax import transform
 from tilewright.relax.dpl import is_op, wildcard
 from tilewright.relax.interpreter import evaluate
@@ -91,3 +92,72 @@ def test_reads_stay_before_writes(module, passes):
 def test_a_call_that_writes_ends_an_epoch(module):
     (block,) = module["main"].body.blocks
     assert WriteEpochs(module).of(block.bindings) == [0, 0, 0, 1]
+
+
+def test_functions_that_call_each_other_and_write():
+    """``first`` calls ``second``, which calls ``first``, before it writes."""
+    x, kernel = relax.Var("x", relax.TensorStructInfo((4,), "float32")), GlobalVar("increment")
+    info = x.struct_info
+    builder = relax.BlockBuilder(IRModule({"increment": Direct["increment"]}))
+    second = builder.declare_func("second", relax.FuncStructInfo([info], info))
+    with builder.function("first", [x], private=True):
+        y = builder.emit(relax.Call(second, [x]))
+        written = relax.op.call_tir_inplace(kernel, [y], [0], info)
+        first = builder.emit_func_output(builder.emit(written))
+    z = relax.Var("z", info)
+    with builder.function("second", [z], private=True):
+        builder.emit_func_output(builder.emit(relax.Call(first, [z])))
+    calls = [relax.Call(name, [x]) for name in (first, second, first)]
+    bindings = [relax.VarBinding(relax.Var("y", info), call) for call in calls]
+    assert WriteEpochs(builder.get()).of(bindings) == [0, 1, 2]
+
+
+@I.ir_module
+class Moved:
+    @T.prim_func(private=True)
+    def increment(A: T.Buffer((2, 2), "float32")):
+        for i, j in T.grid(2, 2):
+            with T.block("increment"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vi, vj] = A[vi, vj] + T.float32(1)
+
+    @R.function
+    def main(x: R.Tensor((2, 2), "float32"), w: R.Tensor((2, 90), "float32")):
+        cls = Moved
+        with R.dataflow():
+            y = R.multiply(x, R.const(2.0))
+            transposed = R.permute_dims(y)
+            first, second = R.permute_dims(y), R.permute_dims(y)
+            product = R.matmul(y, w)
+            half = R.astype(R.astype(y, "float16"), "float32")
+            after = R.call_tir_inplace(cls.increment, (y,), [0], R.Tensor((2, 2), "float32"))
+            a = R.matmul(x, transposed)
+            b = R.matmul(product, R.permute_dims(w))
+            c = R.concat((first, second), axis=0)
+            d = R.matmul(half, x)
+            result = (a, b, c, d, after)
+            R.output(result)
+        return result
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        transform.FuseTransposeMatmul(),
+        transform.AdjustMatmulOrder(),
+        transform.ReorderPermuteDimsAfterConcat(),
+        transform.ToMixedPrecision(),
+        *(
+            transform.TopologicalSort(order, direction)
+            for order in ("depth-first", "breadth-first")
+            for direction in ("from-inputs", "from-outputs")
+        ),
+    ],
+    ids=lambda change: change.name,
+)
+def test_what_was_read_before_a_write_is_not_read_after_it(change):
+    x = np.array([[1, 2], [3, 4]], "float32")
+    w = np.linspace(-1, 1, 180, dtype="float32").reshape(2, 90)
+    after = change(Moved)
+    for got, expected in zip(evaluate(after, x, w), evaluate(Moved, x, w), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-2, atol=1e-2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cached_property
 
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
@@ -35,7 +36,6 @@ class WriteEpochs:
 
     def __init__(self, mod: IRModule) -> None:
         self._mod = mod
-        self._writes: dict[str, bool] = {}
 
     def of(self, bindings: Sequence[Binding]) -> list[int]:
         """The epoch of each binding; a call that writes belongs to the one that it ends."""
@@ -50,10 +50,23 @@ class WriteEpochs:
         )
 
     def _callee_writes(self, callee: object) -> bool:
-        if not isinstance(callee, GlobalVar) or callee not in self._mod:
-            return False
-        func, name = self._mod[callee], callee.name_hint
-        if name not in self._writes:
-            self._writes[name] = False  # as long as it is not known, for functions that call it
-            self._writes[name] = isinstance(func, Function) and self._may_write(func.body)
-        return self._writes[name]
+        return isinstance(callee, GlobalVar) and callee.name_hint in self._writing_functions
+
+    @cached_property
+    def _writing_functions(self) -> set[str]:
+        """The names of graph functions that write over arrays, or call one that does."""
+        callers: dict[str, set[str]] = {}
+        waiting: list[str] = []
+        for name, function in self._mod.functions.items():
+            for node in walk(function) if isinstance(function, Function) else ():
+                if isinstance(node, Call) and isinstance(node.op, GlobalVar):
+                    callers.setdefault(node.op.name_hint, set()).add(name.name_hint)
+                elif isinstance(node, Call) and writes_arguments(node):
+                    waiting.append(name.name_hint)
+        found: set[str] = set()
+        while waiting:
+            name_of_writer = waiting.pop()
+            if name_of_writer not in found:
+                found.add(name_of_writer)
+                waiting += callers.get(name_of_writer, ())
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Final, Literal
 
@@ -10,6 +11,7 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import Binding, DataflowBlock, MatchCast
 from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.transform.effects import WriteEpochs
 from tilewright.relax.transform.function_pass import DataflowBlockPass
 from tilewright.relax.transform.scopes import variables_in, with_bindings
 
@@ -43,7 +45,7 @@ class TopologicalSort(DataflowBlockPass):
         self, block: DataflowBlock, mod: IRModule, ctx: PassContext
     ) -> DataflowBlock:
         bindings = list(block.bindings)
-        before = _dependences(bindings)
+        before = _dependences(bindings, WriteEpochs(mod).of(bindings))
         if self._direction == "from-outputs":
             bindings.reverse()
             before = _inverted(bindings, before)
@@ -56,12 +58,22 @@ class TopologicalSort(DataflowBlockPass):
 _Graph = dict[Binding, list[Binding]]
 
 
-def _dependences(bindings: list[Binding]) -> _Graph:
-    """For each binding those of the block that must come before it, in their order."""
+def _dependences(bindings: list[Binding], epochs: list[int]) -> _Graph:
+    """For each binding those of the block that must come before it, in their order.
+
+    Nothing moves across a call that writes over arrays, which is the last one of its epoch.
+    """
     definition: dict[object, Binding] = {}
     before: _Graph = {}
-    for binding in bindings:
+    last_write: Binding | None = None
+    epoch: list[Binding] = []
+    for position, binding in enumerate(bindings):
         used = dict.fromkeys(definition.get(variable) for variable in variables_in(binding))
+        is_write = position + 1 < len(bindings) and epochs[position + 1] > epochs[position]
+        used.update(dict.fromkeys((last_write, *(epoch if is_write else ()))))
+        epoch.append(binding)
+        if is_write:
+            last_write, epoch = binding, []
         before[binding] = [other for other in used if other is not None]
         definition[binding.var] = binding
         if isinstance(binding, MatchCast):
@@ -86,11 +98,11 @@ def _sorted(bindings: list[Binding], before: _Graph, depth_first: bool) -> Itera
     """
     after = _inverted(bindings, before)
     missing = {binding: len(others) for binding, others in before.items()}
-    ready = [binding for binding in bindings if not missing[binding]]
+    ready = deque(binding for binding in bindings if not missing[binding])
     if depth_first:
         ready.reverse()
     while ready:
-        binding = ready.pop() if depth_first else ready.pop(0)
+        binding = ready.pop() if depth_first else ready.popleft()
         yield binding
         freed = []
         for other in after[binding]:
