@@ -19,6 +19,14 @@ def install_printer(script: Callable[..., str], show: Callable[..., None]) -> No
     _Printer.script, _Printer.show = script, show
 
 
+def script_text(obj: Any, **options: Any) -> str:
+    """The script of any node; see `Scriptable.script` for the options."""
+    if _Printer.script is None:
+        import tilewright.script.printer  # noqa: F401, the import installs the printer
+    assert _Printer.script is not None
+    return _Printer.script(obj, **options)
+
+
 class Scriptable:
     """Mixin of objects that print as TVMScript."""
 
@@ -34,10 +42,7 @@ class Scriptable:
                 `show_object_address`, `obj_to_underline` (nodes), `path_to_underline` (paths to
                 them); `tilewright.script.printer.options` says what each means.
         """
-        if _Printer.script is None:
-            import tilewright.script.printer  # noqa: F401, the import installs the printer
-        assert _Printer.script is not None
-        return _Printer.script(self, **options)
+        return script_text(self, **options)
 
     def show(self, style: str | None = None, **options: Any) -> None:
         """Print the script, with colours in a terminal and as HTML in a notebook.

@@ -20,7 +20,7 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
     extents_of,
 )
-from tilewright.script.printer import script
+from tilewright.te.tensor import extent_text
 from tilewright.tir.substitute import substitute
 
 LARGEST_SIZE = (1 << 63) - 1
@@ -75,7 +75,7 @@ def upper_bounds_of(
 
 def size_text(expr: Expr) -> str:
     """An expression of sizes as a person writes it: ``n * 2 + 1``."""
-    return script(expr, int_dtype=str(expr.dtype))
+    return extent_text(expr)
 
 
 def defined_sizes_of(info: StructInfo) -> list[Var]:

@@ -9,6 +9,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.operators import Operators
+from tilewright.ir.scriptable import script_text
 from tilewright.tir.buffer import ZERO
 from tilewright.tir.expr import IterVar, ProducerLoad
 
@@ -220,8 +221,8 @@ def shape_text(shape: tuple[Expr, ...]) -> str:
 
 
 def extent_text(extent: Expr) -> str:
-    """An extent as a person writes it: ``4`` or ``n``."""
-    return str(extent.value) if isinstance(extent, IntImm) else repr(extent)
+    """An extent as a person writes it: ``4`` or ``n * 2``, of any integer type."""
+    return script_text(extent, int_dtype=str(extent.dtype))
 
 
 def is_zero_dimensional(value: object) -> bool:

@@ -13,7 +13,7 @@ from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, IntImm, is_const_int
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
-from tilewright.te.tensor import Tensor, shape_text, zero_like
+from tilewright.te.tensor import Tensor, extent_text, shape_text, zero_like
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
 from tilewright.topi.axes import as_int, normalized_axis
@@ -127,7 +127,7 @@ def split_bounds(
 
 def _limited(owner: str, start: Expr, extent: Expr, analyzer: Analyzer) -> Expr:
     if is_const_int(start) and start.value < 0:  # type: ignore[attr-defined]
-        raise ArgumentError(f"{owner}: a part begins at {start}, which is negative")
+        raise ArgumentError(f"{owner}: a part begins at {extent_text(start)}, which is negative")
     if analyzer.can_prove(start <= extent):
         return start
     return analyzer.simplify(minimum(start, extent))

@@ -12,6 +12,7 @@ from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
+from tilewright.te.tensor import extent_text
 from tilewright.topi import tag
 from tilewright.topi.axes import normalized_axis
 from tilewright.topi.nn.window import constant, simplified
@@ -78,7 +79,7 @@ def topk(
     known = constant(k)
     count = extent if known is not None and known < 1 else as_expr(k, extent.dtype)
     if (constant(simplified(extent - count)) or 0) < 0:
-        raise ShapeError(f"topi.topk: {k} elements are wanted of {extent!r}")
+        raise ShapeError(f"topi.topk: {k} elements are wanted of {extent_text(extent)}")
     few = k if 1 <= k <= MOST_KEPT else None
     order = _order(data, along, bool(is_ascend), few)
     values = _taken(data, order, along, count)

@@ -23,7 +23,7 @@ from tilewright.te.schedule.read_boxes import Box, cover, read_boxes
 from tilewright.te.schedule.relation import Values, domain, values_above
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
-from tilewright.te.tensor import Tensor
+from tilewright.te.tensor import Tensor, extent_text
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
 
@@ -120,8 +120,8 @@ class Bounds:
         if not Analyzer().can_prove_equal(known, cast(known.dtype, extent)):
             raise stage.error(
                 "bind",
-                f"loop {leaf.name} has extent {extent!r}, but {thread.thread_tag}, to which it is "
-                f"bound, has {known!r}",
+                f"loop {leaf.name} has extent {extent_text(extent)}, but {thread.thread_tag}, to which it is "
+                f"bound, has {extent_text(known)}",
             )
         if is_shared_by(self.scopes[stage], thread):
             return

@@ -18,7 +18,7 @@ from tilewright.te.schedule.nest import in_domain
 from tilewright.te.schedule.read_boxes import read_boxes
 from tilewright.te.schedule.relation import domain, guards_of, values_above
 from tilewright.te.schedule.stage import Stage
-from tilewright.te.tensor import Tensor, shape_text
+from tilewright.te.tensor import Tensor, extent_text, shape_text
 from tilewright.te.tensor_intrin import TensorIntrin
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterVar, ProducerLoad, Reduce
@@ -135,7 +135,7 @@ class _Matcher:
         for axis in mine[: max(lead, 0)]:
             if not is_const_int(boxes[axis].extent, 1):
                 raise self._mismatch(
-                    f"axis {axis.name} has extent {boxes[axis].extent!r} and is no axis of it"
+                    f"axis {axis.name} has extent {extent_text(boxes[axis].extent)} and is no axis of it"
                 )
             axes[axis.var] = boxes[axis].min
         if lead < 0:
@@ -144,8 +144,8 @@ class _Matcher:
             extent = domain(other).extent
             if not structural_equal(boxes[axis].extent, extent):
                 raise self._mismatch(
-                    f"axis {axis.name} has extent {boxes[axis].extent!r}, axis {other.name} of "
-                    f"the intrinsic {extent!r}"
+                    f"axis {axis.name} has extent {extent_text(boxes[axis].extent)}, axis "
+                    f"{other.name} of the intrinsic {extent_text(extent)}"
                 )
             self._analyzer.bind(other.var, domain(other))
             axes[axis.var] = as_expr(boxes[axis].min + other.var - domain(other).min)
