@@ -120,8 +120,8 @@ class Bounds:
         if not Analyzer().can_prove_equal(known, cast(known.dtype, extent)):
             raise stage.error(
                 "bind",
-                f"loop {leaf.name} has extent {extent_text(extent)}, but {thread.thread_tag}, to which it is "
-                f"bound, has {extent_text(known)}",
+                f"loop {leaf.name} has extent {extent_text(extent)}, but {thread.thread_tag}, to "
+                f"which it is bound, has {extent_text(known)}",
             )
         if is_shared_by(self.scopes[stage], thread):
             return

@@ -134,9 +134,8 @@ class _Matcher:
         lead = len(mine) - len(theirs)
         for axis in mine[: max(lead, 0)]:
             if not is_const_int(boxes[axis].extent, 1):
-                raise self._mismatch(
-                    f"axis {axis.name} has extent {extent_text(boxes[axis].extent)} and is no axis of it"
-                )
+                extent = extent_text(boxes[axis].extent)
+                raise self._mismatch(f"axis {axis.name} has extent {extent} and is no axis of it")
             axes[axis.var] = boxes[axis].min
         if lead < 0:
             raise self._mismatch(f"it has {len(mine)} axes, the intrinsic {len(theirs)}")

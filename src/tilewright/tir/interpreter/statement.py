@@ -11,6 +11,7 @@ from tilewright.tir.buffer import Buffer, MatchBufferRegion
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.interpreter.calls import ProgramError
 from tilewright.tir.interpreter.emitter import Emitter
+from tilewright.tir.interpreter.empty_reductions import initialisation_of
 from tilewright.tir.interpreter.expression import (
     ExpressionCompiler,
     is_scalar_access,
@@ -188,6 +189,10 @@ class StatementCompiler:
         is_reversed = self.reverse_parallel and stmt.kind is ForKind.PARALLEL
         self._loop(stmt.loop_var, stmt.min, stmt.extent, stmt.body,
                    "reversed({})" if is_reversed else "{}")  # fmt: skip
+        initialisation = initialisation_of(stmt)
+        if initialisation is not None:
+            with self.emitter.block(f"if {self._text(stmt.extent)} <= 0:"):
+                self.statement(initialisation)
 
     def _loop(self, var: Var, begin: Expr, extent: Expr, body: Stmt, order: str) -> None:
         low, size = self.expressions.code(begin), self.expressions.code(extent)

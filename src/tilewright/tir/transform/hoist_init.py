@@ -24,11 +24,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from tilewright.arith.conditions import conjuncts
 from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import EMPTY
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, INT32
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import LT, Expr, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -43,7 +44,7 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.substitute import substitute, variables_of
-from tilewright.tir.transform.affine import affine, equal_forms, split
+from tilewright.tir.transform.affine import affine, difference, equal_forms, split
 from tilewright.tir.transform.allocations import compact_strides
 from tilewright.tir.transform.ranges import Ranges
 
@@ -88,6 +89,30 @@ def start_condition(block: Block, values: Sequence[Expr]) -> Expr:
             )
             condition = logical_and(condition, test)
     return condition
+
+
+def without_domain_checks(block: Block, values: Sequence[Expr], predicate: Expr) -> Expr:
+    """`predicate` without the conditions that reduction iterators are inside of their domains.
+
+    At the start they are, unless a domain is empty; the initialisation happens all the same.
+    """
+    kept: Expr = const(True, BOOL)
+    for condition in conjuncts(predicate):
+        if not _checks_domain(block, values, condition):
+            kept = logical_and(kept, condition)
+    return kept
+
+
+def _checks_domain(block: Block, values: Sequence[Expr], condition: Expr) -> bool:
+    if not isinstance(condition, LT) or not condition.a.dtype.is_int:
+        return False
+    room = difference(condition.b, condition.a)
+    for iterator, value in zip(block.iter_vars, values, strict=True):
+        if iterator.iter_type is IterType.COMM_REDUCE and iterator.dom is not None:
+            end = iterator.dom.min + iterator.dom.extent
+            if equal_forms(room, difference(end, value)):
+                return True
+    return False
 
 
 def plan_init(
@@ -313,6 +338,7 @@ def _nest(
             )
             bindings[loop.loop_var] = var
     starts = start_condition(realize.block, [substitute(value, bindings) for value in values])
+    predicate = without_domain_checks(realize.block, values, predicate)
     condition = logical_and(logical_and(starts, condition), substitute(predicate, bindings))
     return Plan(inner[0], tuple(loops), bindings, condition)
 

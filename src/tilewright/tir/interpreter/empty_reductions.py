@@ -1,0 +1,109 @@
+"""What a reduction loop without iterations does: the elements get their initial values.
+
+A block runs its `init` in the first of the instances that reduce into an element, and here there
+are none. A sum of nothing is 0 all the same, and compiled code, which has the initialisation in
+front of the loop, gives that::
+
+    for k in range(0):                      if 0 <= 0:
+        for j in range(4):           ->         for j in range(4):
+            with T.block("C"):                      with T.block("C"):
+                with T.init(): ...                      ...
+                ...
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.ir.arithmetic import equal, logical_and
+from tilewright.ir.expr import IntImm, Var
+from tilewright.tir.expr import IterType
+from tilewright.tir.stmt import (
+    AttrStmt,
+    BlockRealize,
+    DeclBuffer,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    seq,
+)
+from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.transform.hoist_init import without_domain_checks
+
+
+def initialisation_of(loop: For) -> Stmt | None:
+    """What `loop` does if it has no iteration; None if that is nothing, or it always has some."""
+    if isinstance(loop.extent, IntImm) and loop.extent.value > 0:
+        return None
+    found = _Initialisation(loop.loop_var)
+    stmt = found.of(loop.body)
+    return None if stmt is None else substitute(stmt, {loop.loop_var: loop.min})
+
+
+class _Initialisation:
+    """The initialisations of the blocks that reduce along a loop.
+
+    Args:
+        along: the variable of the loop.
+    """
+
+    def __init__(self, along: Var) -> None:
+        self._along = along
+        self._spatial: set[Var] = set()
+
+    def of(self, stmt: Stmt | None) -> Any:
+        """The part of `stmt` that initialises elements; None if there is none."""
+        match stmt:
+            case BlockRealize():
+                return self._of_block(stmt)
+            case SeqStmt():
+                parts = [part for part in map(self.of, stmt.seq) if part is not None]
+                return seq(*parts) if parts else None
+            case IfThenElse():
+                yes, no = self.of(stmt.then_case), self.of(stmt.else_case)
+                if yes is None and no is None:
+                    return None
+                return IfThenElse(stmt.condition, seq(yes), no)
+            case For():
+                return self._of_loop(stmt)
+            case LetStmt() | AttrStmt() | DeclBuffer():
+                body = self.of(stmt.body)
+                return None if body is None else stmt.replace(body=body)
+        return None
+
+    def _of_loop(self, loop: For) -> Stmt | None:
+        body = self.of(loop.body)
+        if body is None or loop.loop_var in self._spatial:
+            return None if body is None else loop.replace(body=body)
+        return substitute(body, {loop.loop_var: loop.min})
+
+    def _of_block(self, realize: BlockRealize) -> Stmt | None:
+        block = realize.block
+        bound = list(zip(block.iter_vars, realize.iter_values, strict=True))
+        spatial = [pair for pair in bound if pair[0].iter_type is not IterType.COMM_REDUCE]
+        reduced = [pair for pair in bound if pair[0].iter_type is IterType.COMM_REDUCE]
+        used = {var for _, value in spatial for var in variables_of(value)}
+        if block.init is None or self._along in used:
+            return None
+        if not any(self._along in set(variables_of(value)) for _, value in reduced):
+            return None
+        self._spatial |= used
+        predicate = without_domain_checks(block, realize.iter_values, realize.predicate)
+        starts = {}
+        for iterator, value in reduced:
+            assert iterator.dom is not None
+            starts[iterator.var] = iterator.dom.min
+            predicate = logical_and(predicate, equal(value, iterator.dom.min))
+        return realize.replace(
+            iter_values=tuple(value for _, value in spatial),
+            predicate=predicate,
+            block=block.replace(
+                iter_vars=tuple(iterator for iterator, _ in spatial),
+                reads=(),
+                writes=(),
+                init=None,
+                body=substitute(block.init, starts),
+            ),
+        )
