@@ -170,3 +170,34 @@ def test_upsampling():
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
     with pytest.raises(ArgumentValueError, match="`method` is one of"):
         topi.nn.upsampling(te.placeholder((1, 2, 3, 4)), 2, 2, method="magic")
+
+
+@pytest.mark.parametrize("method", ["nearest_neighbor", "linear", "cubic"])
+def test_resize_of_sequences_and_volumes(method):
+    name = {"nearest_neighbor": method, "linear": "bilinear", "cubic": "bicubic"}[method]
+    x = real(2, 3, 5)
+    result = run(lambda X: topi.image.resize1d(X, None, [8], "NWC", method), x)
+    image = np.ascontiguousarray(x.transpose(0, 2, 1))[:, :, None]
+    expected = testing.resize2d_python(image, (1, 8 / 3), "NCHW", name, "half_pixel")
+    np.testing.assert_allclose(result, expected[:, :, 0].transpose(0, 2, 1), rtol=1e-4, atol=1e-5)
+    x = real(1, 2, 3, 2, 4)
+    result = run(lambda X: topi.image.resize3d(X, None, (3, 4, 6), method=method), x)
+    slices = [
+        testing.resize2d_python(x[:, :, d], (2, 1.5), "NCHW", name, "half_pixel") for d in range(3)
+    ]
+    np.testing.assert_allclose(result, np.stack(slices, 2), rtol=1e-4, atol=1e-5)
+    turned = np.ascontiguousarray(x.transpose(0, 1, 3, 2, 4))
+    result = run(lambda X: topi.image.resize3d(X, None, (4, 3, 6), method=method), turned)
+    np.testing.assert_allclose(
+        result, np.stack(slices, 2).transpose(0, 1, 3, 2, 4), rtol=1e-4, atol=1e-5
+    )
+    with pytest.raises(ArgumentValueError, match="`size` has a number for each of NCDHW's 3"):
+        topi.image.resize3d(te.placeholder((1, 1, 2, 2, 2)), None, (2, 2))
+
+
+def test_upsampling3d():
+    x = real(1, 2, 2, 3, 2)
+    result = run(lambda X: topi.nn.upsampling3d(X, 2, 1, 3), x)
+    equal(result, x.repeat(2, 2).repeat(3, 4))
+    with pytest.raises(ArgumentValueError, match="`method` is one of nearest_neighbor, trilinear"):
+        topi.nn.upsampling3d(te.placeholder((1, 2, 3, 4, 5)), 2, 2, 2, method="bicubic")

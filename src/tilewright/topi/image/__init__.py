@@ -1,4 +1,4 @@
 """Operators of images."""
 
 from tilewright.topi.image.grid_sample import grid_sample
-from tilewright.topi.image.resize import resize2d
+from tilewright.topi.image.resize import resize1d, resize2d, resize3d

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, ShapeError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
 from tilewright.ir.expr import Expr
@@ -61,50 +61,135 @@ def resize2d(
         output_shape: the same as `size`, if given.
     """
     del extrapolation_value
+    return _resized(
+        "resize2d", data, roi, output_shape or size, layout, ("NCHW", "NHWC"), method,
+        coordinate_transformation_mode, rounding_method, bicubic_alpha, bool(bicubic_exclude),
+        out_dtype,
+    )  # fmt: skip
+
+
+def resize1d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[Any],
+    layout: str = "NCW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+    output_shape: Any = None,
+) -> Tensor:
+    """Sequences of width `size`, in the layout ``"NCW"`` or ``"NWC"``; see `resize2d`."""
+    del extrapolation_value
+    return _resized(
+        "resize1d", data, roi, output_shape or size, layout, ("NCW", "NWC"), method,
+        coordinate_transformation_mode, rounding_method, bicubic_alpha, bool(bicubic_exclude),
+        out_dtype,
+    )  # fmt: skip
+
+
+def resize3d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[Any],
+    layout: str = "NCDHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+    output_shape: Any = None,
+) -> Tensor:
+    """Volumes of depth, height and width `size`, in the layout ``"NCDHW"`` or ``"NDHWC"``.
+
+    See `resize2d` for the arguments.
+    """
+    del extrapolation_value
+    return _resized(
+        "resize3d", data, roi, output_shape or size, layout, ("NCDHW", "NDHWC"), method,
+        coordinate_transformation_mode, rounding_method, bicubic_alpha, bool(bicubic_exclude),
+        out_dtype,
+    )  # fmt: skip
+
+
+def _resized(
+    owner: str,
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Any,
+    layout: str,
+    layouts: Sequence[str],
+    method: str,
+    mode: str,
+    rounding_method: str,
+    alpha: float,
+    exclude: bool,
+    out_dtype: str | None,
+) -> Tensor:
+    """Arrays of another size along their spatial dimensions; see `resize2d`."""
     if roi is not None and any(not isinstance(x, (int, float)) or x != 0 for x in roi):
-        raise ArgumentValueError("resize2d: a region of interest, `roi`, is not supported")
-    if layout not in ("NCHW", "NHWC"):
-        raise ArgumentValueError(f'resize2d: `layout` is "NCHW" or "NHWC", got {layout!r}')
-    mode = coordinate_transformation_mode
-    _require_one_of("method", method, METHODS)
-    _require_one_of("coordinate_transformation_mode", mode, COORDINATES)
+        raise ArgumentValueError(f"{owner}: a region of interest, `roi`, is not supported")
     rounding = rounding_method or ("round_prefer_ceil" if mode == "align_corners" else "round")
-    _require_one_of("rounding_method", rounding, ROUNDINGS)
-    axes = (layout.index("H"), layout.index("W"))
-    extents = [as_expr(extent) for extent in (output_shape or size)]
-    if len(extents) != 2:
-        raise ArgumentValueError(f"resize2d: `size` is height and width, got {size!r}")
+    for name, value, known in (
+        ("layout", layout, layouts),
+        ("method", method, METHODS),
+        ("coordinate_transformation_mode", mode, COORDINATES),
+        ("rounding_method", rounding, ROUNDINGS),
+    ):
+        if value not in known:
+            raise ArgumentValueError(
+                f"{owner}: `{name}` is one of {', '.join(known)}, got {value!r}"
+            )
+    if data.ndim != len(layout):
+        raise ShapeError(
+            f"{owner}: `data` has the layout {layout}, so {len(layout)} dimensions, not {data.ndim}"
+        )
+    axes = [layout.index(letter) for letter in "DHW" if letter in layout]
+    extents = [as_expr(extent) for extent in (size if isinstance(size, (tuple, list)) else [size])]
+    if len(extents) != len(axes):
+        raise ArgumentValueError(
+            f"{owner}: `size` has a number for each of {layout}'s {len(axes)} spatial dimensions, "
+            f"got {size!r}"
+        )
     dtype = DType(out_dtype) if out_dtype else data.dtype
     wide = FLOAT64 if data.dtype is FLOAT64 else FLOAT32
     shape = list(data.shape)
     for axis, extent in zip(axes, extents, strict=True):
         shape[axis] = cast(data.shape[axis].dtype, extent)
 
-    def element(*place: Any) -> Any:
-        def pixel(y: Any, x: Any) -> Any:
-            index = list(place)
-            index[axes[0]], index[axes[1]] = y, x
-            return data(*index)
+    def weights(place: Sequence[Any], axis: int) -> list[tuple[Any, Any]]:
+        """The pixels that a pixel is made of along a dimension, and their weights."""
+        limit = data.shape[axis]
+        at = source(mode, place[axis], limit, shape[axis], wide)
+        if method == "linear":
+            return _linear(at, limit)
+        return _cubic(at, limit, alpha, exclude)
 
-        at = [source(mode, place[axis], data.shape[axis], shape[axis], wide) for axis in axes]
-        limits = [data.shape[axis] for axis in axes]
+    def element(*place: Any) -> Any:
         if method == "nearest_neighbor":
-            nearest = [
-                _clamped(_rounded(rounding, a, limit.dtype), limit)
-                for a, limit in zip(at, limits, strict=True)
-            ]
-            return cast(dtype, pixel(*nearest))
-        weighted = [
-            _linear(a, limit)
-            if method == "linear"
-            else _cubic(a, limit, bicubic_alpha, bool(bicubic_exclude))
-            for a, limit in zip(at, limits, strict=True)
-        ]
-        rows = [
-            (wy, _sum([wx * cast(wide, pixel(y, x)) for wx, x in weighted[1]]))
-            for wy, y in weighted[0]
-        ]
-        value = _sum([wy * row for wy, row in rows])
+            index = list(place)
+            for axis in axes:
+                limit = data.shape[axis]
+                at = source(mode, place[axis], limit, shape[axis], wide)
+                index[axis] = _clamped(_rounded(rounding, at, limit.dtype), limit)
+            return cast(dtype, data(*index))
+        weighted = [weights(place, axis) for axis in axes]
+
+        def mixed(index: list[Any], level: int) -> Any:
+            if level == len(axes):
+                return cast(wide, data(*index))
+            terms = []
+            for weight, pixel in weighted[level]:
+                nearer = [*index[: axes[level]], pixel, *index[axes[level] + 1 :]]
+                terms.append(weight * mixed(nearer, level + 1))
+            return _sum(terms)
+
+        value = mixed(list(place), 0)
         return cast(dtype, value if dtype.is_float else te.round(value))
 
     return te.compute(shape, element, "resize", "injective")
@@ -183,8 +268,3 @@ def _sum(terms: Sequence[Any]) -> Any:
     for term in terms[1:]:
         total = total + term
     return total
-
-
-def _require_one_of(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ArgumentValueError(f"resize2d: `{name}` is one of {', '.join(known)}, got {value!r}")

@@ -42,4 +42,4 @@ from tilewright.topi.nn.pad import circular_pad, mirror_pad, pad, replicate_pad
 from tilewright.topi.nn.pooling import pool1d, pool2d, pool3d
 from tilewright.topi.nn.softmax import fast_softmax, log_softmax, masked_softmax, softmax
 from tilewright.topi.nn.space_and_depth import depth_to_space, space_to_depth
-from tilewright.topi.nn.upsampling import upsampling
+from tilewright.topi.nn.upsampling import upsampling, upsampling3d
