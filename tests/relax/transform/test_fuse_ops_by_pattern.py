@@ -168,9 +168,57 @@ def test_groups_never_depend_on_themselves():
     assert_same(mod, merged)
 
 
-def test_patterns_have_names():
+@pytest.mark.parametrize(
+    "given",
+    [
+        dense(),
+        ("mine.dense",),
+        (dense(), "mine.dense"),
+        ("mine.dense", dense(), 3),
+        ("mine.dense", dense(), {}, None, None, None),
+        transform.FusionPattern("mine.dense", "pattern"),
+    ],
+)
+def test_patterns_have_names(given):
     with pytest.raises(ArgumentError, match="expected a name and a pattern"):
-        transform.FuseOpsByPattern([dense()])
+        transform.FuseOpsByPattern([given])
+
+
+def test_what_belongs_to_a_pattern_may_be_left_out():
+    mod = built(layers)
+    weight = wildcard()
+    pattern = is_op("relax.matmul")(wildcard(), weight)
+    named = {"weight": weight}
+    forms = [
+        ("mine.dense", pattern, None, None, None),
+        ("mine.dense", pattern, named),
+        ("mine.dense", pattern, lambda context: True),
+        ("mine.dense", pattern, named, lambda context: "weight" in context.annotated_expr),
+        (
+            "mine.dense",
+            pattern,
+            named,
+            None,
+            lambda parts: {"rank": parts["weight"].struct_info.ndim},
+        ),
+    ]
+    results = [transform.FuseOpsByPattern([form])(mod) for form in forms]
+    assert [callees(after).count("fused_mine_dense") for after in results] == [1] * len(forms)
+    assert int(results[-1]["fused_mine_dense"].attrs["rank"]) == 2
+
+
+def test_functions_of_patterns_are_functions():
+    with pytest.raises(ArgumentError, match=r"the check of 'mine\.dense' is no function"):
+        transform.FuseOpsByPattern([("mine.dense", dense(), {}, 3)])
+    passes = transform.FuseOpsByPattern([("mine.dense", dense(), {}, None, lambda parts: None)])
+    with pytest.raises(ArgumentError, match=r"the attrs_getter of 'mine\.dense' returned None"):
+        passes(built(layers))
+
+
+def test_names_of_functions_are_names():
+    after = transform.FuseOpsByPattern([("my-library.dense relu", dense_relu())])(built(layers))
+    assert callees(after)[0] == "fused_my_library_dense_relu"
+    assert after["fused_my_library_dense_relu"].attrs["Composite"] == "my-library.dense relu"
 
 
 def test_what_is_only_asked_for_its_dtype_is_not_moved():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,21 +114,37 @@ class FuseOpsByPattern(ModulePass):
                 if found is not None:
                     positions, attrs = found
                     taken.update(positions)
-                    name = fusion.name.replace(".", "_")
+                    name = re.sub(r"\W", "_", fusion.name)
                     groups.append(BindingGroup(positions, attrs, self.bind_constants, name))
         return groups
 
 
 def _as_fusion_pattern(value: object) -> FusionPattern:
-    if isinstance(value, FusionPattern):
-        return value
-    if isinstance(value, tuple) and len(value) >= 2:
-        name, pattern, *others = value
-        if isinstance(name, str) and isinstance(pattern, DFPattern):
-            if len(others) == 1:  # (name, pattern, check)
-                return FusionPattern(name, pattern, check=others[0])
-            return FusionPattern(name, pattern, *others)
-    raise ArgumentError(f"FuseOpsByPattern: expected a name and a pattern, got {value!r}")
+    made = value if isinstance(value, FusionPattern) else _from_tuple(value)
+    if (
+        made is None
+        or not isinstance(made.name, str)
+        or not isinstance(made.pattern, DFPattern)
+        or not isinstance(made.annotation_patterns, Mapping)
+    ):
+        raise ArgumentError(
+            f"FuseOpsByPattern: expected a name and a pattern, and perhaps names for its parts, a "
+            f"check, and attributes, got {value!r}"
+        )
+    for what, function in (("check", made.check), ("attrs_getter", made.attrs_getter)):
+        if function is not None and not callable(function):
+            raise ArgumentError(f"FuseOpsByPattern: the {what} of {made.name!r} is no function")
+    return made
+
+
+def _from_tuple(value: Any) -> FusionPattern | None:
+    if not isinstance(value, tuple) or not 2 <= len(value) <= 5:
+        return None
+    parts: list[Any] = [*value, None, None, None][:5]
+    if len(value) == 3 and callable(value[2]):  # (name, pattern, check)
+        parts[2:4] = None, value[2]
+    name, pattern, annotations, check, attrs_getter = parts
+    return FusionPattern(name, pattern, annotations or {}, check, attrs_getter)
 
 
 class _BlockView:
@@ -176,7 +193,13 @@ class _BlockView:
             return None
         attrs = {COMPOSITE: fusion.name, PRIMITIVE: 1}
         if fusion.attrs_getter is not None:
-            attrs |= fusion.attrs_getter(named)
+            more = fusion.attrs_getter(named)
+            if not isinstance(more, Mapping):
+                raise ArgumentError(
+                    f"FuseOpsByPattern: the attrs_getter of {fusion.name!r} returned {more!r}, not "
+                    f"a dictionary"
+                )
+            attrs |= more
         return positions, attrs
 
     def _is_bound(self, value: object) -> bool:
