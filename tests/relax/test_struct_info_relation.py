@@ -125,3 +125,42 @@ def test_the_static_type_has_no_extents():
     info = TupleStructInfo([array(N, 2), PrimStructInfo("int64", N), ShapeStructInfo([N])])
     expected = TupleStructInfo([RANK_2, PrimStructInfo("int64"), ShapeStructInfo(ndim=1)])
     assert structural_equal(analysis.get_static_type(info), expected)
+
+
+def signature(params, ret, **options):
+    return FuncStructInfo(params, ret, **options)
+
+
+K = Size("k", "int64")
+SIGNATURES = [
+    (signature([array(N)], array(N)), signature([array(M)], array(M)), Result.PASS),
+    (signature([array(N)], array(N + 1)), signature([array(M)], array(M)), Result.FAIL_L0),
+    (signature([array(4)], array(8)), signature([array(M)], array(M * 2)), Result.PASS),
+    (signature([array(4)], array(8)), signature([array(M)], array(M)), Result.FAIL_L0),
+    (signature([array(N)], array(N)), signature([array(4)], array(4)), Result.FAIL_L2),
+    (signature([array(N, N)], ANY), signature([array(M, K)], ANY), Result.PASS),
+    (signature([array(N, M)], ANY), signature([array(K, K)], ANY), Result.FAIL_L2),
+    (signature([array(N + 1)], array(N)), signature([array(M + 1)], array(M)), Result.PASS),
+    (signature([array(N)], array(N)), signature([array(N + 1)], array(N + 1)), Result.PASS),
+    (signature([array(N)], array(N)), signature([array(N + 1)], array(N)), Result.FAIL_L0),
+    (signature([array(N)], array(K)), signature([array(M)], array(K)), Result.PASS),
+    (signature([array(N)], array(K)), signature([array(M)], array(M)), Result.FAIL_L2),
+    (signature(None, array(K)), signature([array(K)], array(K)), Result.FAIL_L1),
+    (signature(None, RANK_2), signature([array(K)], array(K, K)), Result.PASS),
+    (signature(None, ANY, derive_func="f"), signature(None, ANY, derive_func="f"), Result.PASS),
+    (signature(None, ANY, derive_func="f"), signature(None, ANY), Result.FAIL_L1),
+    (signature(None, ANY), signature(None, ANY, derive_func="f"), Result.PASS),
+]
+
+
+@pytest.mark.parametrize(("base", "derived", "expected"), SIGNATURES)
+def test_the_sizes_of_a_signature_are_its_own(base, derived, expected):
+    assert analysis.struct_info_base_check(base, derived) is expected
+
+
+def test_what_two_signatures_have_in_common():
+    first = signature([array(N)], array(N, N))
+    common = analysis.struct_info_lca(first, signature([array(M)], array(M, 3)))
+    assert structural_equal(common, signature([array(N)], RANK_2))
+    common = analysis.struct_info_lca(first, signature([array(M, M)], array(M, M)))
+    assert structural_equal(common, signature(None, RANK_2))

@@ -165,7 +165,8 @@ class FuncStructInfo(StructInfo):
         params: what it takes; None for anything.
         ret: what it returns.
         purity: whether a call has no effect but its result.
-        derive_func: what a call returns, from the call, where `params` is None; None for `ret`.
+        derive_func: what a call returns, where `params` is None; None for `ret`. A function from
+            the call to struct info, or the name under which `register_func` has one.
     """
 
     __compare_first__ = ("params",)
@@ -174,7 +175,7 @@ class FuncStructInfo(StructInfo):
     params: tuple[StructInfo, ...] | None = child(default=None)
     ret: StructInfo = child(default=None)
     purity: bool = attr(default=True)
-    derive_func: Callable[..., StructInfo] | None = attr(default=None)
+    derive_func: str | Callable[..., StructInfo] | None = attr(default=None)
     span: Span | None = meta(default=None)
 
     def __init__(
@@ -182,9 +183,15 @@ class FuncStructInfo(StructInfo):
         params: Sequence[StructInfo] | None = None,
         ret: StructInfo | None = None,
         purity: bool = True,
-        derive_func: Callable[..., StructInfo] | None = None,
+        derive_func: str | Callable[..., StructInfo] | None = None,
         span: Span | None = None,
     ) -> None:
+        if derive_func is not None and not (isinstance(derive_func, str) or callable(derive_func)):
+            raise ArgumentError(
+                f"Callable: derive_func is a function, or the name of one, got {derive_func!r}"
+            )
+        if derive_func is not None and params is not None:
+            raise ArgumentError("Callable: derive_func is for functions of unknown parameters")
         _set(self, "params", None if params is None else tuple(params))
         _set(self, "ret", ret if ret is not None else ObjectStructInfo())
         _set(self, "purity", bool(purity))
@@ -195,7 +202,7 @@ class FuncStructInfo(StructInfo):
     def opaque_func(
         *,
         ret: StructInfo | None = None,
-        derive_func: Callable[..., StructInfo] | None = None,
+        derive_func: str | Callable[..., StructInfo] | None = None,
         purity: bool = False,
     ) -> FuncStructInfo:
         """A function of which the parameters are not known."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -11,7 +11,8 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import RelaxExpr, ShapeExpr
 from tilewright.relax.expr import Var as GraphVar
-from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.size_equations import solve_sizes
+from tilewright.relax.sizes import substitute_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     FuncStructInfo,
@@ -122,15 +123,17 @@ class _Check:
     def function(self, base: FuncStructInfo, derived: FuncStructInfo) -> BaseCheckResult:
         if base.purity and not derived.purity:
             return _FAIL
-        result = self.check(base.ret, derived.ret)
         if base.params is None:
-            return result
+            derives = base.derive_func in (None, derived.derive_func)
+            result = self.check(base.ret, without_own_sizes(derived))
+            return result if derives else min(result, _LESS_KNOWN)
         if derived.params is None:
-            return min(result, _LESS_KNOWN)
+            return min(self.check(base.ret, derived.ret), _LESS_KNOWN)
         if len(base.params) != len(derived.params):
             return _FAIL
         # A function may be used where one is asked for that takes less.
-        return min([result, *map(self.check, derived.params, base.params)])
+        params, ret = instantiated(derived, base.params, self.analyzer)
+        return min([self.check(base.ret, ret), *map(self.check, params, base.params)])
 
 
 def struct_info_lca(
@@ -173,14 +176,43 @@ def _common_tensor(lhs: TensorStructInfo, rhs: Any, analyzer: Analyzer) -> Tenso
 
 
 def _common_function(lhs: FuncStructInfo, rhs: Any, analyzer: Analyzer) -> StructInfo:
-    ret, purity = struct_info_lca(lhs.ret, rhs.ret, analyzer), lhs.purity and rhs.purity
-    if lhs.params is None or rhs.params is None or len(lhs.params) != len(rhs.params):
-        return FuncStructInfo(None, ret, purity)
-    same = all(
-        is_base_of(a, b, analyzer) and is_base_of(b, a, analyzer)
-        for a, b in zip(lhs.params, rhs.params, strict=True)
-    )
-    return FuncStructInfo(lhs.params if same else None, ret, purity)
+    purity = lhs.purity and rhs.purity
+    if lhs.params is not None and rhs.params is not None and len(lhs.params) == len(rhs.params):
+        params, ret = instantiated(rhs, lhs.params, analyzer)
+        same = all(
+            is_base_of(a, b, analyzer) and is_base_of(b, a, analyzer)
+            for a, b in zip(lhs.params, params, strict=True)
+        )
+        if same:
+            return FuncStructInfo(lhs.params, struct_info_lca(lhs.ret, ret, analyzer), purity)
+    results = without_own_sizes(lhs), without_own_sizes(rhs)
+    return FuncStructInfo(None, struct_info_lca(*results, analyzer), purity)
+
+
+def own_sizes_of(signature: FuncStructInfo) -> set[Var]:
+    """The symbolic sizes that each call of a function gives values to."""
+    return {var for param in signature.params or () for var in symbolic_vars_of(param)}
+
+
+def without_own_sizes(signature: FuncStructInfo) -> StructInfo:
+    """What a function returns, whatever it is called with."""
+    own = own_sizes_of(signature)
+    return erase_to_well_defined(signature.ret, lambda var: var not in own, lambda var: True)
+
+
+def instantiated(
+    signature: FuncStructInfo, arguments: Sequence[StructInfo], analyzer: Analyzer
+) -> tuple[list[StructInfo], StructInfo]:
+    """What a function takes and returns if it is called with some arguments.
+
+    Sizes of its own are solved from these; where one cannot be, the result tells the rank only.
+    """
+    assert signature.params is not None
+    own = own_sizes_of(signature)
+    sizes = solve_sizes(signature.params, arguments, analyzer)
+    ret = erase_to_well_defined(signature.ret, lambda var: var in sizes or var not in own)
+    params = [substitute_sizes(param, sizes, analyzer) for param in signature.params]
+    return params, substitute_sizes(ret, sizes, analyzer)
 
 
 def erase_to_well_defined(

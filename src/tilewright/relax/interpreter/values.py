@@ -17,7 +17,7 @@ from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
-from tilewright.relax.call_inference import solve_linear
+from tilewright.relax.size_equations import solve_linear
 from tilewright.relax.sizes import size_text, symbolic_vars_of
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,

@@ -227,6 +227,7 @@ Callable: Final = StructInfoFunction(
         params: what it takes, one for each parameter; by default anything.
         ret: what it returns; by default anything.
         purity: whether a call has no effect but its result; by default if `params` are given.
-        derive_func: gives what a call returns, where `params` are not given.
+        derive_func: gives what a call returns, where `params` are not given: a function from the
+            call to struct info, or the name under which one is registered.
     """,
 )

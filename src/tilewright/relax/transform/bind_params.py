@@ -15,8 +15,8 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import PassContext
-from tilewright.relax.call_inference import solve_sizes
 from tilewright.relax.expr import Constant, Function, RelaxExpr, Var, as_relax
+from tilewright.relax.size_equations import solve_sizes
 from tilewright.relax.sizes import size_text
 from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TensorStructInfo
 from tilewright.relax.transform.substitution import Substitution

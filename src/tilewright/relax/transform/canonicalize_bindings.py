@@ -5,7 +5,6 @@ from __future__ import annotations
 from tilewright.arith import Analyzer
 from tilewright.ir.module import IRModule
 from tilewright.ir.transform import PassContext
-from tilewright.relax.call_inference import solve_sizes
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,
@@ -20,6 +19,7 @@ from tilewright.relax.expr import (
     VarBinding,
 )
 from tilewright.relax.normalize import is_leaf
+from tilewright.relax.size_equations import solve_sizes
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.relax.struct_info_relation import is_base_of

@@ -10,8 +10,8 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
 from tilewright.relax.analysis.purity import is_forced_pure
-from tilewright.relax.call_inference import solve_sizes
 from tilewright.relax.expr import Call, Function, If, RelaxExpr, SeqExpr, Var
+from tilewright.relax.size_equations import solve_sizes
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import ObjectStructInfo
 from tilewright.relax.struct_info_relation import is_base_of

@@ -89,6 +89,14 @@ def _tuple(p: Printer, node: TupleStructInfo) -> Rendered:
     return relax_call(p, "Tuple", [p.expr(field) for field in node.fields])
 
 
+def _function_text(function: Any) -> str:
+    """The name that a function is registered under; one of Python by the name of a variable."""
+    if isinstance(function, str):
+        return quoted(function)
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else "derive_func"
+
+
 @prints(EXPRESSIONS, FuncStructInfo)
 def _function(p: Printer, node: FuncStructInfo) -> Rendered:
     is_opaque = node.params is None and node.derive_func is None and not node.purity
@@ -97,5 +105,5 @@ def _function(p: Printer, node: FuncStructInfo) -> Rendered:
     params = "None" if node.params is None else python_tuple([p.expr(i) for i in node.params])
     parts = [params, p.expr(node.ret), str(node.purity)]
     if node.derive_func is not None:
-        parts.append(f"derive_func={getattr(node.derive_func, '__name__', node.derive_func)}")
+        parts.append(f"derive_func={_function_text(node.derive_func)}")
     return relax_call(p, "Callable", parts)
