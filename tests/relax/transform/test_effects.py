@@ -12,6 +12,7 @@ from tilewright.relax.transform.effects import WriteEpochs
 from tilewright.script import ir as I
 from tilewright.script import relax as R
 from tilewright.script import tir as T
+from tilewright.transform import Sequential
 
 
 @I.ir_module
@@ -161,3 +162,51 @@ def test_what_was_read_before_a_write_is_not_read_after_it(change):
     after = change(Moved)
     for got, expected in zip(evaluate(after, x, w), evaluate(Moved, x, w), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-2, atol=1e-2)
+
+
+@I.ir_module
+class WrittenLater:
+    @T.prim_func(private=True)
+    def increment(A: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("increment"):
+                vi = T.axis.spatial(4, i)
+                A[vi] = A[vi] + T.float32(1)
+
+    @R.function(private=True)
+    def incremented(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = WrittenLater
+        return R.call_tir_inplace(cls.increment, (y,), [0], R.Tensor((4,), "float32"))
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = WrittenLater
+        with R.dataflow():
+            a, b, c = R.exp(x), R.exp(x), R.exp(x)
+            pair = (b, c)
+            again = pair[0]
+            d = R.tanh(x)
+            view = R.reshape(d, (4,))
+            e = R.call_tir_inplace(cls.increment, (again,), [0], R.Tensor((4,), "float32"))
+            f = cls.incremented(c)
+            g = R.call_tir_inplace(cls.increment, (view,), [0], R.Tensor((4,), "float32"))
+            result = (R.negative(a), e, f, R.negative(d), g)
+            R.output(result)
+        return result
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        transform.EliminateCommonSubexpr(),
+        Sequential([transform.RemoveRedundantReshape(), transform.CanonicalizeBindings()]),
+        relax.get_pipeline("zero"),
+    ],
+    ids=lambda change: change.name,
+)
+def test_what_is_written_over_later_is_nothing_else(change):
+    x = np.linspace(-1, 1, 4, dtype="float32")
+    expected = (-np.exp(x), np.exp(x) + 1, np.exp(x) + 1, -np.tanh(x), np.tanh(x) + 1)
+    for module in (WrittenLater, change(WrittenLater)):
+        for got, wanted in zip(evaluate(module, x), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-5)

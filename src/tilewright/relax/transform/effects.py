@@ -10,7 +10,9 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.relax.analysis import contains_impure_call
-from tilewright.relax.expr import Binding, Call, Function, RelaxExpr
+from tilewright.relax.expr import Binding, Call, Function, RelaxExpr, Var
+from tilewright.relax.op.table import operator_of
+from tilewright.relax.visitor import bindings_of
 
 
 def is_pure(value: RelaxExpr, mod: IRModule) -> bool:
@@ -42,12 +44,27 @@ class WriteEpochs:
         before = itertools.accumulate((self._may_write(b.value) for b in bindings), initial=0)
         return list(itertools.islice(before, len(bindings)))
 
+    def written_arrays(self, function: Function) -> set[Var]:
+        """The variables whose arrays a call in `function` may write over, by whatever name."""
+        bindings = bindings_of(function)
+        written: set[Var] = set()
+        for binding in reversed(bindings):
+            value = binding.value
+            if isinstance(value, Call):
+                entry = operator_of(value)
+                is_view = entry is not None and entry.is_view
+                if self._writes(value) or (is_view and binding.var in written):
+                    written.update(node for node in walk(value) if isinstance(node, Var))
+            elif binding.var in written:
+                written.update(node for node in walk(value) if isinstance(node, Var))
+        return written
+
+    def _writes(self, call: Call) -> bool:
+        return writes_arguments(call) or self._callee_writes(call.op)
+
     def _may_write(self, value: RelaxExpr) -> bool:
         """Whether evaluating `value` may write over arrays."""
-        return any(
-            isinstance(node, Call) and (writes_arguments(node) or self._callee_writes(node.op))
-            for node in walk(value)
-        )
+        return any(isinstance(node, Call) and self._writes(node) for node in walk(value))
 
     def _callee_writes(self, callee: object) -> bool:
         return isinstance(callee, GlobalVar) and callee.name_hint in self._writing_functions

@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
+from tilewright.ir.passes import ModulePass
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import (
@@ -27,13 +28,13 @@ from tilewright.relax.expr import (
     VarBinding,
 )
 from tilewright.relax.struct_info_relation import is_base_of
-from tilewright.relax.transform.effects import is_pure, writes_arguments
-from tilewright.relax.transform.function_pass import FunctionPass
+from tilewright.relax.transform.effects import WriteEpochs, is_pure, writes_arguments
+from tilewright.relax.transform.function_pass import map_functions
 from tilewright.relax.transform.scopes import with_bindings, with_blocks
 from tilewright.relax.transform.substitution import Substitution
 
 
-class EliminateCommonSubexpr(FunctionPass):
+class EliminateCommonSubexpr(ModulePass):
     """Use the value of an expression again instead of computing it a second time.
 
     ::
@@ -42,7 +43,8 @@ class EliminateCommonSubexpr(FunctionPass):
                  b = R.add(x, y)                        c = R.multiply(a, a)
                  c = R.multiply(a, b)
 
-    Branches use what was computed before them. Calls with effects stay as they are.
+    Branches use what was computed before them. Calls with effects stay as they are, and so do those
+    whose results are written over later.
 
     Args:
         call_only: whether only calls are looked at, not tuples and their fields.
@@ -51,8 +53,13 @@ class EliminateCommonSubexpr(FunctionPass):
     def __init__(self, call_only: bool = False) -> None:
         self._kinds = (Call,) if call_only else (Call, TupleGetItem, Tuple)
 
-    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        return _Elimination(self._kinds, mod)(func)
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        epochs = WriteEpochs(mod)
+
+        def eliminated(function: Function) -> Function:
+            return _Elimination(self._kinds, mod, epochs.written_arrays(function))(function)
+
+        return map_functions(mod, eliminated)
 
 
 _Values = dict[Hashable, list[tuple[RelaxExpr, Var]]]
@@ -60,9 +67,9 @@ _Values = dict[Hashable, list[tuple[RelaxExpr, Var]]]
 
 
 class _Elimination(Substitution):
-    def __init__(self, kinds: tuple[type, ...], mod: IRModule) -> None:
+    def __init__(self, kinds: tuple[type, ...], mod: IRModule, written: set[Var]) -> None:
         super().__init__()
-        self._kinds, self._mod = kinds, mod
+        self._kinds, self._mod, self._written = kinds, mod, written
         self._scopes: list[_Values] = []
 
     def SeqExpr(self, seq: SeqExpr) -> SeqExpr:
@@ -84,11 +91,12 @@ class _Elimination(Substitution):
         return with_bindings(block, kept)
 
     def _binding(self, binding: Binding) -> list[Binding]:
+        is_written = binding.var in self._written
         binding = self(binding)
         value = binding.value
         if not isinstance(binding, VarBinding) or not isinstance(value, self._kinds):
             return [binding]
-        if not is_pure(value, self._mod) or writes_arguments(value):
+        if is_written or not is_pure(value, self._mod) or writes_arguments(value):
             return [binding]
         key = _key(value)
         known = self._find(key, value, binding.var)

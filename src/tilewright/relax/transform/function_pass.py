@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
@@ -11,6 +11,17 @@ from tilewright.ir.passes import EachFunctionPass, Pass, pass_decorator
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import DataflowBlock, Function
 from tilewright.relax.transform.scopes import ScopeRewriter
+
+
+def map_functions(mod: IRModule, change: Callable[[Function], Function]) -> IRModule:
+    """`mod` with `change` applied to each graph function; `mod` itself if nothing changes."""
+    functions = {
+        var: change(func) if isinstance(func, Function) else func
+        for var, func in mod.functions.items()
+    }
+    if all(functions[var] is func for var, func in mod.functions.items()):
+        return mod
+    return IRModule(functions, mod.attrs, mod.global_infos)
 
 
 class FunctionPass(EachFunctionPass):

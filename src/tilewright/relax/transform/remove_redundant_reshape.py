@@ -9,16 +9,17 @@ from tilewright.ir.passes import ModulePass
 from tilewright.ir.transform import PassContext
 from tilewright.relax import op
 from tilewright.relax.analysis.variables import definition
-from tilewright.relax.expr import Call
+from tilewright.relax.expr import Call, Function, Var, VarBinding
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.relax.transform.effects import WriteEpochs
 from tilewright.relax.transform.module_mutator import ModuleMutator
 
 
 class RemoveRedundantReshape(ModulePass):
     """Remove a reshape that another one follows, and one to the shape that the array has.
 
-    So are `expand_dims`, `squeeze` and `flatten`::
+    So are `expand_dims`, `squeeze` and `flatten`. What is written over later stays::
 
         before:  lv = R.flatten(x)                      # x has the shape (2, 3)
                  lv1 = R.reshape(lv, (3, 2))            after:  lv1 = R.reshape(x, (3, 2))
@@ -30,9 +31,23 @@ class RemoveRedundantReshape(ModulePass):
 
 
 class _Removal(ModuleMutator):
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self._written: set[Var] = set()
+        self._keeps = False
+
+    def visit_function_(self, function: Function) -> Any:
+        if not self.builder_.is_in_body:
+            self._written = WriteEpochs(self.mod).written_arrays(function)
+        return super().visit_function_(function)
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        self._keeps = binding.var in self._written
+        super().visit_var_binding_(binding)
+
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
-        if not _is_view(call):
+        if self._keeps or not _is_view(call):
             return call
         call = self.builder_.normalize(call)
         info, source = call.struct_info, call.args[0]
