@@ -176,3 +176,15 @@ def test_mistakes_are_named():
         topi.nn.conv2d_nchw(A, W, 0, 0, 1)
     with pytest.raises(ArgumentValueError, match="`output_padding` is less than"):
         topi.nn.conv2d_transpose_nchw(A, te.placeholder((3, 2, 3, 3)), 2, 0, None, 2)
+
+
+def test_conv2d_of_blocks_of_channels():
+    a, w = whole(2, 4, 5, 6), whole(6, 4, 3, 2, seed=1)
+    blocks = np.ascontiguousarray(a.reshape(2, 2, 2, 5, 6).transpose(0, 1, 3, 4, 2))
+    kernel = np.ascontiguousarray(w.reshape(2, 3, 2, 2, 3, 2).transpose(0, 2, 4, 5, 3, 1))
+    expected = testing.conv2d_nchw_python(a, w, (1, 2), (1, 0))
+    expected = expected.reshape(2, 2, 3, *expected.shape[2:]).transpose(0, 1, 3, 4, 2)
+    operator = lambda x, k: topi.nn.conv2d_NCHWc(x, k, (1, 2), (1, 0), 1, "NCHW2c")  # noqa: E731
+    np.testing.assert_array_equal(run(operator, blocks, kernel), expected)
+    with pytest.raises(ArgumentValueError, match="`layout` is"):
+        topi.nn.conv2d_NCHWc(te.placeholder((1,)), te.placeholder((1,)), 1, 0, 1, "NCHW")

@@ -201,3 +201,31 @@ def test_upsampling3d():
     equal(result, x.repeat(2, 2).repeat(3, 4))
     with pytest.raises(ArgumentValueError, match="`method` is one of nearest_neighbor, trilinear"):
         topi.nn.upsampling3d(te.placeholder((1, 2, 3, 4, 5)), 2, 2, 2, method="bicubic")
+
+
+def test_space_to_batch_and_back():
+    x = whole(2, 4, 5, 3)
+    block, before, after = (2, 3), (1, 0), (1, 1)
+    padded = np.pad(x, [(0, 0), (1, 1), (0, 1), (0, 0)])
+    expected = np.concatenate([padded[:, i::2, j::3] for i in range(2) for j in range(3)])
+    result = run(lambda X: topi.nn.space_to_batch_nd(X, block, before, after), x)
+    equal(result, expected)
+    result = run(
+        lambda X: topi.nn.space_to_batch_nd(X, block, before, after), x, dims=[("n", 4, 5, "c")]
+    )
+    equal(result, expected)
+    equal(run(lambda X: topi.nn.batch_to_space_nd(X, block, before, after), expected), x)
+    with pytest.raises(ShapeError, match="dimension 2 modulo 3, and 0"):
+        topi.nn.space_to_batch_nd(te.placeholder((2, 4, 5, 3)), block, before, (1, 0))
+    with pytest.raises(ShapeError, match="the batch modulo 6, and 0"):
+        topi.nn.batch_to_space_nd(te.placeholder((2, 4, 5)), block, before, after)
+    with pytest.raises(ArgumentError, match="`block_shape` has a positive integer"):
+        topi.nn.space_to_batch_nd(te.placeholder((2, 4)), block, before, after)
+
+
+def test_scale_shift():
+    x, scale, shift = whole(2, 3, 4, 5), whole(3, seed=1), whole(3, seed=2)
+    expected = x * scale[:, None, None] + shift[:, None, None]
+    equal(run(topi.nn.scale_shift_nchw, x, scale, shift), expected)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    equal(run(topi.nn.scale_shift_nhwc, last, scale, shift), expected.transpose(0, 2, 3, 1))

@@ -24,6 +24,7 @@ from tilewright.topi.nn.conv2d import (
     group_conv2d_nchw,
     group_conv2d_nhwc,
 )
+from tilewright.topi.nn.conv2d_nchwc import conv2d_NCHWc
 from tilewright.topi.nn.conv3d import conv3d_ncdhw, conv3d_ndhwc
 from tilewright.topi.nn.conv_transpose import (
     conv1d_transpose_ncw,
@@ -40,6 +41,8 @@ from tilewright.topi.nn.lrn import lrn
 from tilewright.topi.nn.normalization import group_norm, instance_norm, layer_norm, rms_norm
 from tilewright.topi.nn.pad import circular_pad, mirror_pad, pad, replicate_pad
 from tilewright.topi.nn.pooling import pool1d, pool2d, pool3d
+from tilewright.topi.nn.scale_shift import scale_shift_nchw, scale_shift_nhwc
 from tilewright.topi.nn.softmax import fast_softmax, log_softmax, masked_softmax, softmax
+from tilewright.topi.nn.space_and_batch import batch_to_space_nd, space_to_batch_nd
 from tilewright.topi.nn.space_and_depth import depth_to_space, space_to_depth
 from tilewright.topi.nn.upsampling import upsampling, upsampling3d

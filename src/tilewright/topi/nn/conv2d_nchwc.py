@@ -1,0 +1,73 @@
+"""Convolutions of images whose channels are divided into blocks that are contiguous."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tilewright import te
+from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import cast
+from tilewright.ir.dtype import DType
+from tilewright.te import Tensor
+from tilewright.topi.empty import or_neutral
+from tilewright.topi.nn.convolution import pad_spatial, require_rank
+from tilewright.topi.nn.window import padding_of, per_dimension, places, reach, require_equal
+
+
+def conv2d_NCHWc(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    layout: str = "NCHWc",
+    out_layout: str = "NCHWc",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of ``(batch, block, height, width, channel of a block)``.
+
+    Args:
+        data: the images.
+        kernel: ``(output block, input block, height, width, input channel, output channel)``.
+        stride: how far a window moves; one number, or two.
+        padding: what is added around the images; see `conv2d_nchw`.
+        dilation: the distances of the elements of a window; one number, or two.
+        layout: ``"NCHWc"``, perhaps with the extent of a block: ``"NCHW16c"``.
+        out_layout: that of the result, likewise.
+        out_dtype: in which products are added; by default that of `data`.
+    """
+    owner = "conv2d_NCHWc"
+    for name, value in (("layout", layout), ("out_layout", out_layout)):
+        if not re.fullmatch(r"NCHW\d*c", value):
+            raise ArgumentValueError(
+                f'{owner}: `{name}` is "NCHWc" or like "NCHW16c", got {value!r}'
+            )
+    require_rank(owner, "data", data, "NCHWc")
+    require_rank(owner, "kernel", kernel, "OIHWio")
+    blocks, inner = data.shape[1], data.shape[4]
+    filters, input_blocks, *window, input_channels, filter_block = kernel.shape
+    require_equal(owner, "the blocks of channels", blocks, input_blocks)
+    require_equal(owner, "the channels of a block", inner, input_channels)
+    steps = per_dimension(owner, "stride", stride, 2)
+    apart = per_dimension(owner, "dilation", dilation, 2)
+    padded = pad_spatial(data, (2, 3), padding_of(owner, padding, window, apart))
+    height, width = (
+        places(owner, padded.shape[axis], reach(extent, distance), step)
+        for axis, extent, distance, step in zip((2, 3), window, apart, steps, strict=True)
+    )
+    dtype = DType(out_dtype) if out_dtype else data.dtype
+    axes = [
+        te.reduce_axis((0, extent), name)
+        for extent, name in zip((blocks, *window, inner), ("rc", "ry", "rx", "ri"), strict=True)
+    ]
+    block, ry, rx, ri = (axis.var for axis in axes)
+
+    def element(n: Any, o: Any, y: Any, x: Any, c: Any) -> Any:
+        pixel = padded(n, block, y * steps[0] + ry * apart[0], x * steps[1] + rx * apart[1], ri)
+        weight = kernel(o, block, ry, rx, ri, c)
+        return te.sum(cast(dtype, pixel) * cast(dtype, weight), axis=axes)
+
+    shape = (data.shape[0], filters, height, width, filter_block)
+    result = te.compute(shape, element, owner, "conv2d_NCHWc")
+    return or_neutral(result, [blocks, *window, inner])
