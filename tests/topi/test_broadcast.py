@@ -92,6 +92,13 @@ def test_divisions_of_floats_are_exact(name, reference):
     np.testing.assert_array_equal(result, reference(a, b))
 
 
+def test_quotients_of_floats_towards_zero():
+    a = np.array([7, -7, 1, -1, 2, np.inf], "float32")
+    b = np.array([2, 2, 0.1, 0.1, 0, 2], "float32")
+    expected = np.array([3, -3, 9, -9, np.inf, np.nan], "float32")
+    np.testing.assert_array_equal(evaluate(topi.trunc_divide, a, b), expected)
+
+
 def test_the_larger_of_a_number_and_nan_is_nan():
     a, b = np.array([1, np.nan, np.inf], "float32"), np.array([np.nan, 1, 2], "float32")
     np.testing.assert_array_equal(evaluate(topi.maximum, a, b), [np.nan, np.nan, np.inf])

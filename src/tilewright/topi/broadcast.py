@@ -17,13 +17,23 @@ from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
 from tilewright.tir.op import math
 from tilewright.topi import tag
 
+
+def _trunc_divide(a: Any, b: Any) -> Expr:
+    """The quotient rounded towards zero; of floats the exact one, as in `floor_divide`."""
+    x, y = arithmetic.match_operands(a, b, "trunc_divide")
+    if not x.dtype.is_float:
+        return arithmetic.truncdiv(x, y)
+    whole = math.round((x - math.fmod(x, y)) / y)
+    return arithmetic.select(y.equal(0.0), x / y, whole)
+
+
 BINARY: Final[dict[str, Callable[[Any, Any], Expr]]] = {
     "add": arithmetic.add,
     "subtract": arithmetic.subtract,
     "multiply": arithmetic.multiply,
     "divide": arithmetic.divide,
     "floor_divide": arithmetic.floordiv,
-    "trunc_divide": arithmetic.truncdiv,
+    "trunc_divide": _trunc_divide,
     "mod": arithmetic.truncmod,
     "floor_mod": arithmetic.floormod,
     "maximum": arithmetic.maximum,

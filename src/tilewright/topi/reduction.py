@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, ShapeError
-from tilewright.ir.arithmetic import logical_or, select
+from tilewright.ir.arithmetic import equal, logical_or, select
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT32, INT64, DType
 from tilewright.ir.expr import Expr, IntImm, is_const_int
@@ -77,21 +77,26 @@ def _reduce(
         f"{data.name}_red",
         tag.COMM_REDUCE,
     )
-    return _of_nothing(name, reduced, loops)
+    return _of_nothing(name, reduced, [loops.data.shape[n] for n in loops.reduced])
 
 
-def _of_nothing(name: str, reduced: Tensor, loops: _Reduction) -> Tensor:
+def _of_nothing(name: str, reduced: Tensor, extents: Sequence[Expr]) -> Tensor:
     """`reduced`, with the neutral element where there is nothing to reduce.
 
     No iteration of the reduction would set it.
+
+    Args:
+        name: of the reduction.
+        reduced: its result.
+        extents: of the dimensions that are reduced.
     """
-    empty = [n for n in loops.reduced if not _is_positive(loops.data.shape[n])]
-    if not empty:
+    maybe_empty = [extent for extent in extents if not _is_positive(extent)]
+    if not maybe_empty:
         return reduced
-    nothing = _any_of(loops.data.shape[n] == 0 for n in empty)
+    nothing = _any_of(extent == 0 for extent in maybe_empty)
     neutral = reduced.op.reduction.combiner.identity_element[0]  # type: ignore[attr-defined]
     return compute(
-        loops.shape,
+        reduced.shape,
         lambda *i: if_then_else(nothing, neutral, reduced(*i)),
         f"T_{name}",
         tag.ELEMWISE,
@@ -232,6 +237,9 @@ def _counter(loops: _Reduction) -> DType:
 def collapse_sum(data: Tensor, target_shape: Sequence[Any]) -> Tensor:
     """The sum of what broadcasting from `target_shape` to the shape of `data` made copies of.
 
+    A symbolic extent of `target_shape` that is not known to be that of `data` is taken for it
+    unless it is 1 when the program runs.
+
     Raises:
         ShapeError: if `target_shape` does not broadcast to the shape of `data`.
     """
@@ -239,15 +247,14 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Any]) -> Tensor:
     offset = data.ndim - len(target)
     pairs = list(itertools.zip_longest(reversed(data.shape), reversed(target)))
     summed = [data.ndim - 1 - n for n, (a, b) in enumerate(pairs) if _is_collapsed(a, b)]
-    fits = offset >= 0 and not [
-        1 for n, (a, b) in enumerate(pairs)
-        if data.ndim - 1 - n not in summed and not same_extent(a, b)
-    ]  # fmt: skip
-    if not fits:
+    others = [pair for n, pair in enumerate(pairs) if data.ndim - 1 - n not in summed]
+    if offset < 0 or [1 for pair in others if not _may_agree(*pair)]:
         raise ShapeError(
             f"topi.collapse_sum: {shape_text(target)} does not broadcast to "
             f"{shape_text(data.shape)}"
         )
+    if [1 for pair in others if not same_extent(*pair)]:
+        return _collapse_unknown(data, target)
     if not summed:
         return data
     total = sum(data, summed, keepdims=True)
@@ -259,6 +266,40 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Any]) -> Tensor:
         "T_collapse_sum",
         tag.INJECTIVE,
     )
+
+
+def _may_agree(extent: Expr | None, wanted: Expr | None) -> bool:
+    if extent is None or wanted is None:
+        return False
+    return same_extent(extent, wanted) or not (is_const_int(extent) and is_const_int(wanted))
+
+
+def _collapse_unknown(data: Tensor, target: Sequence[Expr]) -> Tensor:
+    """`collapse_sum` where the program decides which dimensions of `target` have extent 1."""
+    offset = data.ndim - len(target)
+    one = [const(1, extent.dtype) for extent in data.shape]
+    # For each dimension, whether it is summed.
+    is_summed = [
+        const(True, "bool") if n < offset else equal(target[n - offset], 1)
+        for n in range(data.ndim)
+    ]
+    extents = [select(*choice) for choice in zip(is_summed, data.shape, one, strict=True)]
+    steps = [reduce_axis((zero_like(e), e), f"k{n}") for n, e in enumerate(extents)]
+    wide = accumulator(data.dtype)
+
+    def total(*outer: Any) -> Any:
+        kept = [*([zero_like(data.shape[0])] * offset), *outer]
+        place = [
+            select(summed, step.var, cast(step.var.dtype, index))
+            for summed, step, index in zip(is_summed, steps, kept, strict=True)
+        ]
+        return reductions.sum(cast(wide, data(*place)), axis=steps)
+
+    sums = compute(target, total, f"{data.name}_red", tag.COMM_REDUCE)
+    sums = _of_nothing("collapse_sum", sums, extents)
+    if wide is data.dtype:
+        return sums
+    return compute(target, lambda *i: cast(data.dtype, sums(*i)), "T_cast", tag.ELEMWISE)
 
 
 def _is_collapsed(extent: Expr | None, wanted: Expr | None) -> bool:

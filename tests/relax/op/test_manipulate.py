@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.relax.builders import module_of
 from tests.relax.op.evaluate import KINDS, array, evaluate, infer, same, tensor
 
-from tilewright.error import ArgumentError, ArgumentValueError, StructInfoError
+from tilewright.error import ArgumentError, ArgumentValueError, ShapeError, StructInfoError
 from tilewright.ir import Var
 from tilewright.relax import op
+from tilewright.relax.interpreter import evaluate as run
+from tilewright.relax.transform import LegalizeOps
 
 # --- views ---------------------------------------------------------------------------------------
 
@@ -127,12 +130,29 @@ def test_collapse_sum(target, known):
     axes = (0, *(n + 3 - len(target) for n, e in enumerate(target) if e == 1))
     axes = tuple(sorted({*axes, *range(3 - len(target))}))
     expected = x.sum(axes, keepdims=True).reshape(target)
-    if known == "shape":
-        same(evaluate(lambda a: op.collapse_sum_to(a, target), x), expected)
-        same(evaluate(op.collapse_sum_like, x, like), expected)
-    else:
-        with pytest.raises(StructInfoError, match="do not broadcast"):
-            infer(op.collapse_sum_to(tensor(2, 3), (2,)))
+    same(evaluate(lambda a: op.collapse_sum_to(a, target), x, known=known), expected)
+    same(evaluate(op.collapse_sum_like, x, like, known=known), expected)
+
+
+@pytest.mark.parametrize(("shape", "target"), [((0, 2), (1, 2)), ((1, 3), (1, 3)), ((2, 0), (0,))])
+def test_collapse_sum_of_nothing_and_of_one(shape, target):
+    x = array(*shape, dtype="float16")
+    expected = x.sum(0).reshape(target)
+    same(evaluate(op.collapse_sum_like, x, x[:1].reshape(target) if x.size else
+                  np.zeros(target, "float16"), known="symbolic"), expected)  # fmt: skip
+
+
+def test_what_does_not_collapse_is_refused():
+    n, m = Var("n", "int64"), Var("m", "int64")
+    with pytest.raises(StructInfoError, match="do not broadcast"):
+        infer(op.collapse_sum_to(tensor(2, 3), (2,)))
+    x, like = tensor(n, 3), tensor(m, 3)
+    lowered = LegalizeOps()(
+        module_of([x, like], lambda builder: builder.emit(op.collapse_sum_like(x, like)))
+    )
+    same(run(lowered, array(4, 3), array(1, 3)), array(4, 3).sum(0, keepdims=True))
+    with pytest.raises(ShapeError, match="is 4"):
+        run(lowered, array(4, 3), array(2, 3))
 
 
 # --- joining and splitting -----------------------------------------------------------------------

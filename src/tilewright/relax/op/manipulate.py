@@ -7,11 +7,13 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.error import ArgumentValueError, ShapeError
+from tilewright.ir.arithmetic import equal, select
 from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, is_const_int
-from tilewright.relax.expr import Call, as_shape
-from tilewright.relax.op.broadcasting import broadcast_extents
+from tilewright.relax.expr import Call, RelaxExpr, ShapeExpr, as_shape
+from tilewright.relax.op.agreement import agreeing, sized
+from tilewright.relax.op.broadcasting import broadcast_extents, shape_of
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import (
     array_like,
@@ -254,15 +256,30 @@ def _infer_collapse(inference: Inference) -> StructInfo:
 
 
 def _legalize_collapse_sum_to(builder: Any, expr: Call) -> Any:
-    return builder.call_te(topi.collapse_sum, *expr.args, primfunc_name_hint="collapse_sum")
+    data, shape = expr.args
+    if isinstance(shape, ShapeExpr):
+        data = _collapsible(builder, data, shape)
+    return builder.call_te(topi.collapse_sum, data, shape, primfunc_name_hint="collapse_sum")
 
 
 def _legalize_collapse_sum_like(builder: Any, expr: Call) -> Any:
-    return builder.call_te(
-        lambda data, target: topi.collapse_sum(data, target.shape),
-        *expr.args,
-        primfunc_name_hint="collapse_sum",
-    )
+    shape = shape_of(builder, expr.args[1])
+    assert isinstance(shape, ShapeExpr)
+    data = _collapsible(builder, expr.args[0], shape)
+    return builder.call_te(topi.collapse_sum, data, shape, primfunc_name_hint="collapse_sum")
+
+
+def _collapsible(builder: Any, data: RelaxExpr, shape: ShapeExpr) -> RelaxExpr:
+    """`data`, with a check that `shape` broadcasts to its shape, unless that is known."""
+    data, extents = sized(builder, data)
+    offset = len(extents) - len(shape.values)
+    wanted = {
+        n: select(equal(target, 1), extents[n], target)
+        for n, target in enumerate(shape.values, offset)
+        if not is_const_int(target, 1)
+    }
+    checked_data = agreeing(builder, data, wanted)
+    return data if checked_data is data else builder.match_cast(checked_data, data.struct_info)
 
 
 _COLLAPSE_SUM_TO = register(
