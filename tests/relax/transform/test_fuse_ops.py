@@ -8,6 +8,8 @@ from tilewright import relax, tir
 from tilewright.error import ArgumentError
 from tilewright.ir import structural_equal
 from tilewright.relax import transform
+from tilewright.relax.transform.fusion_graph import FusionGraph, nodes_between
+from tilewright.tir.analysis.pattern_kind import PatternKind
 
 X, W, B = {"x": array(4, 8)}, {"w": array(8, 8)}, {"b": array(8)}
 
@@ -204,6 +206,31 @@ def test_sizes_that_no_array_tells_are_parameters():
     (call,) = [b.value for b in bindings_of(fused["main"]) if isinstance(b.value, relax.Call)]
     assert isinstance(call.args[1], relax.ShapeExpr)
     assert call.args[1].values[0] is n
+
+
+@pytest.mark.parametrize(
+    ("length", "product", "found"), [(3, False, 3), (3, True, None), (80, False, None)]
+)
+def test_what_is_between_is_looked_for_only_as_far_as_it_may_be_fused(length, product, found):
+    def make(builder, x, w):
+        first = value = emit(builder, programs.twice, x)
+        if product:
+            value = emit(builder, programs.matmul, value, w)
+        for _ in range(length):
+            value = emit(builder, programs.relu, value)
+        return emit(builder, programs.add, value, first)
+
+    mod = transform.AnnotateTIROpPattern()(built(X | W, make))
+    graph = FusionGraph(mod["main"].body.blocks[0], mod)
+    looked_at = []
+
+    def may_join(node):
+        looked_at.append(node)
+        return node.kind <= PatternKind.INJECTIVE
+
+    between = nodes_between(graph.nodes[0], graph.nodes[0].parent, may_join, 64)
+    assert (None if between is None else len(between)) == found
+    assert len(looked_at) <= 64
 
 
 def test_the_module_stays_as_it_is():

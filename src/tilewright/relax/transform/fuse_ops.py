@@ -128,8 +128,10 @@ class Partition:
         sink = root.parent
         if sink is None or isinstance(node.binding.value, TupleGetItem):
             return False
-        between = nodes_between(root, sink)
-        if not all(isinstance(n.binding, VarBinding) for n in (*between, sink)):
+        if not isinstance(sink.binding, VarBinding):
+            return False
+        between = nodes_between(root, sink, _may_be_inside, MOST_KERNELS)
+        if between is None:
             return False
         united = {
             member: None for item in (root, *between, sink) for member in self._group[item].nodes
@@ -162,9 +164,7 @@ class Partition:
 
     def _may_join(self, group: Group, between: Sequence[GraphNode], sink: GraphNode) -> bool:
         """What is element-wise is computed where it is read, unless it is read again and again."""
-        if group.kind > _BROADCAST or any(node.kind > _INJECTIVE for node in between):
-            return False
-        if sink.kind > PatternKind.OUT_EWISE_FUSABLE:
+        if group.kind > _BROADCAST or sink.kind > PatternKind.OUT_EWISE_FUSABLE:
             return False
         return not any(sink.reuses(node) for node in (group.root, *between))
 
@@ -172,6 +172,11 @@ class Partition:
         """What only moves elements is computed where they are read, outside of tiles."""
         return (
             group.kind <= _INJECTIVE
-            and all(node.kind <= _INJECTIVE for node in (*between, sink))
+            and sink.kind <= _INJECTIVE
             and self._group[sink].anchor is None
         )
+
+
+def _may_be_inside(node: GraphNode) -> bool:
+    """Whether a node may be between the first and the last one of a group."""
+    return node.kind <= _INJECTIVE and isinstance(node.binding, VarBinding)

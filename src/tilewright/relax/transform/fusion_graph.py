@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.ir.function import GlobalVar
@@ -187,13 +187,23 @@ def _common_ancestor(a: GraphNode | None, b: GraphNode | None) -> GraphNode | No
     return a
 
 
-def nodes_between(node: GraphNode, sink: GraphNode) -> list[GraphNode]:
-    """The nodes on the ways from `node` to its post-dominator `sink`, without both."""
+def nodes_between(
+    node: GraphNode, sink: GraphNode, may_join: Callable[[GraphNode], bool], most: int
+) -> list[GraphNode] | None:
+    """The nodes on the ways from `node` to its post-dominator `sink`, without both.
+
+    None as soon as one is found that may not join a group, or so many kernels: a value that is
+    used again at the end of a graph has nearly all of it between.
+    """
     found: dict[GraphNode, None] = {}
     waiting = [node]
+    kernels = 0
     while waiting:
         for consumer in waiting.pop().consumers:
             if consumer is not sink and consumer not in found:
+                kernels += consumer.is_kernel
+                if kernels >= most or not may_join(consumer):
+                    return None
                 found[consumer] = None
                 waiting.append(consumer)
     return list(found)
