@@ -93,6 +93,24 @@ def test_parameters_are_checked():
         evaluate(module, numbers(2, 2), numbers(3))
 
 
+@pytest.mark.parametrize(
+    ("shape", "scalar", "error", "message"),
+    [
+        ((5.5,), 1, ArgumentError, "s must be a shape, it is a tuple"),
+        ((-5,), 1, ShapeError, "extent 0 of main: parameter s is -5, which is negative"),
+        ((5,), 1 << 70, DTypeError, "p must have dtype int64, .* is outside of it"),
+        ((5,), 1.5, DTypeError, r"p must have dtype int64, it is 1\.5"),
+    ],
+)
+def test_shapes_and_scalars_are_checked(shape, scalar, error, message):
+    s = relax.Var("s", relax.ShapeStructInfo([Size("k", "int64")]))
+    p = relax.Var("p", relax.PrimStructInfo("int64"))
+    module = module_of([s, p], lambda builder: relax.Tuple([s, p]))
+    assert evaluate(module, (5,), 1) == ((5,), 1)
+    with pytest.raises(error, match=message):
+        evaluate(module, shape, scalar)
+
+
 def test_match_cast_defines_sizes_and_checks():
     n = Size("n", "int64")
     x = relax.Var("x", relax.TensorStructInfo(ndim=1, dtype="float32"))

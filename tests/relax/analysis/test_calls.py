@@ -1,9 +1,12 @@
 """Which functions call each other, and what can be computed before a program runs."""
 
+from random import Random
+
 from tests.relax.builders import array, module_of, negative, twice
 
 from tilewright import relax
 from tilewright.relax import analysis, op
+from tilewright.relax.transform.private_functions import callees_first
 
 
 def module(calls):
@@ -58,3 +61,32 @@ def test_unused_bindings_are_removed():
 
     function = analysis.remove_all_unused(module_of([x], make)["main"])
     assert len(analysis.get_var2val(function)) == 1
+
+
+def test_groups_are_those_that_reach_each_other():
+    random = Random(0)
+    for _ in range(40):
+        names = "abcdefg"[: random.randint(1, 7)]
+        calls = {n: [m for m in names if random.random() < 0.2] for n in names}
+        reached = {n: set(calls[n]) for n in names}
+        for via in names:
+            for n in names:
+                reached[n] |= reached[via] if via in reached[n] else set()
+        expected = []
+        for n in names:
+            group = [m for m in names if m in reached[n] and n in reached[m]]
+            if n in reached[n] and group not in expected:
+                expected.append(group)
+        assert groups(**calls) == expected
+        order = [name.name_hint for name in callees_first(module(calls))]
+        assert sorted(order) == sorted(names)
+        for n in names:
+            for m in calls[n]:
+                assert order.index(m) <= order.index(n) or n in reached[m]
+
+
+def test_calls_may_nest_deeply():
+    calls = {f"f{i}": [f"f{i + 1}"] if i < 1500 else [] for i in range(1501)}
+    deep = module(calls)
+    assert analysis.detect_recursion(deep) == []
+    assert [name.name_hint for name in callees_first(deep)] == list(calls)[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tilewright.ir.function import GlobalVar
@@ -38,26 +39,38 @@ def _components(graph: dict[GlobalVar, list[GlobalVar]]) -> list[list[GlobalVar]
     order = {name: position for position, name in enumerate(graph)}
     number: dict[GlobalVar, int] = {}
     lowest: dict[GlobalVar, int] = {}
-    path: list[GlobalVar] = []
+    path: dict[GlobalVar, None] = {}
     components: list[list[GlobalVar]] = []
+    waiting: list[tuple[GlobalVar, Iterator[GlobalVar]]] = []
 
-    def visit(name: GlobalVar) -> None:
+    def begin(name: GlobalVar) -> None:
         number[name] = lowest[name] = len(number)
-        path.append(name)
-        for callee in graph[name]:
-            if callee not in number:
-                visit(callee)
-                lowest[name] = min(lowest[name], lowest[callee])
+        path[name] = None
+        waiting.append((name, iter(graph[name])))
+
+    def end(name: GlobalVar) -> None:
+        if waiting:
+            caller = waiting[-1][0]
+            lowest[caller] = min(lowest[caller], lowest[name])
+        if lowest[name] == number[name]:
+            group = []
+            while not group or group[-1] != name:
+                group.append(path.popitem()[0])
+            components.append(sorted(group, key=order.__getitem__))
+
+    for root in graph:
+        if root not in number:
+            begin(root)
+        while waiting:
+            name, callees = waiting[-1]
+            callee = next(callees, None)
+            if callee is None:
+                waiting.pop()
+                end(name)
+            elif callee not in number:
+                begin(callee)
             elif callee in path:
                 lowest[name] = min(lowest[name], number[callee])
-        if lowest[name] == number[name]:
-            start = path.index(name)
-            components.append(sorted(path[start:], key=order.__getitem__))
-            del path[start:]
-
-    for name in graph:
-        if name not in number:
-            visit(name)
     return sorted(components, key=lambda group: order[group[0]])
 
 

@@ -54,7 +54,7 @@ def as_value(given: Any, info: StructInfo | None = None) -> Any:
     if isinstance(given, np.ndarray):
         return given if given.flags.c_contiguous else given.copy(order="C")
     if isinstance(info, ShapeStructInfo) and isinstance(given, (tuple, list)):
-        return Shape(given)
+        return Shape(given) if all(map(_is_integer, given)) else tuple(given)
     if isinstance(given, (tuple, list)) and not isinstance(given, Shape):
         fields = info.fields if isinstance(info, TupleStructInfo) else ()
         infos = [*fields, *[None] * (len(given) - len(fields))]
@@ -66,6 +66,10 @@ def as_value(given: Any, info: StructInfo | None = None) -> Any:
 
         return as_value(from_dlpack(given))
     return given
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def struct_info_of(value: Any) -> StructInfo:
@@ -150,6 +154,9 @@ class Match:
             raise ArgumentError(f"{where} must be a shape, it is {_kind(value)}")
         if info.ndim not in (UNKNOWN_NDIM, len(value)):
             raise ShapeError(f"{where} must have ndim {info.ndim}, it has ndim {len(value)}")
+        for index, extent in enumerate(value):
+            if extent < 0:
+                raise ShapeError(f"extent {index} of {where} is {extent}, which is negative")
         self._extents(info.values, value, f"extent {{}} of {where}")
 
     def _extents(
@@ -163,6 +170,11 @@ class Match:
             raise ArgumentError(f"{where} must be a scalar, it is {_kind(value)}")
         if isinstance(value, float) and not info.dtype.is_float:
             raise DTypeError(f"{where} must have dtype {info.dtype!s}, it is {value!r}")
+        try:
+            const(value, info.dtype)
+        except DTypeError:
+            message = f"{where} must have dtype {info.dtype!s}, {value!r} is outside of it"
+            raise DTypeError(message) from None
         if info.value is not None:
             self._equations.append(_Equation(info.value, value, where))
 

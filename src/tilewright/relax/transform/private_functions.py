@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
@@ -45,19 +46,19 @@ def calls_in(function: BaseFunc) -> Iterator[Call]:
 def callees_first(mod: IRModule) -> list[GlobalVar]:
     """The graph functions of a module, each after those that it calls, but for recursion."""
     order: dict[GlobalVar, None] = {}
-    started: set[str] = set()
-
-    def visit(name: GlobalVar) -> None:
+    started: set[GlobalVar] = set()
+    waiting = list(mod.functions)[::-1]
+    while waiting:
+        name = waiting[-1]
         function = mod.functions.get(name)
-        if name.name_hint in started or not isinstance(function, Function):
-            return
-        started.add(name.name_hint)
-        for call in calls_in(function):
-            visit(call.op)  # type: ignore[arg-type]
-        order[name] = None
-
-    for name in mod.functions:
-        visit(name)
+        if isinstance(function, Function) and name not in started:
+            started.add(name)
+            callees: list[Any] = [call.op for call in calls_in(function)]
+            waiting += [callee for callee in callees if callee not in started][::-1]
+            continue
+        waiting.pop()
+        if name in started:  # and so are its callees
+            order[name] = None
     return list(order)
 
 
