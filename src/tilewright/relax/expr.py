@@ -532,7 +532,17 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     numbers = value.numpy() if isinstance(value, NDArray) else _numbers(value)
     if dtype is None and not isinstance(value, (np.ndarray, np.generic, NDArray)):
         dtype = {"i": "int32", "f": "float32"}.get(numbers.dtype.kind)
-    return Constant(numbers if dtype is None else numbers.astype(DType(dtype).numpy))
+    if dtype is None:
+        return Constant(numbers)
+    target = DType(dtype)
+    with np.errstate(invalid="ignore"):
+        converted = numbers.astype(target.numpy)
+    is_python = not isinstance(value, (np.ndarray, np.generic, NDArray))
+    if is_python and target.is_integral and not target.is_bool:
+        wrong = numbers[converted != numbers]
+        if wrong.size:
+            raise ArgumentError(f"const: {wrong[0].item()!r} is no value of {target!s}")
+    return Constant(converted)
 
 
 def _numbers(value: Any) -> np.ndarray:

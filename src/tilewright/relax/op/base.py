@@ -22,6 +22,7 @@ from tilewright.relax.op.inference import Inference, given_result
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
+    FuncStructInfo,
     ObjectStructInfo,
     PrimStructInfo,
     ShapeStructInfo,
@@ -194,6 +195,17 @@ def call_tir_with_grad(
     return Call(CALL_TIR_WITH_GRAD, operands, attributes(attrs), [output])
 
 
+def _inplace_indices(caller: str, indices: Any) -> list[int]:
+    """For each result the argument that it is written over."""
+    several = list(indices) if isinstance(indices, (tuple, list)) else [indices]
+    for index in several:
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise ArgumentError(
+                f"{caller}: inplace_indices are numbers of arguments, got {index!r}"
+            )
+    return several
+
+
 def call_tir_inplace(
     gvar: GlobalVar,
     args: Any,
@@ -211,7 +223,7 @@ def call_tir_inplace(
         tir_vars: values of scalar parameters.
     """
     output = _output("R.call_tir_inplace", out_sinfo, None)
-    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    indices = _inplace_indices("R.call_tir_inplace", inplace_indices)
     results = len(output.fields) if isinstance(output, TupleStructInfo) else 1
     operands = _kernel_arguments("R.call_tir_inplace", gvar, args, tir_vars)
     count = len(operands[1].fields)
@@ -282,7 +294,7 @@ def call_inplace_packed(
         sinfo_args: what it returns.
     """
     infos = _struct_infos("R.call_inplace_packed", sinfo_args)
-    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    indices = _inplace_indices("R.call_inplace_packed", inplace_indices)
     if not indices or any(not -1 <= index < len(args) for index in indices):
         raise ArgumentError(f"R.call_inplace_packed: {indices} names an argument of {len(args)}")
     callee = _callee("R.call_inplace_packed", func)
@@ -298,9 +310,26 @@ def _object(inference: Inference) -> StructInfo:
     return ObjectStructInfo()
 
 
-MAKE_CLOSURE = register("make_closure", ("func", "args"), _object)
-INVOKE_CLOSURE = register("invoke_closure", ("closure", "args"), _given_result, is_pure=False)
-INVOKE_PURE_CLOSURE = register("invoke_pure_closure", ("closure", "args"), _given_result)
+def _require_function(inference: Inference) -> None:
+    info = getattr(inference.call.args[0], "struct_info", None)  # a name of the module has none
+    if not isinstance(info, (FuncStructInfo, ObjectStructInfo, type(None))):
+        inference.error(f"{inference.name_of(0)} must be a function, it is {info!r}")
+
+
+def _closure(inference: Inference) -> StructInfo:
+    _require_function(inference)
+    return ObjectStructInfo()
+
+
+def _result_of_closure(inference: Inference) -> StructInfo:
+    _require_function(inference)
+    return _given_result(inference)
+
+
+_INVOCATION = ("closure", "args")
+MAKE_CLOSURE = register("make_closure", ("func", "args"), _closure)
+INVOKE_CLOSURE = register("invoke_closure", _INVOCATION, _result_of_closure, is_pure=False)
+INVOKE_PURE_CLOSURE = register("invoke_pure_closure", _INVOCATION, _result_of_closure)
 
 
 def make_closure(func: GlobalVar, args: Any) -> Call:

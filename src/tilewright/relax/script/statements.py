@@ -131,6 +131,8 @@ def emit_match_cast(value: Any, struct_info: Any) -> Cast:
 
 def emit_var_binding(binding: Binding) -> Var:
     """Append a binding that was made outside of the script; its variable."""
+    if not isinstance(binding, Binding):
+        raise ArgumentError(f"R.emit_var_binding expects a binding, got {binding!r}")
     return require_graph("R.emit_var_binding").blocks.emit_normalized(binding)
 
 

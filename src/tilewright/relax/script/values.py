@@ -94,4 +94,6 @@ def Call(
     callee = Op.get(op) if isinstance(op, builtins.str) else op
     if not isinstance(callee, (Op, GlobalVar, RelaxExpr)):
         raise ArgumentError(f"R.Call expects an operator or a function, got {op!r}")
+    if not isinstance(args, (list, builtins.tuple)):
+        raise ArgumentError(f"R.Call expects a tuple of arguments, got {args!r}")
     return CallNode(callee, args, attrs, [as_struct_info(info) for info in sinfo_args])

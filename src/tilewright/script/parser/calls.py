@@ -47,6 +47,9 @@ class ModuleReference:
         """Those that are being parsed."""
         self._states: dict[type, Any] = {}
 
+    def __repr__(self) -> str:
+        return f"the module {self.name}"
+
     def state(self, kind: type[State]) -> State:
         """What the parsers of another package keep for this module: one `kind` of it."""
         if kind not in self._states:

@@ -205,6 +205,9 @@ class LambdaFunction:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])
 
+    def __repr__(self) -> str:
+        return "a lambda"
+
     def __call__(self, *values: Any) -> Any:
         if len(values) != len(self._names):
             raise TypeError(f"the lambda takes {len(self._names)} arguments, got {len(values)}")

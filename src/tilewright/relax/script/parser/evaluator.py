@@ -13,6 +13,7 @@ from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.script.annotations import StructInfoFunction
 from tilewright.relax.script.context import GraphBuilder
 from tilewright.relax.script.statements import Cast, Emission
+from tilewright.relax.struct_info import StructInfo
 from tilewright.script.parser.diagnostics import suggestion
 from tilewright.script.parser.evaluator import EXPRESSIONS, Evaluator
 from tilewright.script.parser.operators import COMPARISONS
@@ -56,8 +57,15 @@ class GraphEvaluator(Evaluator):
         if isinstance(value, GlobalVar):
             self.declare(node, value)
         if isinstance(value, StructInfoFunction) and node is not self._callee:
-            return value()  # such as R.Object alone
+            return self._alone(node, value)
         return value
+
+    def _alone(self, node: ast.AST, value: StructInfoFunction) -> Any:
+        """Struct info that is written without parentheses, such as `R.Object`."""
+        try:
+            return value()
+        except ArgumentError as error:
+            raise self.source.error(node, str(error)) from None
 
     def within(self, scope: Scope) -> GraphEvaluator:
         return GraphEvaluator(self.source, scope, self.builder)
@@ -141,6 +149,15 @@ def _attribute(evaluator: GraphEvaluator, node: ast.Attribute) -> Any:
         written = evaluator.source.text_of(node)
         raise ArgumentError(f"there is no `{written}` in a script: {_ATTRIBUTES[node.attr]}")
     return EXPRESSIONS[ast.Attribute](evaluator, node)
+
+
+@in_graph(ast.Subscript)
+def _subscript(evaluator: GraphEvaluator, node: ast.Subscript) -> Any:
+    is_name = isinstance(node.value, ast.Attribute)  # so evaluating it twice does no harm
+    if is_name and isinstance(evaluator(node.value), StructInfo):
+        written = evaluator.source.text_of(node.value)
+        raise ArgumentError(f"struct info is called: write {written}(...)")
+    return EXPRESSIONS[ast.Subscript](evaluator, node)
 
 
 @in_graph(ast.Compare)
