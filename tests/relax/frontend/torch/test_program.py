@@ -55,6 +55,11 @@ class Sizes(nn.Module):
             torch.tril(torch.ones(length, length)),
             x.unsqueeze(1).repeat(1, 2, 1).flatten(1),
             x.roll((1, -2), (0, 1)),
+            x.diagonal(),
+            x.diagonal(-1),
+            x.diagonal(1),
+            F.layer_norm(x, [length]),
+            F.rms_norm(x, [length], eps=0.1),
         )
 
 

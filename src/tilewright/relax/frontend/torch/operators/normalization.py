@@ -9,13 +9,18 @@ import numpy as np
 
 from tilewright.relax import const, op
 from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.operators.slices import number
 from tilewright.relax.frontend.torch.problems import UnsupportedError
 from tilewright.relax.frontend.torch.table import converts
 
 
 def _filled(graph: Graph, value: float, like: Any, extents: Sequence[Any]) -> Any:
     """A weight or bias that a module does not have."""
-    return const(np.full([int(extent) for extent in extents], value), graph.dtype_of(like))
+    dtype = graph.dtype_of(like)
+    extents = [number(extent) for extent in extents]
+    if all(isinstance(extent, int) for extent in extents):
+        return const(np.full(extents, value), dtype)
+    return graph.emit(op.full(extents, graph.operand(value, dtype), dtype))
 
 
 @converts("aten.batch_norm")
@@ -28,7 +33,7 @@ def batch_norm(
         return _by_batch(graph, x, weight, bias, epsilon)[0]
     if training:
         raise UnsupportedError("training changes the statistics; call model.eval() first")
-    extents = [extent.value for extent in graph.shape_of(mean)]
+    extents = graph.shape_of(mean)
     weight = _filled(graph, 1, mean, extents) if weight is None else weight
     bias = _filled(graph, 0, mean, extents) if bias is None else bias
     result = op.nn.batch_norm(x, weight, bias, mean, variance, axis=1, epsilon=epsilon)
@@ -105,7 +110,7 @@ def group_norm(
     epsilon: float = 1e-5, *_: Any,
 ) -> Any:  # fmt: skip
     """Groups of channels by their own mean and variance."""
-    channels = graph.shape_of(x)[1].value
+    channels = graph.shape_of(x)[1]
     weight = _filled(graph, 1, x, [channels]) if weight is None else weight
     bias = _filled(graph, 0, x, [channels]) if bias is None else bias
     axes = list(range(2, graph.rank_of(x)))
@@ -132,4 +137,7 @@ def instance_norm(
     """Each channel of each element of the batch by its own mean and variance."""
     if not by_input:
         return batch_norm(graph, x, weight, bias, mean, variance, False, momentum, epsilon)
-    return group_norm(graph, x, graph.shape_of(x)[1].value, weight, bias, epsilon)
+    channels = number(graph.shape_of(x)[1])
+    if not isinstance(channels, int):
+        raise UnsupportedError("a dynamic number of channels is not supported")
+    return group_norm(graph, x, channels, weight, bias, epsilon)

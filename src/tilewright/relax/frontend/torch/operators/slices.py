@@ -32,8 +32,8 @@ def start_of(extent: Any, start: Any) -> Any:
     Raises:
         UnsupportedError: if that depends on how a symbolic start compares to a symbolic extent.
     """
-    start = 0 if start is None else _number(start)
-    extent = _number(extent)
+    start = 0 if start is None else number(start)
+    extent = number(extent)
     if isinstance(start, int) and isinstance(extent, int):
         return min(max(start + extent if start < 0 else start, 0), extent)
     if isinstance(start, int) and start < 0:
@@ -41,7 +41,8 @@ def start_of(extent: Any, start: Any) -> Any:
     return start
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
+    """An extent as an int, if it is one."""
     return int(value.value) if isinstance(value, IntImm) else value
 
 
@@ -52,7 +53,7 @@ def slice_along(
     """``x[start:end:step]`` along `dim`; torch knows how many elements that are."""
     dim %= graph.rank_of(x)
     first = start_of(graph.shape_of(x)[dim], start)
-    return part(graph, x, dim, first, _number(graph.sizes.shape(graph.result.shape)[dim]), step)
+    return part(graph, x, dim, first, number(graph.sizes.shape(graph.result.shape)[dim]), step)
 
 
 @converts("aten.narrow")
@@ -77,7 +78,7 @@ def split(graph: Graph, x: Any, _: Any, dim: int = 0) -> list[Any]:
     """Parts one after the other along `dim`; torch knows how long each is."""
     start, results = 0, []
     for fake in graph.result:
-        length = _number(graph.sizes.shape(fake.shape)[dim])
+        length = number(graph.sizes.shape(fake.shape)[dim])
         results.append(part(graph, x, dim, start, length))
         start = start + length
     return results
@@ -132,9 +133,12 @@ def diagonal(graph: Graph, x: Any, offset: int = 0, first: int = 0, second: int 
     x = graph.permute(x, [*others, first, second])
     *outer, rows, columns = graph.shape_of(x)
     start = offset if offset >= 0 else -offset * columns
-    length = _number(graph.shape[-1])
+    length = number(graph.shape[-1])
     flat = graph.reshape(x, [*outer, rows * columns])
-    return part(graph, flat, -1, start, length, columns + 1)
+    if isinstance(number(columns), int):
+        return part(graph, flat, -1, start, length, columns + 1)
+    steps = op.multiply(op.arange(0, length, 1, dtype="int64"), graph.operand(columns + 1, "int64"))
+    return graph.emit(op.take(flat, op.add(steps, graph.operand(start, "int64")), -1))
 
 
 @converts("aten.roll")
@@ -145,8 +149,8 @@ def roll(graph: Graph, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) 
         flat = graph.reshape(x, [product(shape)])
         return graph.reshape(roll(graph, flat, shifts, [0]), shape)
     for shift, dim in zip(shifts, dims, strict=True):
-        extent = _number(graph.shape_of(x)[dim])
-        cut = _number(-shift % maximum(extent, 1))
+        extent = number(graph.shape_of(x)[dim])
+        cut = number(-shift % maximum(extent, 1))
         tail = part(graph, x, dim, cut, extent - cut)
         x = graph.emit(op.concat([tail, part(graph, x, dim, 0, cut)], dim))
     return x
@@ -159,8 +163,8 @@ def slice_scatter(
 ) -> Any:  # fmt: skip
     """`x` with ``x[start:end:step]`` along `dim` replaced."""
     dim %= graph.rank_of(x)
-    extent = _number(graph.shape_of(x)[dim])
-    first, length = start_of(extent, start), _number(graph.shape_of(source)[dim])
+    extent = number(graph.shape_of(x)[dim])
+    first, length = start_of(extent, start), number(graph.shape_of(source)[dim])
     if step != 1:
         return _scattered_in_steps(graph, x, source, dim, first, length, step)
     if graph.same_shape(source, graph.shape):
@@ -179,7 +183,7 @@ def _scattered_in_steps(
     graph: Graph, x: Any, source: Any, dim: int, first: Any, length: Any, step: Any
 ) -> Any:
     """`x` with every so many elements along `dim` replaced: chosen from both of them."""
-    extent = _number(graph.shape_of(x)[dim])
+    extent = number(graph.shape_of(x)[dim])
     if not all(isinstance(number, int) for number in (extent, first, length, step)):
         raise UnsupportedError("replacing a part of unknown size in steps is not supported")
     places = np.arange(extent)
