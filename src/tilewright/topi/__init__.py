@@ -1,6 +1,6 @@
 """Operators as tensor expressions."""
 
-from tilewright.topi import image, nn, testing
+from tilewright.topi import image, nn, testing, vision
 from tilewright.topi.broadcast import (
     add,
     atan2,
