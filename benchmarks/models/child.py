@@ -75,7 +75,7 @@ def measure(model: Model, request: Request, record: Record) -> None:
     with torch.inference_mode():
         expected = listed(module(*inputs))
     try:
-        ours = compile_model(module, inputs)
+        ours = compile_model(model, module, inputs)
         record.error = distance(listed(ours()), expected)
     except Exception as error:
         record.problem = f"ours failed: {summary(error)}"
@@ -106,15 +106,13 @@ def measure(model: Model, request: Request, record: Record) -> None:
     record.theirs = samples[1] if len(samples) > 1 else []
 
 
-def compile_model(module: Any, inputs: Any) -> Call:
-    """Our call of a torch module."""
-    import torch
-
+def compile_model(model: Model, module: Any, inputs: Any) -> Call:
+    """Our call of the torch module of a model."""
     import tilewright as tvm
     from tilewright import nd, relax
     from tilewright.relax.frontend.torch import from_exported_program
 
-    imported = from_exported_program(torch.export.export(module, inputs))
+    imported = from_exported_program(model.export(module, inputs))
     machine = relax.VirtualMachine(relax.build(imported, target="llvm"), tvm.cpu())
     main = machine["main"]
     arrays = [nd.from_dlpack(tensor) for tensor in inputs]

@@ -94,14 +94,12 @@ def call_overhead(repeat: int) -> Figure:
 
 def compiling(model: Model, path: str) -> dict[str, float]:
     """Seconds from the exported program to a model that can be called."""
-    import torch
-
     import tilewright as tvm
     from tilewright import relax
     from tilewright.relax.frontend.torch import from_exported_program
 
     module, inputs = model.make()
-    program = torch.export.export(module, inputs)
+    program = model.export(module, inputs)
     begin = time.perf_counter()
     imported = from_exported_program(program)
     relax.VirtualMachine(relax.build(imported, target="llvm"), tvm.cpu())["main"]
@@ -111,13 +109,12 @@ def compiling(model: Model, path: str) -> dict[str, float]:
 def exporting(model: Model, path: str) -> dict[str, float]:
     """Write the model's library and its inputs to files, and tell their size."""
     import numpy as np
-    import torch
 
     from tilewright import relax
     from tilewright.relax.frontend.torch import from_exported_program
 
     module, inputs = model.make()
-    imported = from_exported_program(torch.export.export(module, inputs))
+    imported = from_exported_program(model.export(module, inputs))
     relax.build(imported, target="llvm").export_library(f"{path}.so")
     np.savez(f"{path}.npz", *(tensor.numpy() for tensor in inputs))
     return {"mebibytes": os.path.getsize(f"{path}.so") / 2**20}

@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 
+def of_this_size(module: Any, inputs: tuple[Any, ...]) -> Any:
+    """The program that torch exports for inputs of these sizes."""
+    import torch
+
+    return torch.export.export(module, inputs)
+
+
 @dataclass(frozen=True)
 class Model:
-    """A model with inputs of fixed sizes.
+    """A model with the inputs that it is measured with.
 
     Attributes:
         name: unique, with the sizes.
@@ -18,6 +25,7 @@ class Model:
         flop: floating-point operations of one run.
         aim: the fastest peer's time over ours, at least; 0 if nothing is aimed at.
         error: the largest difference of the outputs that is tolerated.
+        export: the exported program that we compile, given the module and its inputs.
     """
 
     name: str
@@ -25,6 +33,7 @@ class Model:
     flop: float = 0
     aim: float = 0.8
     error: float = 1e-4
+    export: Callable[[Any, tuple[Any, ...]], Any] = of_this_size
 
 
 def _resnet() -> tuple[Any, tuple[Any, ...]]:
@@ -34,10 +43,20 @@ def _resnet() -> tuple[Any, tuple[Any, ...]]:
     return random_resnet18(), (torch.randn(1, 3, 224, 224),)
 
 
-def _bert() -> tuple[Any, tuple[Any, ...]]:
+def _bert(batch: int, sequence: int) -> tuple[Any, tuple[Any, ...]]:
     from examples.bert import random_bert, random_words
 
-    return random_bert(), random_words(1, 128)
+    return random_bert(), random_words(batch, sequence)
+
+
+def bert_of_any_size(module: Any, inputs: tuple[Any, ...]) -> Any:
+    """The program for any batch and sequence."""
+    import torch
+    from examples.bert import random_words
+
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("sequence", max=512)}
+    # Other sizes than those of the inputs: torch takes a size of 1 for one that never changes.
+    return torch.export.export(module, random_words(3, 77), dynamic_shapes=(sizes,) * len(inputs))
 
 
 def perceptron(*sizes: int) -> tuple[Any, tuple[Any, ...]]:
@@ -54,6 +73,18 @@ def perceptron(*sizes: int) -> tuple[Any, tuple[Any, ...]]:
 
 MODELS = (
     Model("ResNet-18, 1x3x224x224", _resnet, flop=3.63e9),
-    Model("BERT-base, 2 layers, 1x128", _bert, flop=3.72e9),
+    Model("BERT-base, 2 layers, 1x128", lambda: _bert(1, 128), flop=3.72e9),
+    Model(
+        "BERT-base, 2 layers, any batch and sequence: 1x128",
+        lambda: _bert(1, 128),
+        flop=3.72e9,
+        export=bert_of_any_size,
+    ),
+    Model(
+        "BERT-base, 2 layers, any batch and sequence: 4x57",
+        lambda: _bert(4, 57),
+        flop=6.54e9,
+        export=bert_of_any_size,
+    ),
     Model("MLP 784-128-10, 1 row", lambda: perceptron(784, 128, 10), flop=2.03e5),
 )

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.harness.pairs import ROOT, environment
 from benchmarks.harness.record import Record
 from benchmarks.models import child
-from benchmarks.models.child import Request, distance
+from benchmarks.models.child import Request, distance, listed
 from benchmarks.models.costs import MODELS, WORKERS
 
 MLP = next(model for model in MODELS if model.name.startswith("MLP"))
@@ -35,6 +35,19 @@ def test_a_wrong_result_is_not_timed(monkeypatch):
     child.measure(MLP, REQUEST, record)
     assert record.problem.startswith("WRONG RESULT")
     assert not record.ours
+
+
+def test_a_model_of_any_size():
+    import torch
+
+    def any_number_of_rows(module, inputs):
+        rows = {0: torch.export.Dim("rows")}
+        return torch.export.export(module, (torch.zeros(3, 784),), dynamic_shapes=(rows,))
+
+    model = replace(MLP, export=any_number_of_rows)
+    module, inputs = model.make()
+    (scores,) = listed(child.compile_model(model, module, inputs)())
+    assert scores.shape == (1, 10)
 
 
 def test_outputs_of_other_shapes_do_not_compare():
