@@ -35,6 +35,7 @@ class GraphPrograms:
         plans: where its temporary arrays are.
         kernels: the tensor programs that they call.
         overlapping: those of which the arrays may overlap.
+        packed: the symbols of graph functions that work with values of any kind.
         reasons: why the other graph functions are evaluated instead.
     """
 
@@ -42,6 +43,7 @@ class GraphPrograms:
     plans: dict[GlobalVar, MemoryPlan] = field(default_factory=dict)
     kernels: dict[GlobalVar, PrimFunc] = field(default_factory=dict)
     overlapping: set[GlobalVar] = field(default_factory=set)
+    packed: dict[GlobalVar, str] = field(default_factory=dict)
     reasons: dict[GlobalVar, str] = field(default_factory=dict)
 
 
@@ -58,10 +60,10 @@ def graph_programs(module: IRModule) -> GraphPrograms:
             signatures[name] = signature_of(function)
         except NotCompilableError as reason:
             found.reasons[name] = str(reason)
-    changed = True
+    changed, packed = True, {}
     while changed:
         changed = False
-        found.programs, kernels = {}, KernelCalls(module, signatures)
+        found.programs, kernels = {}, KernelCalls(module, signatures, packed)
         for name in list(signatures):
             try:
                 found.programs[name] = translate(functions[name], signatures[name], kernels)
@@ -69,10 +71,27 @@ def graph_programs(module: IRModule) -> GraphPrograms:
                 found.reasons[name] = str(reason)
                 del signatures[name]
                 changed = True
+            else:
+                if found.programs[name].slots and name not in packed:
+                    packed[name] = _symbol(module, name)
+                    changed = True
+        found.packed = packed
         found.kernels, found.overlapping = kernels.kernels, kernels.overlapping
     for name, program in found.programs.items():
         found.plans[name] = plan_memory(program.steps, program.analyzer)
     return found
+
+
+def _symbol(module: IRModule, name: GlobalVar) -> str:
+    """The symbol of a graph function, also of a private one."""
+    symbol = module[name].global_symbol
+    if symbol is not None:
+        return symbol
+    taken = {function.global_symbol for function in module.functions.values()}
+    symbol = f"{name.name_hint}_private"
+    while symbol in taken:
+        symbol += "_"
+    return symbol
 
 
 @dataclass(eq=False)
@@ -134,6 +153,7 @@ def compile_graphs(
             graphs.plans[name],
             constants,
             observers.get(name),
+            graphs.packed.get(name),
         )
         for name, program in graphs.programs.items()
     }

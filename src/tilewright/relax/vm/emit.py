@@ -11,8 +11,11 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, UINT8
 from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.relax.vm.constants import ConstantTable
+from tilewright.relax.vm.emit_values import ValueSteps
 from tilewright.relax.vm.plan import MemoryPlan
 from tilewright.relax.vm.steps import (
+    Arena,
+    ArenaStep,
     ArrayValue,
     BranchStep,
     CallStep,
@@ -33,10 +36,11 @@ from tilewright.tir.op.memory import (
     tvm_stack_make_array,
     tvm_stack_make_shape,
 )
+from tilewright.tir.op.objects import call_cpacked_into, call_packed_into
 from tilewright.tir.stmt import Allocate, Evaluate, IfThenElse, LetStmt, Stmt, nop, seq
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.metadata import WRITES
-from tilewright.tir.transform.return_results import RETURNS
+from tilewright.tir.transform.return_results import ANY_PARAMS, IS_PRIVATE, RETURNS, SLOTS
 
 
 class Observer(NamedTuple):
@@ -67,6 +71,7 @@ def emit(
     plan: MemoryPlan,
     constants: ConstantTable,
     observer: Observer | None = None,
+    symbol: str | None = None,
 ) -> PrimFunc:
     """The tensor program of a graph function; it calls others of its module by their raw form.
 
@@ -76,11 +81,12 @@ def emit(
         plan: where its temporary arrays are.
         constants: the constants of the module.
         observer: what looks at the steps, if something does.
+        symbol: of the packed function that calls it, if it works with values of any kind.
     """
-    return _Emission(program, plan, constants, observer).function(name)
+    return _Emission(program, plan, constants, observer).function(name, symbol)
 
 
-class _Emission:
+class _Emission(ValueSteps):
     def __init__(
         self,
         program: Program,
@@ -88,6 +94,7 @@ class _Emission:
         constants: ConstantTable,
         observer: Observer | None,
     ) -> None:
+        super().__init__(program.name, program.slots)
         self._program, self._plan, self._constants = program, plan, constants
         self._observer = observer
         self._numbers = {id(step): number for number, step in enumerate(in_order(program.steps))}
@@ -100,17 +107,26 @@ class _Emission:
             self._results.append(buffer)
             self._params.append(handle)
             self._buffers[handle] = buffer
-        self._arena = abi.pointer_var("arena", UINT8)
+        if program.slots:
+            self._params.append(self.slots)
+        self._arenas: dict[Arena | None, Var] = {None: abi.pointer_var("arena", UINT8)}
 
-    def function(self, name: str | None) -> PrimFunc:
+    def function(self, name: str | None, symbol: str | None) -> PrimFunc:
         """The whole function."""
         body = self._sequence(self._program.steps)
         if self._plan.offsets:  # also where all of them are empty: kernels get their addresses
-            body = Allocate(self._arena, UINT8, (self._plan.size,), const(True), body)
+            body = Allocate(self._arenas[None], UINT8, (self._plan.size,), const(True), body)
+        body = self.with_numbers(body)
         attrs: dict[str, object] = {}
-        if name is not None:
+        if name is not None or symbol is not None:
             structure = self._program.structure
-            attrs = {"global_symbol": name, RETURNS: json.dumps(structure)}
+            attrs = {"global_symbol": name or symbol, RETURNS: json.dumps(structure)}
+        if name is None and symbol is not None:
+            attrs[IS_PRIVATE] = True
+        if self._program.slots:
+            attrs[SLOTS] = self._program.slots
+        if self._program.signature.of_any_kind:
+            attrs[ANY_PARAMS] = tuple(self._program.signature.of_any_kind)
         written = sorted(_written_parameters(self._program.steps))
         if written:
             attrs[WRITES] = tuple(written)
@@ -119,7 +135,21 @@ class _Emission:
     # --- steps ------------------------------------------------------------------------------
 
     def _sequence(self, steps: Sequence[Step]) -> Stmt:
-        return seq(*map(self._observed, steps)) if steps else nop()
+        done: list[Stmt] = []
+        for position, step in enumerate(steps):
+            if isinstance(step, ArenaStep):
+                done.append(self._with_arena(step.arena, steps[position + 1 :]))
+                break
+            done.append(self._observed(step))
+        return seq(*done) if done else nop()
+
+    def _with_arena(self, arena: Arena, rest: Sequence[Step]) -> Stmt:
+        plan = self._plan.arenas.get(arena)
+        if plan is None:  # nothing is in it
+            return self._sequence(rest)
+        pointer = self._arenas[arena] = abi.pointer_var("later_arena", UINT8)
+        body = self._sequence(rest)
+        return Allocate(pointer, UINT8, (self.known(plan.size),), const(True), body)
 
     def _observed(self, step: Step) -> Stmt:
         """A step, between two calls of the observer."""
@@ -128,12 +158,9 @@ class _Emission:
             return self._step(step)
         number = observer.first + self._numbers[id(step)]
         if observer.sees_arrays:
-            seen = [
-                self._view(value) if isinstance(value, ArrayValue) else value
-                for value in step.arguments
-            ]
+            seen = list(map(self.passed, step.arguments))
         else:
-            seen = list(step.sizes) if isinstance(step, CallStep) else []
+            seen = list(map(self.known, step.sizes)) if isinstance(step, CallStep) else []
         before = call_packed(observer.name, number, const(True), *seen)
         after = call_packed(observer.name, number, const(False), *seen)
         done = seq(self._step(step), Evaluate(after))
@@ -142,42 +169,49 @@ class _Emission:
     def _step(self, step: Step) -> Stmt:
         if isinstance(step, CallStep):
             arguments = [self._argument(value) for value in step.arguments]
-            return Evaluate(Call(INT32, step.callee, (*arguments, *step.sizes)))
+            sizes = map(self.known, step.sizes)
+            return Evaluate(Call(INT32, step.callee, (*arguments, *sizes)))
         if isinstance(step, PackedCallStep):
             return self._packed_call(step)
         if isinstance(step, CheckStep):
-            failure = abi.raise_error(step.kind, step.message, *step.values)
-            return IfThenElse(logical_not(step.condition), failure)
-        return self._branches(step)
+            values = map(self.known, step.values)
+            failure = abi.raise_error(step.kind, step.message, *values)
+            return IfThenElse(logical_not(self.known(step.condition)), failure)
+        if isinstance(step, BranchStep):
+            return self._branches(step)
+        return self.value_step(step)
 
     def _packed_call(self, step: PackedCallStep) -> Stmt:
-        arguments = [
-            self._view(value) if isinstance(value, ArrayValue) else value
-            for value in step.arguments
-        ]
-        return Evaluate(call_packed(step.name, *arguments))
+        arguments = list(map(self.passed, step.arguments))
+        if step.result is None:
+            return Evaluate(call_packed(step.name, *arguments))
+        call = call_cpacked_into if step.is_own else call_packed_into
+        return Evaluate(call(self.slot(step.result), step.name, *arguments))
 
     def _branches(self, step: BranchStep) -> Stmt:
         branches = self._sequence(step.then_steps), self._sequence(step.else_steps)
         if not isinstance(step.condition, ArrayValue):
-            return IfThenElse(step.condition, *branches)
+            return IfThenElse(self.known(step.condition), *branches)
         pointer = abi.pointer_var("condition", BOOL)
         flag = decl_buffer((1,), BOOL, "condition", data=pointer)
         load = BufferLoad(flag, (IntImm(INT32, 0),))
-        return LetStmt(pointer, self._address(step.condition.memory), IfThenElse(load, *branches))
+        return LetStmt(pointer, self.address(step.condition.memory), IfThenElse(load, *branches))
 
     # --- memory -----------------------------------------------------------------------------
 
     def _argument(self, value: ArrayValue | Expr) -> Expr:
-        return self._address(value.memory) if isinstance(value, ArrayValue) else value
+        is_array = isinstance(value, ArrayValue)
+        return self.address(value.memory) if is_array else self.known(value)
 
-    def _address(self, memory: Memory) -> Expr:
-        """The address of the first element."""
+    def address(self, memory: Memory) -> Expr:
         memory = memory.root
         if memory.place is Place.CONSTANT:
             return lookup_param(self._constants.symbol(memory.data))
+        if memory.slot is not None:
+            return self.value_address(memory)
         if memory.place is Place.TEMPORARY:
-            return _byte(self._arena, self._plan.offsets[memory])
+            plan = self._plan if memory.arena is None else self._plan.arenas[memory.arena]
+            return _byte(self._arenas[memory.arena], self.known(plan.offsets[memory]))
         return _byte(self._pointer(memory), const(0, INT64))
 
     def _pointer(self, memory: Memory) -> Var:
@@ -185,14 +219,13 @@ class _Emission:
             return self._results[memory.position].data
         return self._buffers[self._params[memory.position]].data
 
-    def _view(self, array: ArrayValue) -> Expr:
-        """A DLPack tensor; that of a whole parameter is the one that the caller passed."""
+    def view(self, array: ArrayValue) -> Expr:
         memory = array.memory.root
         if memory.place is Place.PARAMETER:
             data: Expr = self._pointer(memory)
         else:
-            data = self._address(memory)
-        shape = tvm_stack_make_shape(*array.extents)
+            data = self.address(memory)
+        shape = tvm_stack_make_shape(*map(self.known, array.extents))
         return tvm_stack_make_array(data, shape, 0, len(array.extents), const(0, array.dtype), 0)
 
 

@@ -12,7 +12,7 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk_once
-from tilewright.relax.expr import Call, ExternFunc, RelaxExpr
+from tilewright.relax.expr import Call, ExternFunc, Function, RelaxExpr
 from tilewright.relax.vm.match_sizes import SizeMatch, match_shapes
 from tilewright.relax.vm.signature import Signature
 from tilewright.relax.vm.steps import (
@@ -39,12 +39,20 @@ class KernelCalls:
         kernels: the tensor programs that are called, by name; copies are added to them.
         overlapping: those of which the arrays may overlap, because the caller of the graph
             function has given them.
+        packed: the graph functions that work with values of any kind: they are called as packed
+            functions, by the symbol.
     """
 
-    def __init__(self, module: IRModule, signatures: dict[GlobalVar, Signature]) -> None:
+    def __init__(
+        self,
+        module: IRModule,
+        signatures: dict[GlobalVar, Signature],
+        packed: dict[GlobalVar, str],
+    ) -> None:
         self._module, self._signatures = module, signatures
         self.kernels: dict[GlobalVar, PrimFunc] = {}
         self.overlapping: set[GlobalVar] = set()
+        self.packed = packed
         self._writing: dict[GlobalVar, bool] = {}
 
     def writes_parameters(self, callee: GlobalVar) -> bool:
@@ -142,6 +150,14 @@ class KernelCalls:
         sizes = tuple(match.value_of(size, where) for size in symbolic_sizes(function))
         return [*match.checks, CallStep(callee, arguments, sizes, written, name)]
 
+    def is_tensor_program(self, name: str) -> bool:
+        """Whether the module has a tensor program of that name."""
+        return isinstance(self._module.functions.get(GlobalVar(name)), PrimFunc)
+
+    def is_graph_function(self, name: str) -> bool:
+        """Whether the module has a graph function of that name."""
+        return isinstance(self._module.functions.get(GlobalVar(name)), Function)
+
     def call_by_name(
         self,
         callee: RelaxExpr | GlobalVar,
@@ -160,9 +176,9 @@ class KernelCalls:
         if not isinstance(callee, ExternFunc):
             raise NotCompilableError("it calls a function that is a value")
         name = callee.global_symbol
-        if isinstance(self._module.functions.get(GlobalVar(name)), PrimFunc):
+        if self.is_tensor_program(name):
             return self.call(GlobalVar(name), _arrays(inputs), result, (), analyzer)
-        self._require_no_near_miss(name)
+        self.require_no_near_miss(name, "R.call_dps_packed")
         arguments: list[ArrayValue | Expr] = []
         for value in inputs:
             if not isinstance(value, (ArrayValue, Expr)):
@@ -172,7 +188,12 @@ class KernelCalls:
         written = frozenset(range(len(arguments), len(arguments) + len(outputs)))
         return [PackedCallStep(name, (*arguments, *outputs), written)]
 
-    def _require_no_near_miss(self, name: str) -> None:
+    def require_no_near_miss(self, name: str, caller: str) -> None:
+        """Refuse a name that is registered nowhere, and is nearly that of a tensor program.
+
+        Raises:
+            UnknownNameError: for such a name.
+        """
         if get_global_func(name, allow_missing=True) is not None:
             return
         programs = [
@@ -181,8 +202,7 @@ class KernelCalls:
         hint = did_you_mean(name, programs)
         if hint:
             raise UnknownNameError(
-                f"R.call_dps_packed: neither the module nor the registry has a function "
-                f"{name!r}{hint}"
+                f"{caller}: neither the module nor the registry has a function {name!r}{hint}"
             )
 
     def copy(self, source: ArrayValue, target: ArrayValue, analyzer: Analyzer) -> Step:

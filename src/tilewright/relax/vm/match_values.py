@@ -1,4 +1,4 @@
-"""Values that are declared as one thing and are another: by match_cast, at a call, at a return."""
+"""Values that are declared as one thing and are another: by match_cast, at a return."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from tilewright.error import LoweringError
 from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
-from tilewright.ir.expr import Var as Scalar
 from tilewright.relax.struct_info import (
     PrimStructInfo,
     ShapeStructInfo,
@@ -31,20 +30,20 @@ def match_info(match: SizeMatch, value: Value, info: StructInfo, what: str) -> N
         LoweringError: if it never fits.
     """
     if isinstance(info, TensorStructInfo) and isinstance(value, ArrayValue):
-        _require(info.dtype in (None, value.dtype), what, f"dtype {info.dtype}", value.dtype)
+        require(info.dtype in (None, value.dtype), what, f"dtype {info.dtype}", value.dtype)
         if info.extents is not None:
             match_shapes(match, info.extents, value.extents, what)
         else:
             known = info.ndim in (-1, len(value.extents))
-            _require(known, what, f"ndim {info.ndim}", len(value.extents))
+            require(known, what, f"ndim {info.ndim}", len(value.extents))
     elif isinstance(info, ShapeStructInfo) and isinstance(value, ShapeValue):
         if info.values is not None:
             match_shapes(match, info.values, value.extents, what)
         else:
             known = info.ndim in (-1, len(value.extents))
-            _require(known, what, f"ndim {info.ndim}", len(value.extents))
+            require(known, what, f"ndim {info.ndim}", len(value.extents))
     elif isinstance(info, TupleStructInfo) and isinstance(value, TupleValue):
-        _require(
+        require(
             len(info.fields) == len(value.fields), what, f"{len(info.fields)} fields",
             len(value.fields),
         )  # fmt: skip
@@ -57,7 +56,8 @@ def match_info(match: SizeMatch, value: Value, info: StructInfo, what: str) -> N
         raise NotCompilableError(f"{what} changes the kind of a value")
 
 
-def _require(holds: bool, what: str, expected: str, actual: object) -> None:
+def require(holds: bool, what: str, expected: str, actual: object) -> None:
+    """Raise an error of the program unless something holds."""
     if not holds:
         raise LoweringError(f"{what}: expected {expected}, the value has {actual}")
 
@@ -65,29 +65,3 @@ def _require(holds: bool, what: str, expected: str, actual: object) -> None:
 def without_shape(info: TensorStructInfo) -> TensorStructInfo:
     """The rank and the dtype of an array alone."""
     return TensorStructInfo(None, info.dtype, ndim=info.ndim)
-
-
-def match_argument(
-    match: SizeMatch,
-    declared: Value,
-    value: Value,
-    arguments: list[ArrayValue | Expr],
-    what: str,
-) -> None:
-    """Pass a value to a parameter of another graph function."""
-    if isinstance(declared, TupleValue) and isinstance(value, TupleValue):
-        for part, item in zip(declared.fields, value.fields, strict=True):
-            match_argument(match, part, item, arguments, what)
-    elif isinstance(declared, ArrayValue) and isinstance(value, ArrayValue):
-        _require(declared.dtype is value.dtype, what, f"dtype {declared.dtype}", value.dtype)
-        match_shapes(match, declared.extents, value.extents, what)
-        arguments.append(value)
-    elif isinstance(declared, ShapeValue) and isinstance(value, ShapeValue):
-        match_shapes(match, declared.extents, value.extents, what)
-        arguments.extend(value.extents)
-    elif isinstance(declared, Scalar) and isinstance(value, Expr):
-        scalar = cast(declared.dtype, value)
-        match.values[declared] = scalar
-        arguments.append(scalar)
-    else:
-        raise NotCompilableError(f"{what} passes a value whose kind is not known")

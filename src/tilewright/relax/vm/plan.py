@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
-from tilewright.relax.vm.steps import Memory, Place, Step, in_order, memories_of
+from tilewright.relax.vm.steps import Arena, Memory, Place, Step, in_order, memories_of
 
 ALIGNMENT = 64
 """Bytes to which each array is aligned: a cache line, and the widest vector."""
@@ -31,11 +31,13 @@ class MemoryPlan:
         offsets: of temporary memory, in bytes.
         size: bytes of the whole block.
         unshared_size: what it would be if each array had memory of its own.
+        arenas: the plans of the blocks that are made when their sizes are known.
     """
 
     offsets: dict[Memory, Expr]
     size: Expr
     unshared_size: Expr
+    arenas: dict[Arena, MemoryPlan] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -62,6 +64,16 @@ def plan_memory(steps: Sequence[Step], analyzer: Analyzer) -> MemoryPlan:
         analyzer: what is known of its symbolic sizes.
     """
     lifetimes = _lifetimes(steps)
+    plan = _plan({m: t for m, t in lifetimes.items() if m.arena is None}, analyzer)
+    for arena in dict.fromkeys(memory.arena for memory in lifetimes):
+        if arena is not None:
+            inside = {m: t for m, t in lifetimes.items() if m.arena is arena}
+            plan.arenas[arena] = _plan(inside, analyzer)
+    return plan
+
+
+def _plan(lifetimes: dict[Memory, _Lifetime], analyzer: Analyzer) -> MemoryPlan:
+    """Offsets in one block."""
     sizes = {memory: _aligned(memory.size, analyzer) for memory in lifetimes}
     constant = {m: s.value for m, s in sizes.items() if isinstance(s, IntImm)}
     offsets, peak = _place_constant(constant, lifetimes)
@@ -84,7 +96,7 @@ def _lifetimes(steps: Sequence[Step]) -> dict[Memory, _Lifetime]:
     found: dict[Memory, _Lifetime] = {}
     for position, step in enumerate(in_order(steps)):
         for memory in memories_of(step):
-            if memory.place is Place.TEMPORARY:
+            if memory.place is Place.TEMPORARY and memory.slot is None:
                 found.setdefault(memory, _Lifetime(position, position)).last = position
     return found
 

@@ -14,6 +14,7 @@ from tilewright.ir.expr import Var as Scalar
 from tilewright.relax.expr import Function
 from tilewright.relax.sizes import symbolic_vars_of, upper_bounds_of
 from tilewright.relax.struct_info import (
+    FuncStructInfo,
     PrimStructInfo,
     ShapeStructInfo,
     StructInfo,
@@ -23,6 +24,7 @@ from tilewright.relax.struct_info import (
 from tilewright.relax.vm.steps import (
     ArrayValue,
     CheckStep,
+    GivenValue,
     Memory,
     NotCompilableError,
     Place,
@@ -43,6 +45,7 @@ class Signature:
         values: what each parameter of the graph function is.
         checks: what its scalars have to fulfil.
         sizes: variables that the parameters define.
+        of_any_kind: positions of the variables that stand for values of any kind.
         structure: for each parameter of the graph function how it is passed: see `passing_of`.
     """
 
@@ -51,39 +54,41 @@ class Signature:
     values: list[Value] = field(default_factory=list)
     checks: list[CheckStep] = field(default_factory=list)
     sizes: dict[Scalar, None] = field(default_factory=dict)
+    of_any_kind: list[int] = field(default_factory=list)
     structure: list[object] = field(default_factory=list)
 
     def add(self, name: str, info: StructInfo | None) -> Value:
         """Add what a value of the graph consists of."""
-        if isinstance(info, TensorStructInfo):
-            return self._array(name, info)
+        if isinstance(info, TensorStructInfo) and info.dtype is not None and info.ndim >= 0:
+            return self._array(name, info, info.dtype)
         if isinstance(info, TupleStructInfo):
             fields = [self.add(f"{name}_{n}", part) for n, part in enumerate(info.fields)]
             return TupleValue(tuple(fields))
-        if isinstance(info, ShapeStructInfo):
-            if info.ndim < 0:
-                raise NotCompilableError(f"the rank of the shape {name} is not known")
+        if isinstance(info, ShapeStructInfo) and info.ndim >= 0:
             extents = info.values or (None,) * info.ndim
             return ShapeValue(
                 tuple(self._scalar(f"{name}_{n}", INT64, e) for n, e in enumerate(extents))
             )
         if isinstance(info, PrimStructInfo):
             return self._scalar(name, info.dtype, info.value)
-        raise NotCompilableError(f"it is not known what kind of value {name} is")
+        if isinstance(info, FuncStructInfo):
+            raise NotCompilableError(f"{name} is a function")
+        param = Scalar(name, HANDLE)
+        self.of_any_kind.append(len(self.params))
+        self.params.append(param)
+        return GivenValue(param)
 
-    def _array(self, name: str, info: TensorStructInfo) -> ArrayValue:
-        if info.dtype is None or info.ndim < 0:
-            raise NotCompilableError(f"the dtype or the rank of {name} is not known")
+    def _array(self, name: str, info: TensorStructInfo, dtype: DType) -> ArrayValue:
         extents = info.extents
         if extents is None:
             extents = tuple(Scalar(f"{name}_{n}", INT64) for n in range(info.ndim))
         for extent in extents:
             self.sizes.update(dict.fromkeys(symbolic_vars_of(extent)))
         handle = Scalar(name, HANDLE)
-        self.buffers[handle] = decl_buffer(extents, info.dtype, name)
-        memory = Memory(Place.PARAMETER, size_of(extents, info.dtype), len(self.params))
+        self.buffers[handle] = decl_buffer(extents, dtype, name)
+        memory = Memory(Place.PARAMETER, size_of(extents, dtype), len(self.params))
         self.params.append(handle)
-        return ArrayValue(memory, tuple(extents), info.dtype)
+        return ArrayValue(memory, tuple(extents), dtype)
 
     def _scalar(self, name: str, dtype: DType, value: Expr | None) -> Expr:
         if isinstance(value, Scalar) and not any(value is param for param in self.params):
@@ -104,8 +109,7 @@ def signature_of(function: Function) -> Signature:
     """The flat parameters of a graph function.
 
     Raises:
-        NotCompilableError: if one of them is no array, scalar, shape or tuple of those, or its
-            rank or dtype is not known.
+        NotCompilableError: if one of them is a function.
     """
     signature = Signature()
     for param in function.params:
@@ -120,7 +124,7 @@ def passing_of(info: StructInfo | None) -> object:
     """How callers pass a value: None as it is, or a list of how its parts are passed."""
     if isinstance(info, TupleStructInfo):
         return [passing_of(part) for part in info.fields]
-    if isinstance(info, ShapeStructInfo):
+    if isinstance(info, ShapeStructInfo) and info.ndim >= 0:
         return [None] * info.ndim
     return None
 

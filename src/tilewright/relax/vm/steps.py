@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tilewright.error import TVMError
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.runtime.ndarray import NDArray
 
@@ -29,6 +29,19 @@ class Place(enum.Enum):
     CONSTANT = "constant"
     TEMPORARY = "temporary"
     RESULT = "result"
+    VALUE = "value"
+    """An array that a registered function returned, or that came in a tuple."""
+
+
+@dataclass(eq=False)
+class Arena:
+    """One block of temporary memory.
+
+    Attributes:
+        known: the symbolic sizes that are known when it is made.
+    """
+
+    known: frozenset[Var]
 
 
 @dataclass(eq=False)
@@ -41,6 +54,9 @@ class Memory:
         size: bytes.
         data: the elements of a constant.
         merged_into: the memory that this one turned out to be.
+        arena: where temporary memory is; None for the first block, which is made at once.
+        slot: where the array is as a value that others may keep, if it has to be one.
+        made_as: the array that it was made for; others are views of that.
     """
 
     place: Place
@@ -48,6 +64,9 @@ class Memory:
     position: int = 0
     data: NDArray | None = None
     merged_into: Memory | None = None
+    arena: Arena | None = None
+    slot: int | None = None
+    made_as: ArrayValue | None = None
 
     @property
     def root(self) -> Memory:
@@ -84,8 +103,29 @@ class ShapeValue(NamedTuple):
     extents: tuple[Expr, ...]
 
 
-Value = ArrayValue | TupleValue | ShapeValue | Expr
+class KeptValue(NamedTuple):
+    """A value of any kind in a slot of the function, as `tir.transform.return_results` has them."""
+
+    slot: int
+
+
+class GivenValue(NamedTuple):
+    """A parameter that may be a value of any kind."""
+
+    param: Var
+
+
+class LiteralValue(NamedTuple):
+    """A text, a dtype, or no value."""
+
+    value: str | DType | None
+
+
+Value = ArrayValue | TupleValue | ShapeValue | Expr | KeptValue | GivenValue | LiteralValue
 """What a graph expression is while the function runs; an `Expr` is a scalar."""
+
+Argument = ArrayValue | Expr | KeptValue | GivenValue | LiteralValue
+"""What is passed to a registered function as it is."""
 
 
 @dataclass(eq=False)
@@ -109,11 +149,129 @@ class CallStep:
 
 @dataclass(eq=False)
 class PackedCallStep:
-    """Call a registered function, which writes its last arrays."""
+    """Call a registered function, or one of the module that takes values of any kind.
+
+    Attributes:
+        name: under which it is registered; or the symbol of a function of the module.
+        arguments: what it takes.
+        written: positions of the arrays that it writes.
+        result: the slot for what it returns; None to ignore that.
+        is_own: whether it is a function of the module.
+    """
 
     name: str
-    arguments: tuple[ArrayValue | Expr, ...]
+    arguments: tuple[Argument, ...]
     written: frozenset[int]
+    result: int | None = None
+    is_own: bool = False
+
+
+@dataclass(eq=False)
+class AllocateStep:
+    """Make an array, if it has to be a value; otherwise it is a part of an arena."""
+
+    array: ArrayValue
+
+
+@dataclass(eq=False)
+class ArenaStep:
+    """Make a block of memory."""
+
+    arena: Arena
+
+
+@dataclass(eq=False)
+class KeepStep:
+    """Put a value into a slot."""
+
+    value: Argument
+    slot: int
+
+
+@dataclass(eq=False)
+class ViewStep:
+    """Put an array that shares the memory of the array in slot `source` into another slot."""
+
+    source: int
+    array: ArrayValue
+    slot: int
+
+
+@dataclass(eq=False)
+class ReleaseStep:
+    """Give up the values in some slots."""
+
+    slots: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class ArrayStep:
+    """Look at the value in a slot, which must be an array.
+
+    Attributes:
+        slot: where it is.
+        array: what is known of it afterwards; None if that is nothing but that it is an array.
+        dtype: of the elements, if the program says that.
+        where: what the value is called in messages.
+    """
+
+    slot: int
+    array: ArrayValue | None
+    dtype: DType | None
+    where: str
+
+
+@dataclass(eq=False)
+class NumbersStep:
+    """Take numbers from the value in a slot: a scalar, or the extents of a shape.
+
+    Attributes:
+        slot: where it is.
+        numbers: what they define.
+        is_shape: whether the value is a shape.
+        where: what the value is called in messages.
+    """
+
+    slot: int
+    numbers: tuple[Var, ...]
+    is_shape: bool
+    where: str
+
+
+@dataclass(eq=False)
+class FieldStep:
+    """Take one field of the tuple in a slot.
+
+    Attributes:
+        slot: where the tuple is.
+        index: of the field; None to look at the number of fields only.
+        count: how many fields it must have, if that is known.
+        target: the slot for the field.
+        where: what the tuple is called in messages.
+    """
+
+    slot: int
+    index: int | None
+    count: int | None
+    target: int
+    where: str
+
+
+@dataclass(eq=False)
+class LoadStep:
+    """Take the extents of a shape from the elements of an array."""
+
+    array: ArrayValue
+    numbers: tuple[Var, ...]
+    where: str
+
+
+@dataclass(eq=False)
+class StoreStep:
+    """Write numbers into an array."""
+
+    array: ArrayValue
+    numbers: tuple[Expr, ...]
 
 
 @dataclass(eq=False)
@@ -135,7 +293,10 @@ class BranchStep:
     else_steps: list[Step] = field(default_factory=list)
 
 
-Step = CallStep | PackedCallStep | CheckStep | BranchStep
+Step = (
+    CallStep | PackedCallStep | CheckStep | BranchStep | AllocateStep | ArenaStep | KeepStep
+    | ViewStep | ReleaseStep | ArrayStep | NumbersStep | FieldStep | LoadStep | StoreStep
+)  # fmt: skip
 
 
 def in_order(steps: Sequence[Step]) -> Iterator[Step]:
@@ -149,15 +310,39 @@ def in_order(steps: Sequence[Step]) -> Iterator[Step]:
 
 def memories_of(step: Step) -> Iterator[Memory]:
     """The memory that a step uses itself."""
-    if isinstance(step, (CallStep, PackedCallStep)):
-        values: Sequence[object] = step.arguments
-    elif isinstance(step, BranchStep):
-        values = (step.condition,)
-    else:
-        values = ()
-    for value in values:
+    for value in _operands(step):
         if isinstance(value, ArrayValue):
             yield value.memory.root
+
+
+def slots_of(step: Step) -> Iterator[int]:
+    """The slots that a step uses itself."""
+    for value in _operands(step):
+        if isinstance(value, KeptValue):
+            yield value.slot
+        elif isinstance(value, ArrayValue) and value.memory.root.slot is not None:
+            yield value.memory.root.slot
+    if isinstance(step, PackedCallStep) and step.result is not None:
+        yield step.result
+    elif isinstance(step, (KeepStep, ArrayStep, NumbersStep)):
+        yield step.slot
+    elif isinstance(step, ViewStep):
+        yield from (step.source, step.slot)
+    elif isinstance(step, FieldStep):
+        yield from (step.slot, step.target)
+    elif isinstance(step, AllocateStep) and step.array.memory.root.slot is not None:
+        yield step.array.memory.root.slot
+
+
+def _operands(step: Step) -> Sequence[object]:
+    """The values that a step reads or writes."""
+    if isinstance(step, (CallStep, PackedCallStep)):
+        return step.arguments
+    if isinstance(step, BranchStep):
+        return (step.condition,)
+    if isinstance(step, KeepStep):
+        return (step.value,)
+    return (step.array,) if isinstance(step, (ViewStep, LoadStep, StoreStep)) else ()
 
 
 def arrays_of(value: Value) -> Iterator[ArrayValue]:

@@ -15,6 +15,7 @@ from tilewright.relax.expr import (
     Call,
     Constant,
     DataflowVar,
+    DataTypeImm,
     Function,
     If,
     MatchCast,
@@ -22,12 +23,14 @@ from tilewright.relax.expr import (
     RelaxExpr,
     SeqExpr,
     ShapeExpr,
+    StringImm,
     Tuple,
     TupleGetItem,
     Var,
 )
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import (
+    ObjectStructInfo,
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
@@ -36,10 +39,17 @@ from tilewright.relax.vm.kernel_calls import KernelCalls
 from tilewright.relax.vm.last_uses import LastUses
 from tilewright.relax.vm.match_sizes import SizeMatch
 from tilewright.relax.vm.match_values import match_info, without_shape
+from tilewright.relax.vm.releases import with_releases
 from tilewright.relax.vm.signature import Signature, size_of
 from tilewright.relax.vm.steps import (
+    AllocateStep,
+    Arena,
+    ArenaStep,
     ArrayValue,
     BranchStep,
+    KeepStep,
+    KeptValue,
+    LiteralValue,
     Memory,
     NotCompilableError,
     Place,
@@ -47,9 +57,10 @@ from tilewright.relax.vm.steps import (
     Step,
     TupleValue,
     Value,
-    arrays_of,
+    arrays_in,
 )
 from tilewright.relax.vm.translate_calls import translate_call
+from tilewright.relax.vm.translate_values import as_argument, field_of, keep, receive, unpack
 from tilewright.runtime.ndarray import NDArray
 from tilewright.tir.substitute import substitute
 
@@ -58,24 +69,28 @@ class Program:
     """A graph function as steps.
 
     Attributes:
+        name: of the function, for messages.
         steps: what it does.
         signature: its parameters.
         results: the arrays that it returns, whose memory is that of the results.
-        structure: what it returns: the number of a result, or a list of those.
+        structure: what it returns, see `tir.transform.return_results`.
         analyzer: what is known of its sizes.
+        slots: how many values of any kind it keeps.
     """
 
     def __init__(
         self,
+        name: str,
         steps: list[Step],
         signature: Signature,
         results: list[ArrayValue],
         structure: object,
         analyzer: Analyzer,
+        slots: int,
     ) -> None:
-        self.steps, self.signature = steps, signature
+        self.name, self.steps, self.signature = name, steps, signature
         self.results, self.structure = results, structure
-        self.analyzer = analyzer
+        self.analyzer, self.slots = analyzer, slots
 
 
 def translate(function: Function, signature: Signature, kernels: KernelCalls) -> Program:
@@ -103,13 +118,16 @@ class Translation:
         sizes: what the symbolic sizes of the graph are.
         analyzer: what is known of sizes.
         steps: those of the innermost branch, so far.
+        name: of the function.
+        where: what the value of the current binding is called in messages.
         last_uses: until when variables are used.
     """
 
     def __init__(self, function: Function, signature: Signature, kernels: KernelCalls) -> None:
         self._function, self._signature = function, signature
         self.kernels = kernels
-        self.values: dict[Var, Value] = dict(zip(function.params, signature.values, strict=True))
+        self.name = function.global_symbol or "a private function"
+        self.values: dict[Var, Value] = {}
         self.sizes: dict[Scalar, Expr] = {size: size for size in signature.sizes}
         self.analyzer = Analyzer()
         assume_sizes(self.analyzer, (size for size in signature.sizes if size.dtype is INT64))
@@ -118,15 +136,30 @@ class Translation:
         self._branch_memory: set[Memory] = set()
         """Memory that the innermost branch has made."""
         self._claimed: set[Memory] = set()
+        self._returned: set[int] = set()
+        """Slots with values that are returned."""
+        self._slots = 0
+        self._arenas: list[Arena] = []
+        """The blocks of memory that the innermost branch can use, besides the first."""
+        self._first_sizes = frozenset(signature.sizes)
+        self._numbers: frozenset[Scalar] = self._first_sizes
+        """What is known at this place."""
+        self.where = ""
         self.last_uses = LastUses(function)
 
     def program(self) -> Program:
         """The whole function."""
+        for param, given in zip(self._function.params, self._signature.values, strict=True):
+            where = f"{self.name}: argument {param.name_hint}"
+            self.values[param] = receive(self, given, param.struct_info, where)
         value = self.value(self._function.body)
         self._check_result(value, self._function.ret_struct_info)
         results: list[ArrayValue] = []
         structure = self._return(value, results)
-        return Program(self.steps, self._signature, results, structure, self.analyzer)
+        steps = with_releases(self.steps, self._returned)
+        return Program(
+            self.name, steps, self._signature, results, structure, self.analyzer, self._slots
+        )
 
     # --- results ----------------------------------------------------------------------------
 
@@ -146,20 +179,37 @@ class Translation:
         """Let the arrays of the result be written where the caller wants them."""
         if isinstance(value, TupleValue):
             return [self._return(item, results) for item in value.fields]
-        if not isinstance(value, ArrayValue):
-            raise NotCompilableError("it returns something that is no array")
+        if not isinstance(value, ArrayValue) or not self._is_written_by_callers(value):
+            return {"slot": self._returned_slot(value)}
         memory = Memory(Place.RESULT, value.memory.size, len(results))
         result = ArrayValue(memory, value.extents, value.dtype)
         self._deliver(value, result, value.memory.root not in self._claimed)
         results.append(result)
         return len(results) - 1
 
+    def _is_written_by_callers(self, array: ArrayValue) -> bool:
+        """Whether a caller knows the size of a result, and no value must be copied to get there."""
+        memory = array.memory.root
+        if memory.slot is not None:
+            return False
+        return self._first_sizes.issuperset(v for e in array.extents for v in symbolic_vars_of(e))
+
+    def _returned_slot(self, value: Value) -> int:
+        kept = as_argument(self, value)
+        if not isinstance(kept, KeptValue) or kept.slot in self._returned:
+            slot = self.new_slot()
+            self.steps.append(KeepStep(kept, slot))
+            kept = KeptValue(slot)
+        self._returned.add(kept.slot)
+        return kept.slot
+
     def _deliver(self, source: ArrayValue, target: ArrayValue, may_merge: bool) -> None:
         """Put an array into the memory of another one: by making it there, or else by a copy."""
-        memory = source.memory.root
-        if may_merge and memory.place is Place.TEMPORARY:
-            memory.merged_into = target.memory
-            self._claimed.add(target.memory)
+        memory, into = source.memory.root, target.memory.root
+        if may_merge and memory.place is Place.TEMPORARY and _can_be_one(memory, into):
+            into.slot = into.slot if memory.slot is None else memory.slot
+            memory.merged_into = into
+            self._claimed.add(into)
         else:
             self.steps.append(self.kernels.copy(source, target, self.analyzer))
 
@@ -191,6 +241,8 @@ class Translation:
 
     def _field(self, expr: TupleGetItem) -> Value:
         value = self.value(expr.tuple_value)
+        if isinstance(value, KeptValue):
+            return field_of(self, value, expr.index, expr.struct_info)
         if not isinstance(value, TupleValue):
             raise NotCompilableError("it takes a field of a value that is not known to be a tuple")
         return value.fields[expr.index]
@@ -211,34 +263,77 @@ class Translation:
     def _sequence(self, expr: SeqExpr) -> Value:
         for block in expr.blocks:
             for binding in block.bindings:
+                name = binding.var.name_hint
+                self.where = f"{self.name}: {name}"
+                value = self.value(binding.value)
                 if isinstance(binding, MatchCast):
-                    value = self.value(binding.value)
-                    self.match(value, binding.struct_info, "match_cast")
-                else:
-                    value = self.value(binding.value)
+                    value = self._cast(value, binding.struct_info, name)
                 self.values[binding.var] = value
         return self.value(expr.body)
 
+    def _cast(self, value: Value, info: StructInfo, name: str) -> Value:
+        """The value of a match_cast, which defines the sizes that are new in it."""
+        where = f"{self.name}: match_cast: {name}"
+        if isinstance(value, KeptValue):
+            return unpack(self, value.slot, info, where, defines=True)
+        if not isinstance(info, ObjectStructInfo):
+            self.match(value, info, "match_cast")
+        return value
+
     def _branches(self, expr: If) -> Value:
         condition = self.value(expr.cond)
+        if isinstance(condition, KeptValue):
+            condition = unpack(self, condition.slot, TensorStructInfo((), "bool"), self.where)
         if not isinstance(condition, (ArrayValue, Expr)):
             raise NotCompilableError("a condition is neither an array nor a scalar")
-        result = self.new_arrays(expr.struct_info)
+        where = self.where
+        result = self._places(expr.struct_info)
         step = BranchStep(condition)
-        outer, outer_memory, outer_sizes = self.steps, self._branch_memory, self.sizes
+        outer = (self.steps, self._branch_memory, self.sizes, self._numbers, self._arenas)
         branches = ((step.then_steps, expr.true_branch), (step.else_steps, expr.false_branch))
         for steps, branch in branches:
-            self.steps, self._branch_memory, self.sizes = steps, set(), dict(outer_sizes)
-            sources = list(arrays_of(self.value(branch)))
-            for source, target in zip(sources, arrays_of(result), strict=True):
-                memory = source.memory.root
-                may_merge = memory in self._branch_memory
-                self._branch_memory.discard(memory)  # one array becomes only one result
-                self._deliver(source, target, may_merge)
-        self.steps, self._branch_memory, self.sizes = outer, outer_memory, outer_sizes
-        self._branch_memory.update(array.memory for array in arrays_of(result))
+            self.steps, self._branch_memory, self.sizes = steps, set(), dict(outer[2])
+            self._numbers, self._arenas = outer[3], list(outer[4])
+            self._fill(result, self.value(branch))
+        self.steps, self._branch_memory, self.sizes, self._numbers, self._arenas = outer
+        self._branch_memory.update(array.memory for array in arrays_in(result))
         self.steps.append(step)
-        return result
+        return self._filled(result, expr.struct_info, where)
+
+    def _places(self, info: StructInfo | None) -> Value:
+        """Where branches put their results: arrays, or slots for what is no array of known size."""
+        if isinstance(info, TupleStructInfo):
+            return TupleValue(tuple(map(self._places, info.fields)))
+        if isinstance(info, TensorStructInfo) and info.extents is not None and self._knows(info):
+            return self.new_arrays(info)
+        return KeptValue(self.new_slot())
+
+    def _fill(self, place: Value, value: Value) -> None:
+        """Put the value of a branch into its place."""
+        if isinstance(place, TupleValue):
+            fields = value.fields if isinstance(value, TupleValue) else ()
+            if len(fields) != len(place.fields):
+                raise NotCompilableError("a branch has a tuple of unknown length")
+            for part, item in zip(place.fields, fields, strict=True):
+                self._fill(part, item)
+        elif isinstance(place, KeptValue):
+            keep(self, value, place.slot)
+        elif isinstance(value, ArrayValue) and isinstance(place, ArrayValue):
+            memory = value.memory.root
+            may_merge = memory in self._branch_memory
+            self._branch_memory.discard(memory)  # one array becomes only one result
+            self._deliver(value, place, may_merge)
+        else:
+            raise NotCompilableError("a branch has a value whose kind is not known")
+
+    def _filled(self, place: Value, info: StructInfo | None, where: str) -> Value:
+        """The results of branches as values."""
+        if isinstance(place, TupleValue) and isinstance(info, TupleStructInfo):
+            pairs = zip(place.fields, info.fields, strict=True)
+            return TupleValue(tuple(self._filled(part, kind, where) for part, kind in pairs))
+        if isinstance(place, KeptValue):
+            return unpack(self, place.slot, info, where)
+        return place
 
     # --- calls ------------------------------------------------------------------------------
 
@@ -258,9 +353,41 @@ class Translation:
     def new_array(self, extents: tuple[Expr, ...], dtype: DType) -> ArrayValue:
         """An array inside of the function."""
         size = self.analyzer.simplify(size_of(extents, dtype))
-        memory = Memory(Place.TEMPORARY, size)
+        memory = Memory(Place.TEMPORARY, size, arena=self._arena(size))
         self._branch_memory.add(memory)
-        return ArrayValue(memory, extents, dtype)
+        array = memory.made_as = ArrayValue(memory, extents, dtype)
+        self.steps.append(AllocateStep(array))
+        return array
+
+    def _arena(self, size: Expr) -> Arena | None:
+        """The block for an array, which is made where its size is known."""
+        sizes = set(symbolic_vars_of(size))
+        if sizes <= self._first_sizes:
+            return None
+        for arena in self._arenas:
+            if sizes <= arena.known:
+                return arena
+        arena = Arena(self._numbers)
+        self._arenas.append(arena)
+        self.steps.append(ArenaStep(arena))
+        return arena
+
+    def new_slot(self) -> int:
+        """A slot for a value of any kind."""
+        self._slots += 1
+        return self._slots - 1
+
+    def new_number(self, dtype: DType, name: str = "number") -> Scalar:
+        """A number that is known from here on."""
+        number = Scalar(name, dtype)
+        self._numbers |= {number}
+        return number
+
+    def new_sizes(self, count: int) -> tuple[Scalar, ...]:
+        """The extents of something that are known from here on."""
+        sizes = tuple(self.new_number(INT64, f"size_{axis}") for axis in range(count))
+        assume_sizes(self.analyzer, sizes)
+        return sizes
 
     def match(self, value: Value, info: StructInfo, what: str) -> None:
         """Check that a value is what `info` says, and define the sizes that are new in it."""
@@ -272,6 +399,13 @@ class Translation:
         self.steps += match.checks
 
 
+def _can_be_one(memory: Memory, into: Memory) -> bool:
+    """Whether what is made in one memory can be made in the other."""
+    if memory.slot is None:
+        return True
+    return into.place is Place.TEMPORARY and into.slot is None
+
+
 _HANDLERS: Final[Mapping[type, Callable[[Translation, Any], Value]]] = {
     Constant: Translation._constant,
     Tuple: Translation._tuple,
@@ -280,6 +414,8 @@ _HANDLERS: Final[Mapping[type, Callable[[Translation, Any], Value]]] = {
     PrimValue: Translation._scalar,
     SeqExpr: Translation._sequence,
     If: Translation._branches,
+    StringImm: lambda translation, expr: LiteralValue(str(expr.value)),
+    DataTypeImm: lambda translation, expr: LiteralValue(expr.value),
     Call: Translation._call,
     Var: Translation._variable,
     DataflowVar: Translation._variable,

@@ -6,28 +6,49 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tilewright.error import LoweringError
-from tilewright.ir.expr import Expr
+from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.expr import Var as Scalar
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
-from tilewright.relax.expr import Call
+from tilewright.relax.expr import Call, ExternFunc, RelaxExpr
 from tilewright.relax.op import base
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.sizes import symbolic_vars_of
-from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
-from tilewright.relax.vm.match_sizes import SizeMatch
-from tilewright.relax.vm.match_values import match_argument, match_info
+from tilewright.relax.struct_info import (
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from tilewright.relax.vm.match_sizes import SizeMatch, match_shapes
+from tilewright.relax.vm.match_values import match_info, require
 from tilewright.relax.vm.signature import size_of
 from tilewright.relax.vm.steps import (
+    Argument,
     ArrayValue,
     CallStep,
+    GivenValue,
+    KeptValue,
+    LiteralValue,
+    LoadStep,
     NotCompilableError,
+    PackedCallStep,
     Place,
     ShapeValue,
+    StoreStep,
     TupleValue,
     Value,
     arrays_in,
     arrays_of,
 )
+from tilewright.relax.vm.translate_values import as_argument, unpack
+
+Raw = ArrayValue | Expr
+"""What a function of the module takes that works with no values of other kinds."""
 
 if TYPE_CHECKING:
     from tilewright.relax.vm.translate import Translation
@@ -42,6 +63,8 @@ def translate_call(to: Translation, call: Call) -> Value:
     """
     if isinstance(call.op, GlobalVar):
         return _graph_call(to, call.op, call)
+    if isinstance(call.op, ExternFunc):
+        return _packed_call(to, call.op, call.args, call)
     operator = operator_of(call)
     if operator is None or not isinstance(call.op, Op):
         raise NotCompilableError("it calls a value, or a function that returns one")
@@ -75,8 +98,31 @@ def _view(to: Translation, call: Call) -> Value:
 def _shape_of(to: Translation, call: Call) -> Value:
     value = to.value(call.args[0])
     if not isinstance(value, ArrayValue):
-        raise NotCompilableError("it asks for the shape of what is not known to be an array")
+        raise NotCompilableError("it asks for the shape of an array of unknown rank")
     return ShapeValue(value.extents)
+
+
+def _tensor_to_shape(to: Translation, call: Call) -> Value:
+    array = to.value(call.args[0])
+    if not isinstance(array, ArrayValue) or not isinstance(array.extents[0], IntImm):
+        raise NotCompilableError("it makes a shape of unknown rank")
+    numbers = to.new_sizes(array.extents[0].value)
+    to.steps.append(LoadStep(array, numbers, to.where))
+    return ShapeValue(numbers)
+
+
+def _shape_to_tensor(to: Translation, call: Call) -> Value:
+    shape = to.value(call.args[0])
+    if not isinstance(shape, ShapeValue):
+        raise NotCompilableError("it makes an array of a shape of unknown rank")
+    array = to.new_array((const(len(shape.extents), INT64),), INT64)
+    to.steps.append(StoreStep(array, shape.extents))
+    return array
+
+
+def _null_value(to: Translation, call: Call) -> Value:
+    del to, call
+    return LiteralValue(None)
 
 
 # --- tensor programs -------------------------------------------------------------------------
@@ -186,32 +232,112 @@ def _dps_packed_call(to: Translation, call: Call) -> Value:
     return result
 
 
+def _pure_packed_call(to: Translation, call: Call) -> Value:
+    return _packed_call(to, call.args[0], call.args[1:], call)
+
+
+def _packed_call(
+    to: Translation, callee: RelaxExpr, args: Sequence[RelaxExpr], call: Call
+) -> Value:
+    """The call of a registered function that returns a value."""
+    if isinstance(callee, GlobalVar):
+        return _graph_call(to, callee, call)
+    if not isinstance(callee, ExternFunc):
+        raise NotCompilableError("it calls a function that is a value")
+    name = callee.global_symbol
+    if to.kernels.is_graph_function(name):
+        return _graph_call(to, GlobalVar(name), call.replace(op=GlobalVar(name), args=tuple(args)))
+    if to.kernels.is_tensor_program(name):
+        raise NotCompilableError(f"it calls the tensor program {name} without R.call_tir")
+    to.kernels.require_no_near_miss(name, "R.call_packed")
+    where = f"{to.where} (what {name!r} returned)"
+    values = list(map(to.value, args))
+    for place in {int(index) for index in call.attrs.get("inplace_indices", ())} - {-1}:
+        values[place] = own_value(to, call, values, place)
+    arguments = tuple(as_argument(to, value) for value in values)
+    slot = to.new_slot()
+    to.steps.append(PackedCallStep(name, arguments, frozenset(), slot))
+    return unpack(to, slot, call.struct_info, where)
+
+
 def _graph_call(to: Translation, callee: GlobalVar, call: Call) -> Value:
     signature = to.kernels.signature(callee)
-    result = to.new_arrays(call.struct_info)
     match = SizeMatch(to.analyzer)
-    arguments: list[ArrayValue | Expr] = []
+    arguments: list[Argument] = []
     where = f"the call of {callee.name_hint}"
     values = list(map(to.value, call.args))
     if to.kernels.writes_parameters(callee):
         values = [own_value(to, call, values, place) for place in range(len(values))]
     for value, declared in zip(values, signature.values, strict=True):
-        match_argument(match, declared, value, arguments, where)
+        _pass(to, match, declared, value, arguments, where)
     match.finish()
     to.steps += match.checks
+    symbol = to.kernels.packed.get(callee)
+    if symbol is not None:
+        slot = to.new_slot()
+        to.steps.append(PackedCallStep(symbol, tuple(arguments), frozenset(), slot, is_own=True))
+        return unpack(to, slot, call.struct_info, to.where)
+    result = to.new_arrays(call.struct_info)
     first = 0 if to.kernels.writes_parameters(callee) else len(arguments)
     written = range(first, len(arguments) + sum(1 for _ in arrays_of(result)))
     params = set(signature.params)
     sizes = tuple(match.value_of(size, where) for size in signature.sizes if size not in params)
     arguments += arrays_of(result)
-    label = callee.name_hint
-    to.steps.append(CallStep(callee, tuple(arguments), sizes, frozenset(written), label))
+    label, passed = callee.name_hint, tuple(a for a in arguments if isinstance(a, Raw))
+    to.steps.append(CallStep(callee, passed, sizes, frozenset(written), label))
     return result
+
+
+def _pass(
+    to: Translation,
+    match: SizeMatch,
+    declared: Value,
+    value: Value,
+    arguments: list[Argument],
+    what: str,
+) -> None:
+    """Pass a value to a parameter of another graph function."""
+    if isinstance(value, KeptValue):
+        value = unpack(to, value.slot, _kind_of(declared), f"{to.where}: {what}: an argument")
+    if isinstance(declared, TupleValue) and isinstance(value, TupleValue):
+        for part, item in zip(declared.fields, value.fields, strict=True):
+            _pass(to, match, part, item, arguments, what)
+    elif isinstance(declared, GivenValue):
+        arguments.append(as_argument(to, value))
+    elif isinstance(declared, ArrayValue) and isinstance(value, ArrayValue):
+        require(declared.dtype is value.dtype, what, f"dtype {declared.dtype}", value.dtype)
+        match_shapes(match, declared.extents, value.extents, what)
+        arguments.append(value)
+    elif isinstance(declared, ShapeValue) and isinstance(value, ShapeValue):
+        match_shapes(match, declared.extents, value.extents, what)
+        arguments.extend(value.extents)
+    elif isinstance(declared, Scalar) and isinstance(value, Expr):
+        scalar = cast(declared.dtype, value)
+        match.values[declared] = scalar
+        arguments.append(scalar)
+    else:
+        raise NotCompilableError(f"{what} passes a value whose kind is not known")
+
+
+def _kind_of(declared: Value) -> StructInfo:
+    """What kind of value a parameter is, without its sizes."""
+    if isinstance(declared, ArrayValue):
+        return TensorStructInfo(None, declared.dtype, ndim=len(declared.extents))
+    if isinstance(declared, ShapeValue):
+        return ShapeStructInfo(ndim=len(declared.extents))
+    if isinstance(declared, TupleValue):
+        return TupleStructInfo(tuple(map(_kind_of, declared.fields)))
+    return PrimStructInfo(declared.dtype) if isinstance(declared, Expr) else ObjectStructInfo()
 
 
 _OPERATORS: Final[Mapping[Op, Callable[[Translation, Call], Value]]] = {
     base.CALL_TIR: _kernel_call,
     base.CALL_TIR_INPLACE: _inplace_call,
     base.CALL_DPS_PACKED: _dps_packed_call,
+    base.CALL_PURE_PACKED: _pure_packed_call,
+    base.CALL_INPLACE_PACKED: _pure_packed_call,
     base.SHAPE_OF: _shape_of,
+    base.TENSOR_TO_SHAPE: _tensor_to_shape,
+    base.SHAPE_TO_TENSOR: _shape_to_tensor,
+    base.NULL_VALUE: _null_value,
 }

@@ -1,4 +1,4 @@
-"""Names that belong to the C library.
+"""Names that belong to the C library, and texts that the code of all backends has.
 
 Compilers call its functions on their own, ``memset`` for a loop that writes zeros and ``exp`` for
 an intrinsic. So a function of a module that has such a name gets another one in the code.
@@ -29,3 +29,15 @@ _NAMES: Final = frozenset(_OTHERS) | {f"{name}{kind}" for name in _MATH for kind
 def own_name(function: str) -> str:
     """The name of a function of a module in the code: another one if it is one of C's."""
     return f"{function}.own" if function in _NAMES else function
+
+
+NOT_REGISTERED: Final = (
+    "%s: there is no registered function named '%s': define it in the module, or register it with "
+    "tilewright.register_func('%s', f)"
+)
+"""The error of a call by name, a printf format of the caller and of the name, twice."""
+
+NO_HOST: Final = (
+    "%s calls the registered function '%s', which only a host of tvm-ffi, such as Python, can have"
+)
+"""The error of a call by name in a plain C program."""

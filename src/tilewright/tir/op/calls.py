@@ -20,8 +20,9 @@ register_op("tir.call_pure_extern", vectorizable=False)
 register_op("tir.tvm_call_packed", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.tvm_call_cpacked", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.tvm_call_trace_packed", CallEffectKind.OPAQUE, vectorizable=False)
-# (name, address of the packed arguments, their number, address of the result) -> status
-register_op("tir.tvm_call_packed_lowered", CallEffectKind.OPAQUE, arity=4, vectorizable=False)
+# (name, name of the caller, address of the packed arguments, their number, address of the result,
+# whether an object that is returned is kept there) -> status
+register_op("tir.tvm_call_packed_lowered", CallEffectKind.OPAQUE, arity=6, vectorizable=False)
 register_op("tir.call_llvm_intrin", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.call_llvm_pure_intrin", vectorizable=False)
 register_op("tir.tvm_tuple", vectorizable=False)

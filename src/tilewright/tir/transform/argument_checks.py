@@ -70,6 +70,11 @@ class ArgumentChecks:
             self._integer(position, param, where)
         self._origin[param] = f"argument {position + 1}"
 
+    def anything(self, position: int, param: Var) -> None:
+        """A value of any kind is given by its address."""
+        place = abi.as_address(self._args.pointer) + const(abi.ANY_SIZE * position, "int64")
+        self._define(param, abi.as_pointer(place))
+
     def array(self, position: int, param: Var, buffer: Buffer) -> None:
         """Read an array, and bind the symbolic sizes that it is the first to mention."""
         where = self._where(position, buffer.name)
@@ -323,6 +328,7 @@ class ArgumentChecks:
     # --- steps --------------------------------------------------------------------------------
 
     def _where(self, position: int, name: str) -> str:
+        """What an argument is called in messages, which are printf formats."""
         return f"{self._function}: argument {position + 1} ({name}):"
 
     def _type_index(self, position: int) -> Expr:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from tilewright.ir.arithmetic import logical_not, not_equal
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.stmt import BufferStore, Evaluate, Stmt
+from tilewright.tir.stmt import BufferStore, Evaluate, IfThenElse, Stmt
 
 # ``TVMFFIAny``: int32 type index, int32 padding, 8 bytes of value.
 ANY_SIZE: Final = 16
@@ -23,9 +25,13 @@ TYPE_INT: Final = 1
 TYPE_BOOL: Final = 2
 TYPE_FLOAT: Final = 3
 TYPE_POINTER: Final = 4
+TYPE_DTYPE: Final = 5
 TYPE_DLTENSOR: Final = 7
 TYPE_RAW_STRING: Final = 8
+TYPE_SHAPE: Final = 69
 TYPE_TENSOR: Final = 70
+TYPES_OF_SEQUENCES: Final = (71, 75)
+"""Arrays and lists of values of any kind: what Python's tuples and lists become."""
 OBJECT_HEADER_SIZE: Final = 24
 """Bytes before the ``DLTensor`` in a tensor object."""
 
@@ -120,6 +126,17 @@ def raise_error(kind: str, message: str, *values: Expr) -> Stmt:
     """Leave the function with an error; `message` is a printf format of `values`."""
     arguments = (StringImm(kind), StringImm(message), *values)
     return Evaluate(Call(DType("void"), Op.get("tir.raise_error"), arguments))
+
+
+def require(condition: Expr, kind: str, message: str, *values: Expr) -> Stmt:
+    """Leave the function with an error unless a condition holds."""
+    return IfThenElse(logical_not(condition), raise_error(kind, message, *values))
+
+
+def leave_unless_0(status: Expr) -> Stmt:
+    """Leave the function if a call failed, which has registered its error."""
+    failed = not_equal(status, const(0, "int32"))
+    return IfThenElse(failed, return_value(const(-1, "int32")))
 
 
 def return_value(value: Expr) -> Stmt:

@@ -34,13 +34,17 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform import call_boundary as abi
-from tilewright.tir.transform.return_results import RETURNS, result_buffers
+from tilewright.tir.transform.return_results import passed_params
 
 Step = Callable[[Stmt], Stmt]
 
 _PACKED: Final = frozenset(
     {"tir.tvm_call_packed", "tir.tvm_call_cpacked", "tir.tvm_call_trace_packed"}
 )
+_INTO: Final = frozenset(
+    {"tir.call_packed_into", "tir.call_cpacked_into", "tir.own_value", "tir.view_object"}
+)
+_ALL: Final = _PACKED | _INTO
 
 
 class PackedCalls(Rewriter):
@@ -64,20 +68,19 @@ class PackedCalls(Rewriter):
         self.args: Var | None = None
         self.found = False
         self._prefix = symbol_prefix
+        self._caller = function.global_symbol or "a private function"
         self._prelude: list[Step] = []
         self._params: dict[Var, tuple[int, Buffer]] = {}
         if forwards and function.global_symbol is not None:
-            given = function.params
-            if RETURNS in function.attrs:  # not all callers pass arrays for the results
-                given = given[: len(given) - len(result_buffers(function))]
-            for position, param in enumerate(given):
+            # Not all callers pass arrays for the results.
+            for position, param in enumerate(passed_params(function, returns=True)):
                 buffer = function.buffer_map.get(param)
                 if buffer is not None:
                     self._params[buffer.data] = (position, buffer)
 
     def lowered(self, body: Stmt) -> Stmt:
         """The body of the function; most have no such call, and stay as they are."""
-        if any(isinstance(node, Call) and _op_name(node) in _PACKED for node in walk_once(body)):
+        if any(isinstance(node, Call) and _op_name(node) in _ALL for node in walk_once(body)):
             return self(body)
         return body
 
@@ -155,28 +158,59 @@ class PackedCalls(Rewriter):
         name = call.op.name if isinstance(call.op, Op) else ""
         if name == "tir.if_then_else":
             return self._conditional(call)
-        if name not in _PACKED:
+        if name not in _ALL:
             return call.map_children(self)
         self.found = True
+        if name in _INTO:
+            return self._into(name, call)
         args = tuple(map(self._argument_expr, call.args[1:]))
         is_trace = name == "tir.tvm_call_trace_packed"
         if is_trace:
             value = Var("value", call.dtype)
             self._bind(value, args[-1])
             args = (*args[:-1], value)
-        stack = self._memory("stack", 2 * len(args) + 2)
-        for position, arg in enumerate(args):
-            self._argument(stack, position, arg)
+        stack = self._stack(args, 1)
         result = abi.pointer_var("result")
         last = IntImm(INT64, abi.ANY_SIZE * len(args))
         self._bind(result, abi.as_pointer(abi.as_address(stack.pointer) + last))
         returned = abi.View(result)
-        self._do(returned.store(abi.Field(INT64, 0), const(0, "int64")))
-        self._do(returned.store(abi.Field(INT64, 1), const(0, "int64")))
+        self._empty(returned)
         self._call(name, str(call.args[0]), stack.pointer, len(args), result)
         if is_trace:
             return self._traced(call, args[-1], returned)
         return self._result(call, returned)
+
+    def _into(self, name: str, call: Call) -> Expr:
+        """A call whose result goes into a slot of the caller."""
+        if name == "tir.view_object":
+            source, array, slot = call.args
+            assert isinstance(array, Call)
+            arguments = (self(source), self._tensor(array).pointer, self(slot))
+            self._check(Call(INT32, Op.get("tir.new_view"), arguments))
+            return const(0, "int32")
+        slot = self(call.args[0])
+        first = 1 if name == "tir.own_value" else 2
+        args = tuple(map(self._argument_expr, call.args[first:]))
+        stack = self._stack(args, 0)
+        if name == "tir.own_value":
+            self._check(Call(INT32, Op.get("tir.own_any"), (stack.pointer, slot)))
+            return const(0, "int32")
+        result = abi.pointer_var("result")
+        self._bind(result, slot)
+        self._empty(abi.View(result))
+        self._call(name, str(call.args[1]), stack.pointer, len(args), result)
+        return const(0, "int32")
+
+    def _stack(self, args: tuple[Expr, ...], more: int) -> abi.View:
+        """Arguments in places of a new array, which has room for `more`."""
+        stack = self._memory("stack", 2 * (len(args) + more) or 1)
+        for position, arg in enumerate(args):
+            self._argument(stack, position, arg)
+        return stack
+
+    def _empty(self, slot: abi.View) -> None:
+        self._do(slot.store(abi.Field(INT64, 0), const(0, "int64")))
+        self._do(slot.store(abi.Field(INT64, 1), const(0, "int64")))
 
     def _argument_expr(self, arg: Expr) -> Expr:
         """An argument, with the calls inside it lowered; arrays are left for `_argument`."""
@@ -185,13 +219,19 @@ class PackedCalls(Rewriter):
 
     def _call(self, kind: str, name: str, stack: Var, count: int, result: Var) -> None:
         number = IntImm(INT32, count)
-        if kind == "tir.tvm_call_cpacked":
+        if kind.startswith(("tir.tvm_call_cpacked", "tir.call_cpacked")):
             callee = GlobalVar(self._prefix + name)
             null = abi.as_pointer(IntImm(INT64, 0))
             call = Call(INT32, callee, (null, stack, number, result))
         else:  # a function of the host, by its registered name
+            names = (StringImm(name), StringImm(self._caller))
+            keeps = const(kind in _INTO, "int32")
             lowered = Op.get("tir.tvm_call_packed_lowered")
-            call = Call(INT32, lowered, (StringImm(name), stack, number, result))
+            call = Call(INT32, lowered, (*names, stack, number, result, keeps))
+        self._check(call)
+
+    def _check(self, call: Expr) -> None:
+        """Leave the function if a status is not 0."""
         status = Var("status", INT32)
         self._bind(status, call)
         good = status.equal(const(0, "int32"))
@@ -228,6 +268,8 @@ class PackedCalls(Rewriter):
         value = abi.Field(INT64, 2 * position + 1)
         if isinstance(arg, Call) and _op_name(arg) == "tir.tvm_stack_make_array":
             return self._array(stack, position, arg)
+        if isinstance(arg, Call) and _op_name(arg) in ("tir.any_value", "tir.any_at"):
+            return self._any(stack, position, arg)
         dtype = arg.dtype
         if isinstance(arg, StringImm):
             kind, stored = abi.TYPE_RAW_STRING, abi.as_address(arg)
@@ -245,6 +287,19 @@ class PackedCalls(Rewriter):
         self._do(stack.store(value, stored))
         return None
 
+    def _any(self, stack: abi.View, position: int, arg: Call) -> None:
+        """Store an argument that is given by its type index and its bits, or by its address."""
+        slots = (abi.Field(INT64, 2 * position), abi.Field(INT64, 2 * position + 1))
+        if _op_name(arg) == "tir.any_value":
+            kind, bits = arg.args
+            self._do(stack.store(slots[0], cast(INT64, kind)))
+            self._do(stack.store(slots[1], cast(INT64, bits)))
+            return
+        address = abi.pointer_var("given")
+        self._bind(address, arg.args[0])
+        for word, slot in enumerate(slots):
+            self._do(stack.store(slot, abi.View(address).load(abi.Field(INT64, word))))
+
     def _array(self, stack: abi.View, position: int, make: Call) -> None:
         source = self._parameter(make)
         slots = (abi.Field(INT64, 2 * position), abi.Field(INT64, 2 * position + 1))
@@ -255,6 +310,12 @@ class PackedCalls(Rewriter):
             for offset, slot in enumerate(slots):
                 self._do(stack.store(slot, given.load(abi.Field(INT64, 2 * source + offset))))
             return
+        tensor = self._tensor(make)
+        self._do(stack.store(slots[0], const(abi.TYPE_DLTENSOR, "int64")))
+        self._do(stack.store(slots[1], abi.as_address(tensor.pointer)))
+
+    def _tensor(self, make: Call) -> abi.View:
+        """A new ``DLTensor`` on the stack."""
         data, shape, strides, ndim, element, offset = make.args
         tensor = self._memory("array", abi.DLTENSOR_SIZE // 8)
         word = abi.dtype_word(element.dtype)
@@ -270,8 +331,7 @@ class PackedCalls(Rewriter):
         )
         for field, stored in fields:
             self._do(tensor.store(field, stored))
-        self._do(stack.store(slots[0], const(abi.TYPE_DLTENSOR, "int64")))
-        self._do(stack.store(slots[1], abi.as_address(tensor.pointer)))
+        return tensor
 
     def _parameter(self, make: Call) -> int | None:
         """The position of the parameter that an array is the whole of."""

@@ -26,13 +26,23 @@ from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_checks import ArgumentChecks
-from tilewright.tir.transform.argument_errors import shared_functions
+from tilewright.tir.transform.argument_errors import DTYPE_ERROR, KIND_ERROR, shared_functions
 from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
 from tilewright.tir.transform.metadata import METADATA_FUNCTION, TEXTS, signatures_of, text_function
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, overlap
-from tilewright.tir.transform.return_results import INTO, RETURNS, result_buffers, return_results
+from tilewright.tir.transform.return_results import (
+    ANY_PARAMS,
+    INTO,
+    IS_PRIVATE,
+    RETURNS,
+    SLOTS,
+    passed_params,
+    return_results,
+    with_slots,
+    writes_results,
+)
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
 """What the symbols of packed functions begin with in a library."""
@@ -65,7 +75,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         raw = raw_functions[name] = _raw_function(function, calls, module)
         if function.global_symbol is not None:
             for packed in _packed_functions(function, name, raw, calls, device_type):
-                symbol = GlobalVar(str(packed.global_symbol))
+                symbol = GlobalVar(packed.global_symbol or SYMBOL_PREFIX + _symbol_of(function))
                 if symbol in packed_functions:
                     exported = symbol.name_hint.removeprefix(SYMBOL_PREFIX)
                     raise LoweringError(f"two functions have the global_symbol {exported!r}")
@@ -107,6 +117,8 @@ def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
     """Raise unless the functions of the module that `function` calls exist."""
     for node in walk_once(function.body):
         if not isinstance(node, Call) or not isinstance(node.op, GlobalVar):
+            continue
+        if node.op in (KIND_ERROR, DTYPE_ERROR):  # which are added below
             continue
         callee = module.functions.get(node.op)
         if callee is None:
@@ -158,7 +170,8 @@ def _packed_functions(
     packed = _PackedFunction(function, raw_name, raw, calls, device_type)
     if RETURNS not in function.attrs:
         return [packed.build(name)]
-    return [packed.build(name, returns=True), packed.build(name + INTO)]
+    returning = packed.build(name, returns=True)
+    return [returning, packed.build(name + INTO)] if writes_results(function) else [returning]
 
 
 class _PackedFunction:
@@ -180,15 +193,17 @@ class _PackedFunction:
         function = self._function
         args, result = abi.pointer_var("args"), abi.pointer_var("result")
         num_args = Var("num_args", INT32)
-        params = function.params
-        if returns:
-            params = params[: len(params) - len(result_buffers(function))]
+        params = passed_params(function, returns)
         checks = self._checks(name, params, args, num_args)
         if returns:
             body = return_results(function, checks.values, result, self._arguments, self._raw_name)
+        elif SLOTS in function.attrs:
+            body = with_slots(function, checks.values, self._arguments, self._raw_name)
         else:
             body = self._call(self._arguments(checks.values), checks, result)
         attrs = {"global_symbol": SYMBOL_PREFIX + name, "calling_conv": "packed"}
+        if IS_PRIVATE in function.attrs:
+            attrs = {}
         return PrimFunc(
             (Var("self_handle", HANDLE), args, num_args, result),
             checks.build(body),
@@ -203,8 +218,11 @@ class _PackedFunction:
         checks = ArgumentChecks(name, args, self._device_type)
         checks.count(num_args, [buffers[p].name if p in buffers else p.name for p in params])
         # Scalars first: the shape of an array may mention one that comes later.
+        of_any_kind = set(map(int, self._function.attrs.get(ANY_PARAMS, ())))
         for position, param in enumerate(params):
-            if param not in buffers:
+            if position in of_any_kind:
+                checks.anything(position, param)
+            elif param not in buffers:
                 checks.scalar(position, param)
         for position, param in enumerate(params):
             if param in buffers:

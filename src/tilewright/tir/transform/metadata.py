@@ -14,7 +14,14 @@ from tilewright.tir.stmt import seq
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_errors import COLD
 from tilewright.tir.transform.memory_uses import written_pointers
-from tilewright.tir.transform.return_results import INTO, RETURNS, result_buffers
+from tilewright.tir.transform.return_results import (
+    INTO,
+    IS_PRIVATE,
+    RETURNS,
+    passed_params,
+    result_buffers,
+    writes_results,
+)
 
 METADATA_FUNCTION: Final = "tilewright_metadata"
 """A packed function that returns the address of a JSON text about the other functions."""
@@ -43,7 +50,7 @@ def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
     for position in function.attrs.get(WRITES, ()):
         written.add(function.buffer_map[function.params[int(position)]].data)
     found = []
-    for param in function.params:
+    for param in passed_params(function, returns=False):
         buffer = function.buffer_map.get(param)
         if buffer is None:
             found.append(ParameterInfo(param.name, False, param in written))
@@ -58,10 +65,13 @@ def signatures_of(module: IRModule) -> dict[str, tuple[ParameterInfo, ...]]:
     for function in module.functions.values():
         if not isinstance(function, PrimFunc) or function.global_symbol is None:
             continue
+        if IS_PRIVATE in function.attrs:
+            continue
         name, parameters = function.global_symbol, parameters_of(function)
         if RETURNS in function.attrs:
-            found[name + INTO] = parameters
-            parameters = parameters[: len(parameters) - len(result_buffers(function))]
+            if writes_results(function):
+                found[name + INTO] = parameters
+            parameters = parameters[: len(passed_params(function, returns=True))]
         found[name] = parameters
     return found
 

@@ -1,8 +1,9 @@
-"""Functions that return new arrays.
+"""Functions that return new arrays, and other values.
 
 A function with the attribute `RETURNS` writes its last parameters only, and they are its results.
 Beside the function that writes into arrays of its caller there is one that makes the arrays: it has
-the other parameters, and returns an array, or a tuple of arrays and tuples.
+the other parameters, and returns an array, or a tuple of arrays and tuples. A function may also
+keep values of any kind in slots while it runs, and return them.
 """
 
 from __future__ import annotations
@@ -15,27 +16,72 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.ir.function import GlobalVar
-from tilewright.tir.buffer import Buffer
+from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.objects import new_array, new_tuple, release_objects
-from tilewright.tir.stmt import Allocate, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from tilewright.tir.stmt import (
+    Allocate,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    seq,
+)
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform import call_boundary as abi
 
 RETURNS: Final = "tir.returns"
-"""What a function returns, in JSON: the number of a result, or a list, which is a tuple."""
+"""What a function returns, in JSON: the number of a result, or a list, which is a tuple.
+
+``{"slot": 2}`` is the value in that slot of the function, see `SLOTS`.
+"""
+
+SLOTS: Final = "tir.slots"
+"""How many values of any kind a function may keep.
+
+Its last parameter is the address of that many slots, which are empty. They are given up when the
+function is over, whether it fails or not.
+"""
+
+ANY_PARAMS: Final = "tir.any_params"
+"""The positions of parameters that may be of any kind; each is the address of a slot."""
+
+IS_PRIVATE: Final = "tir.is_private"
+"""The attribute of functions that only others of the module call as packed functions."""
 
 INTO: Final = "_into"
 """What the name of the function ends in that writes into arrays of its caller."""
+
+MANY: Final = 32
+"""Words that are set by a loop, not one by one."""
 
 Step = Callable[[Stmt], Stmt]
 
 
 def result_buffers(function: PrimFunc) -> tuple[Buffer, ...]:
-    """The buffers of the results, which are those of the last parameters."""
-    count = _leaves(json.loads(function.attrs[RETURNS]))
-    first = len(function.params) - count
-    return tuple(function.buffer_map[param] for param in function.params[first:])
+    """The buffers of the results, which are those of the last parameters with buffers."""
+    count = _leaves(json.loads(function.attrs.get(RETURNS, "[]")))
+    end = len(function.params) - (SLOTS in function.attrs)
+    return tuple(function.buffer_map[param] for param in function.params[end - count : end])
+
+
+def passed_params(function: PrimFunc, returns: bool) -> tuple[Var, ...]:
+    """The parameters that a caller of the packed function passes.
+
+    Args:
+        function: the function.
+        returns: whether it is the packed function that returns results, or that which writes them.
+    """
+    end = len(function.params) - (SLOTS in function.attrs)
+    return function.params[: end - len(result_buffers(function)) if returns else end]
+
+
+def writes_results(function: PrimFunc) -> bool:
+    """Whether all results of a function with `RETURNS` can be written into arrays of the caller."""
+    return '"slot"' not in function.attrs[RETURNS]
 
 
 def return_results(
@@ -54,7 +100,7 @@ def return_results(
         arguments: gives the arguments of the raw function from `values` and the results' pointers.
         raw_name: the name of the raw function.
     """
-    body = _Results(function, values, result)
+    body = _Results(function, values, len(result_buffers(function)))
     for position, buffer in enumerate(result_buffers(function)):
         body.allocate(position, buffer)
     body.attempt(Call(INT32, raw_name, arguments(body.values)))
@@ -62,24 +108,53 @@ def return_results(
     return body.build()
 
 
+def with_slots(
+    function: PrimFunc,
+    values: dict[Var, Expr],
+    arguments: Callable[[dict[Var, Expr]], tuple[Expr, ...]],
+    raw_name: GlobalVar,
+) -> Stmt:
+    """The call of a raw function with `SLOTS` that writes its results into arrays of the caller."""
+    body = _Results(function, values, 0)
+    body.attempt(Call(INT32, raw_name, arguments(body.values)))
+    return body.build()
+
+
 def _leaves(structure: Any) -> int:
+    if isinstance(structure, dict):
+        return 0
     return sum(map(_leaves, structure)) if isinstance(structure, list) else 1
 
 
 class _Results:
     """The steps from checked arguments to a result."""
 
-    def __init__(self, function: PrimFunc, values: dict[Var, Expr], result: Var) -> None:
+    def __init__(self, function: PrimFunc, values: dict[Var, Expr], arrays: int) -> None:
         self.values = dict(values)
-        self._result = abi.View(result)
-        self._count = len(result_buffers(function))
+        self._arrays, self._kept = arrays, int(function.attrs.get(SLOTS, 0))
+        self._count = arrays + self._kept
         self._steps: list[Step] = []
         self._slots = self._memory("results", 2 * max(self._count, 1))
-        for word in range(2 * self._count):
-            self._do(self._slots.store(abi.Field(INT64, word), const(0, "int64")))
+        self._do(self._empty(2 * self._count))
+        if self._kept:
+            kept = function.params[-1]
+            pointer = abi.pointer_var(kept.name)
+            self._bind(pointer, _slot(self._slots.pointer, arrays))
+            self.values[kept] = pointer
+
+    def _empty(self, words: int) -> Stmt:
+        zero = const(0, "int64")
+        if words <= MANY:
+            return seq(*(self._slots.store(abi.Field(INT64, n), zero) for n in range(words)))
+        word = Var("word", INT32)
+        slots = decl_buffer((words,), INT64, "slots", data=self._slots.pointer)
+        store = BufferStore(slots, zero, (word,))
+        return For(word, const(0, INT32), const(words, INT32), ForKind.SERIAL, store)
 
     def build(self) -> Stmt:
         """The steps, one after the other."""
+        if self._kept:
+            self._do(Evaluate(release_objects(self._slots.pointer, IntImm(INT32, self._count))))
         rest = abi.return_value(const(0, "int32"))
         for step in reversed(self._steps):
             rest = step(rest)
@@ -115,8 +190,10 @@ class _Results:
         """Put an array or a new tuple into slot `position` at `target`."""
         into = abi.View(target)
         if not isinstance(structure, list):
+            kept = isinstance(structure, dict)
+            number = self._arrays + structure["slot"] if kept else structure
             for word in range(2):
-                source = abi.Field(INT64, 2 * structure + word)
+                source = abi.Field(INT64, 2 * number + word)
                 self._do(
                     into.store(abi.Field(INT64, 2 * position + word), self._slots.load(source))
                 )

@@ -12,7 +12,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import Precedence, Text, c_string
 from tilewright.target.codegen.c.names import c_name
-from tilewright.target.codegen.c.object_prelude import OBJECTS
+from tilewright.target.codegen.c.object_prelude import OBJECTS, VALUES
 from tilewright.target.codegen.c.structures import StructureEmitter
 from tilewright.target.codegen.c.types import HALVES, suffix, value_type
 from tilewright.target.codegen.c_library import own_name
@@ -186,6 +186,23 @@ class CallEmitter(StructureEmitter):
 
     def call_release_objects(self, call: Call) -> Text:
         return self._object_function("tw_release_objects", call)
+
+    def call_own_any(self, call: Call) -> Text:
+        return self._value_function("tw_own", call)
+
+    def call_new_view(self, call: Call) -> Text:
+        return self._value_function("tw_new_view", call)
+
+    def call_compact_object(self, call: Call) -> Text:
+        return self._value_function("tw_compact", call)
+
+    def call_has_packed(self, call: Call) -> Text:
+        return self._value_function("tw_has_packed", call)
+
+    def _value_function(self, name: str, call: Call) -> Text:
+        text = self._object_function(name, call)
+        self.helper("values", VALUES)
+        return text
 
     def _object_function(self, name: str, call: Call) -> Text:
         self.helper("abi", prelude.ABI)

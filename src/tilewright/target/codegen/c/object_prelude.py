@@ -1,4 +1,4 @@
-"""C functions that make arrays and tuples for the host; see `prelude`."""
+"""C functions that make arrays and tuples for the host, and keep values of it; see `prelude`."""
 
 from __future__ import annotations
 
@@ -81,5 +81,95 @@ static int32_t tw_new_tuple(void* items, int32_t count, void* slot) {
   }
   tw_release_objects(items, count);
   return code;
+}
+"""
+
+VALUES: Final = """\
+extern TW_WEAK int TVMFFIAnyViewToOwnedAny(const void* view, void* out);
+extern TW_WEAK int TVMFFITensorCreateUnsafeView(void* source, const void* prototype, void** out);
+
+/* A compact copy of an array into a slot. */
+static int32_t tw_copy_array(const TwTensor* tensor, TwAny* slot) {
+  int32_t word, rank = tensor->ndim;
+  int64_t count = 1;
+  memcpy(&word, &tensor->dtype, 4);
+  if (tw_new_array(slot, rank, word, tensor->shape) != 0) return -1;
+  char* target = (char*)((TwTensor*)((char*)slot->value.v_ptr + 24))->data;
+  const char* source = (const char*)tensor->data + tensor->byte_offset;
+  int64_t item = (tensor->dtype.bits * tensor->dtype.lanes + 7) / 8;
+  for (int32_t axis = 0; axis < rank; ++axis) count *= tensor->shape[axis];
+  if (count == 0) return 0;
+  if (!tensor->strides || rank == 0) {
+    memcpy(target, source, (size_t)(count * item));
+    return 0;
+  }
+  int64_t inner = tensor->shape[rank - 1], step = tensor->strides[rank - 1];
+  for (int64_t row = 0; row < count / inner; ++row, target += inner * item) {
+    int64_t rest = row, offset = 0;
+    for (int32_t axis = rank - 1; axis-- > 0; rest /= tensor->shape[axis]) {
+      offset += rest % tensor->shape[axis] * tensor->strides[axis];
+    }
+    if (step == 1) {
+      memcpy(target, source + offset * item, (size_t)(inner * item));
+      continue;
+    }
+    for (int64_t i = 0; i < inner; ++i) {
+      memcpy(target + i * item, source + (offset + i * step) * item, (size_t)item);
+    }
+  }
+  return 0;
+}
+
+/* A value into a slot, for good: arrays that only borrow their memory are copied. */
+static int32_t tw_own(const void* any, void* slot) {
+  const TwAny* value = (const TwAny*)any;
+  if (value->type_index == 7) {
+    return tw_copy_array((const TwTensor*)value->value.v_ptr, (TwAny*)slot);
+  }
+  if (!TVMFFIAnyViewToOwnedAny) return tw_raise("RuntimeError", "values need a tvm-ffi host");
+  return TVMFFIAnyViewToOwnedAny(any, slot);
+}
+
+/* An array into a slot that keeps the array in another one alive. */
+static int32_t tw_new_view(const void* source, const void* tensor, void* slot) {
+  TwAny* into = (TwAny*)slot;
+  if (!TVMFFITensorCreateUnsafeView) return tw_raise("RuntimeError", "values need a tvm-ffi host");
+  if (TVMFFITensorCreateUnsafeView(((const TwAny*)source)->value.v_ptr, tensor,
+                                   &into->value.v_ptr) != 0) {
+    into->value.v_ptr = NULL;
+    return -1;
+  }
+  into->type_index = 70;
+  return 0;
+}
+
+/* An array with gaps, or with elements at odd addresses, is replaced by a copy. */
+static int32_t tw_compact(void* slot) {
+  TwAny* any = (TwAny*)slot;
+  TwAny copy = {0};
+  if (any->type_index != 70) return 0;
+  const TwTensor* tensor = (const TwTensor*)((char*)any->value.v_ptr + 24);
+  if (tensor->device.device_type != 1) return 0;
+  uintptr_t item = tensor->dtype.bits / 8;
+  int good = !item || ((uintptr_t)tensor->data + tensor->byte_offset) % item == 0;
+  int64_t step = 1;
+  for (int32_t axis = tensor->ndim; tensor->strides && axis-- > 0;) {
+    if (tensor->shape[axis] == 0) return 0;
+    good &= tensor->strides[axis] == step || tensor->shape[axis] == 1;
+    step *= tensor->shape[axis];
+  }
+  if (good) return 0;
+  if (tw_copy_array(tensor, &copy) != 0) return -1;
+  TVMFFIObjectDecRef(any->value.v_ptr);
+  *any = copy;
+  return 0;
+}
+
+static bool tw_has_packed(const char* name) {
+  struct { const char* data; size_t size; } key = {name, strlen(name)};
+  void* function = NULL;
+  if (!TVMFFIFunctionGetGlobal || TVMFFIFunctionGetGlobal(&key, &function) != 0) return false;
+  if (function) TVMFFIObjectDecRef(function);
+  return function != NULL;
 }
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tilewright.target.codegen.c_library import NO_HOST, NOT_REGISTERED
+
 HEADERS: Final = """\
 #if defined(__GNUC__) && !defined(__clang__)
 /* At -O3, GCC 12 splits loops such that loads move behind stores to the same elements. */
@@ -74,24 +76,27 @@ extern TW_WEAK int TVMFFIFunctionCall(void* function, void* args, int32_t count,
 extern TW_WEAK int TVMFFIObjectDecRef(void* object);
 """
 
-PACKED: Final = """\
-static int32_t tw_call_packed(const char* name, void* args, int32_t count, int64_t* result) {
-  struct { const char* data; size_t size; } key = {name, strlen(name)};
+PACKED: Final = f"""\
+static int32_t tw_call_packed(const char* name, const char* caller, void* args, int32_t count,
+                              int64_t* result, int32_t keeps) {{
+  struct {{ const char* data; size_t size; }} key = {{name, strlen(name)}};
   void* function = NULL;
-  if (!TVMFFIFunctionGetGlobal || TVMFFIFunctionGetGlobal(&key, &function) != 0) {
-    return tw_raise("RuntimeError", "a registered function can be called in a tvm-ffi host only");
-  }
-  if (function == NULL) {
-    return tw_raise("KeyError", "there is no registered function named %s", name);
-  }
+  if (!TVMFFIFunctionGetGlobal) {{
+    return tw_raise("RuntimeError", "{NO_HOST}", caller, name);
+  }}
+  if (TVMFFIFunctionGetGlobal(&key, &function) != 0 || function == NULL) {{
+    return tw_raise("KeyError",
+                    "{NOT_REGISTERED}",
+                    caller, name, name);
+  }}
   int32_t code = TVMFFIFunctionCall(function, args, count, result);
   TVMFFIObjectDecRef(function);
-  if (code == 0 && *(int32_t*)result >= 64) { /* an object, which nobody here can use */
+  if (code == 0 && !keeps && *(int32_t*)result >= 64) {{ /* an object that nobody here can use */
     TVMFFIObjectDecRef((void*)(intptr_t)result[1]);
     result[1] = 0;
-  }
+  }}
   return code;
-}
+}}
 """
 
 HALF: Final = """\

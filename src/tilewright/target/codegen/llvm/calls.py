@@ -295,10 +295,10 @@ class Calls(ObjectCalls):
         self.leave(self.value(f"call i32 {function}({', '.join([*strings, *arguments])})"))
 
     def call_tvm_call_packed_lowered(self, call: Call) -> str:
-        name, args, count, result = call.args
+        name, caller, *rest = call.args
         self.module.needs_packed_calls = True
         length = len(name.value.encode())  # type: ignore[attr-defined]
-        return self.value(
-            f"call i32 @tilewright_call_packed(ptr {self.operand(name)}, i64 {length}, "
-            f"ptr {self.operand(args)}, i32 {self.operand(count)}, ptr {self.operand(result)})"
-        )
+        operands = [f"{value_type(arg.dtype)} {self.operand(arg)}" for arg in rest]
+        arguments = ", ".join([f"ptr {self.operand(caller)}", *operands])
+        head = f"ptr {self.operand(name)}, i64 {length}"
+        return self.value(f"call i32 @tilewright_call_packed({head}, {arguments})")

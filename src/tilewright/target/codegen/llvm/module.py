@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilewright.target.codegen.c_library import NO_HOST, NOT_REGISTERED
 from tilewright.target.codegen.llvm.raising import RAISE, SHARED_TYPES, raising_name, raising_text
 from tilewright.target.target import Target
 
@@ -16,49 +17,62 @@ FFI_FUNCTIONS = {
 }
 """Functions of a tvm-ffi host; they are weak, so the code also loads where there is no host."""
 
-CALL_PACKED = """
-@tilewright.kind = private unnamed_addr constant [9 x i8] c"KeyError\\00"
-@tilewright.absent = private unnamed_addr constant [43 x i8] \
-c"there is no registered function named '%s'\\00"
-define internal i32 @tilewright_call_packed(ptr %name, i64 %length, ptr %args, i32 %count, \
-ptr %result) noinline {
+CALL_PACKED = (
+    """
+@tilewright.key_error = private unnamed_addr constant [9 x i8] c"KeyError\\00"
+@tilewright.host_error = private unnamed_addr constant [13 x i8] c"RuntimeError\\00"
+@tilewright.absent = private unnamed_addr constant [%(absent)d x i8] c"%(absent_text)s\\00"
+@tilewright.alone = private unnamed_addr constant [%(alone)d x i8] c"%(alone_text)s\\00"
+define internal i32 @tilewright_call_packed(ptr %%name, i64 %%length, ptr %%caller, ptr %%args, \
+i32 %%count, ptr %%result, i32 %%keeps) noinline {
 entry:
-  %key = alloca [2 x i64]
-  %slot = alloca ptr
-  %text = alloca [256 x i8]
-  store ptr null, ptr %slot
-  store ptr %name, ptr %key
-  %size = getelementptr i64, ptr %key, i64 1
-  store i64 %length, ptr %size
-  %hosted = icmp ne ptr @TVMFFIFunctionGetGlobal, null
-  br i1 %hosted, label %lookup, label %plain
+  %%key = alloca [2 x i64]
+  %%slot = alloca ptr
+  store ptr null, ptr %%slot
+  store ptr %%name, ptr %%key
+  %%size = getelementptr i64, ptr %%key, i64 1
+  store i64 %%length, ptr %%size
+  %%hosted = icmp ne ptr @TVMFFIFunctionGetGlobal, null
+  br i1 %%hosted, label %%lookup, label %%plain
 lookup:
-  %code = call i32 @TVMFFIFunctionGetGlobal(ptr %key, ptr %slot)
-  %function = load ptr, ptr %slot
-  %absent = icmp eq ptr %function, null
-  br i1 %absent, label %plain, label %found
+  %%code = call i32 @TVMFFIFunctionGetGlobal(ptr %%key, ptr %%slot)
+  %%function = load ptr, ptr %%slot
+  %%absent = icmp eq ptr %%function, null
+  br i1 %%absent, label %%missing, label %%found
 found:
-  %status = call i32 @TVMFFIFunctionCall(ptr %function, ptr %args, i32 %count, ptr %result)
-  %released = call i32 @TVMFFIObjectDecRef(ptr %function)
-  %index = load i32, ptr %result
-  %is_object = icmp sge i32 %index, 64
-  %succeeded = icmp eq i32 %status, 0
-  %owned = and i1 %is_object, %succeeded
-  br i1 %owned, label %release, label %done
+  %%status = call i32 @TVMFFIFunctionCall(ptr %%function, ptr %%args, i32 %%count, ptr %%result)
+  %%released = call i32 @TVMFFIObjectDecRef(ptr %%function)
+  %%index = load i32, ptr %%result
+  %%is_object = icmp sge i32 %%index, 64
+  %%succeeded = icmp eq i32 %%status, 0
+  %%given = and i1 %%is_object, %%succeeded
+  %%unwanted = icmp eq i32 %%keeps, 0
+  %%dropped = and i1 %%given, %%unwanted
+  br i1 %%dropped, label %%release, label %%done
 release:
-  %value = getelementptr i8, ptr %result, i64 8
-  %object = load ptr, ptr %value
-  %ignored = call i32 @TVMFFIObjectDecRef(ptr %object)
-  store ptr null, ptr %value
-  br label %done
+  %%value = getelementptr i8, ptr %%result, i64 8
+  %%object = load ptr, ptr %%value
+  %%ignored = call i32 @TVMFFIObjectDecRef(ptr %%object)
+  store ptr null, ptr %%value
+  br label %%done
 done:
-  ret i32 %status
+  ret i32 %%status
+missing:
+  %%failed = call i32 @tilewright_raise.ptr.ptr.ptr(ptr @tilewright.key_error, \
+ptr @tilewright.absent, ptr %%caller, ptr %%name, ptr %%name)
+  ret i32 -1
 plain:
-  %n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 256, ptr @tilewright.absent, \
-ptr %name)
-  %failed = call i32 @tilewright_raise(ptr @tilewright.kind, ptr %text)
+  %%lonely = call i32 @tilewright_raise.ptr.ptr(ptr @tilewright.host_error, \
+ptr @tilewright.alone, ptr %%caller, ptr %%name)
   ret i32 -1
 }""".replace("\\\n", "")
+    % {
+        "absent": len(NOT_REGISTERED) + 1,
+        "absent_text": NOT_REGISTERED,
+        "alone": len(NO_HOST) + 1,
+        "alone_text": NO_HOST,
+    }
+)
 """Looks up a registered function by name and calls it."""
 
 
@@ -188,10 +202,10 @@ class ModuleText:
     def _support(self) -> Iterator[str]:
         """The helper functions that the functions of the module call."""
         if self.needs_packed_calls:
-            self.raising(())
+            self.raising(("ptr", "ptr", "ptr"))
+            self.raising(("ptr", "ptr"))
             for name in ("TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall", "TVMFFIObjectDecRef"):
                 self.declare_ffi(name)
-            self.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
             yield CALL_PACKED
 
 
