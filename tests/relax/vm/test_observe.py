@@ -8,7 +8,7 @@ from tests.relax.vm.programs import perceptron, perceptron_inputs
 import tilewright as tvm
 from tilewright import relax
 from tilewright.error import ArgumentError
-from tilewright.relax.op.base import call_packed
+from tilewright.relax.op.base import make_closure
 from tilewright.relax.vm import VMInstrumentReturnKind
 
 
@@ -113,7 +113,13 @@ def test_what_shows_no_steps_says_so(tmp_path):
     with pytest.raises(ArgumentError, match="loaded from a file"):
         loaded.set_instrument(print)
     x = relax.Var("x", array(2))
-    vm = machine(module_of([x], lambda b: b.emit(call_packed("f", x)), pure=False))
+    builder = relax.BlockBuilder()
+    with builder.function("inner", [x], private=True):
+        builder.emit_func_output(x)
+    inner, y = builder.get().get_global_var("inner"), relax.Var("y", array(2))
+    with builder.function("main", [y]):
+        builder.emit_func_output(builder.emit(make_closure(inner, [y])))
+    vm = machine(builder.get())
     with pytest.raises(ArgumentError, match="main is evaluated"):
         vm.profile("main", np.ones(2, "float32"))
     with pytest.raises(ArgumentError, match="main is evaluated"):

@@ -13,7 +13,7 @@ from tilewright.error import ArgumentError, ArgumentValueError, ExportError, Unk
 from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
 from tilewright.relax.interpreter import evaluate
-from tilewright.relax.op.base import call_dps_packed, call_packed
+from tilewright.relax.op.base import call_dps_packed
 from tilewright.runtime.ndarray import NDArray
 
 TARGETS = pytest.mark.parametrize("target", ["llvm", "c"])
@@ -319,26 +319,22 @@ def test_a_kernel_for_constant_sizes_is_guarded():
 # --- what is not native ------------------------------------------------------------------------
 
 
-def test_a_function_of_unknown_values_is_evaluated():
-    @tvm.register_func("test.vm.halves", override=True)
-    def halves(x):
-        return tvm.nd.array(x.numpy()[: x.shape[0] // 2])
-
+def test_a_function_of_functions_is_evaluated():
     x = relax.Var("x", array(4))
-
-    def body(builder):
-        half = builder.emit(
-            call_packed(
-                "test.vm.halves", x, sinfo_args=[relax.TensorStructInfo(dtype="float32", ndim=1)]
-            )
-        )
-        return builder.emit(negative(builder.match_cast(half, array(2))))
-
-    ex = relax.build(module_of([x], body, pure=False))
-    assert "calls a value" in ex.reasons["main"]
+    builder = relax.BlockBuilder()
+    y, z = relax.Var("y", array(4)), relax.Var("z", array(4))
+    with builder.function("shift", [y, z], private=True):
+        builder.emit_func_output(builder.emit(op.add(y, z)))
+    shift = builder.get().get_global_var("shift")
+    with builder.function("main", [x]):
+        closure = builder.emit(op.make_closure(shift, [x]))
+        result = op.invoke_pure_closure(closure, [x], sinfo_args=array(4))
+        builder.emit_func_output(builder.emit(result))
+    ex = relax.build(builder.get())
+    assert ex.reasons["main"] == "it has a call of relax.make_closure"
     vm = relax.VirtualMachine(ex)
-    assert vm["main"](np.arange(4, dtype="float32")).numpy().tolist() == [0, -1]
-    with pytest.raises(ExportError, match="main is evaluated by Python, because it calls a value"):
+    assert vm["main"](np.arange(4, dtype="float32")).numpy().tolist() == [0, 2, 4, 6]
+    with pytest.raises(ExportError, match="main is evaluated by Python, because it has a call of"):
         ex.export_library("main.so")
 
 

@@ -221,7 +221,8 @@ class Evaluator:
                 return evaluation(self, call, frame)
             return self._operator(call, frame)
         args = [self.evaluate(argument, frame) for argument in call.args]
-        return self.evaluate(callee, frame)(*args)
+        result = self.evaluate(callee, frame)(*args)
+        return as_value(result, call.struct_info) if isinstance(callee, ExternFunc) else result
 
     def _operator(self, call: Call, frame: Frame) -> Any:
         """An operator, by the tensor program of its own entry for the values at hand."""

@@ -136,7 +136,7 @@ def _call_dps_packed(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
 @evaluation(base.CALL_PURE_PACKED, base.CALL_INPLACE_PACKED)
 def _call_packed(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     function, *args = [evaluator.evaluate(argument, frame) for argument in call.args]
-    return function(*args)
+    return as_value(function(*args), call.struct_info)
 
 
 @evaluation(base.MAKE_CLOSURE)

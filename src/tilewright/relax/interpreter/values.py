@@ -49,6 +49,8 @@ class Shape(tuple):
 
 def as_value(given: Any, info: StructInfo | None = None) -> Any:
     """What a caller, or a registered function, gives, as a value of a graph."""
+    if given is None and isinstance(info, TupleStructInfo) and not info.fields:
+        return ()  # what a function of Python returns that has no result
     if isinstance(given, NDArray):
         given = given.__array__(copy=False)
     if isinstance(given, np.ndarray):

@@ -16,7 +16,13 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform.make_packed_api import SYMBOL_PREFIX
-from tilewright.tir.transform.return_results import INTO, result_buffers
+from tilewright.tir.transform.return_results import (
+    ANY_PARAMS,
+    INTO,
+    passed_params,
+    result_buffers,
+    writes_results,
+)
 
 _HEADER: Final = """\
 /* The functions of a model, for C and C++ programs that are linked with its library.
@@ -63,8 +69,20 @@ def c_header(functions: Mapping[str, PrimFunc], name: str) -> str:
         name: of the library, with which the names of the functions begin.
 
     Raises:
-        ExportError: for an array whose elements C has no type for.
+        ExportError: for an array whose elements C has no type for, and if there is no function
+            that a C program can call.
     """
+    callable_from_c = {
+        symbol: function
+        for symbol, function in functions.items()
+        if writes_results(function) and ANY_PARAMS not in function.attrs
+    }
+    if functions and not callable_from_c:
+        raise ExportError(
+            f"export_header: {', '.join(functions)} takes or returns values that only a host of "
+            "tvm-ffi has, no arrays of known size; C programs cannot call it"
+        )
+    functions = callable_from_c
     prefix = re.sub(r"\W", "_", name)
     helpers: dict[str, str] = {}
     texts = [
@@ -93,7 +111,7 @@ class _Wrapper:
 
     def text(self) -> str:
         """The declaration of the symbol, and the definition of the function."""
-        for param in self._function.params:
+        for param in passed_params(self._function, returns=False):
             buffer = self._function.buffer_map.get(param)
             if buffer is None:
                 self._scalar(param)

@@ -60,9 +60,10 @@ def graph_programs(module: IRModule) -> GraphPrograms:
             signatures[name] = signature_of(function)
         except NotCompilableError as reason:
             found.reasons[name] = str(reason)
-    changed, packed = True, {}
+    changed = True
+    packed: dict[GlobalVar, str] = {}
     while changed:
-        changed = False
+        changed, packed_before = False, len(packed)
         found.programs, kernels = {}, KernelCalls(module, signatures, packed)
         for name in list(signatures):
             try:
@@ -72,26 +73,14 @@ def graph_programs(module: IRModule) -> GraphPrograms:
                 del signatures[name]
                 changed = True
             else:
-                if found.programs[name].slots and name not in packed:
-                    packed[name] = _symbol(module, name)
-                    changed = True
+                if found.programs[name].slots:
+                    kernels.packed_symbol(name)
+        changed = changed or len(packed) != packed_before
         found.packed = packed
         found.kernels, found.overlapping = kernels.kernels, kernels.overlapping
     for name, program in found.programs.items():
         found.plans[name] = plan_memory(program.steps, program.analyzer)
     return found
-
-
-def _symbol(module: IRModule, name: GlobalVar) -> str:
-    """The symbol of a graph function, also of a private one."""
-    symbol = module[name].global_symbol
-    if symbol is not None:
-        return symbol
-    taken = {function.global_symbol for function in module.functions.values()}
-    symbol = f"{name.name_hint}_private"
-    while symbol in taken:
-        symbol += "_"
-    return symbol
 
 
 @dataclass(eq=False)

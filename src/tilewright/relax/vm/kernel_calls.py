@@ -150,6 +150,20 @@ class KernelCalls:
         sizes = tuple(match.value_of(size, where) for size in symbolic_sizes(function))
         return [*match.checks, CallStep(callee, arguments, sizes, written, name)]
 
+    def packed_symbol(self, callee: GlobalVar) -> str:
+        """The symbol by which a graph function is called as a packed one from now on."""
+        symbol = self.packed.get(callee)
+        if symbol is not None:
+            return symbol
+        symbol = self._module[callee].global_symbol
+        if symbol is None:
+            taken = {function.global_symbol for function in self._module.functions.values()}
+            symbol = f"{callee.name_hint}_private"
+            while symbol in taken:
+                symbol += "_"
+        self.packed[callee] = symbol
+        return symbol
+
     def is_tensor_program(self, name: str) -> bool:
         """Whether the module has a tensor program of that name."""
         return isinstance(self._module.functions.get(GlobalVar(name)), PrimFunc)

@@ -300,13 +300,18 @@ class Translation:
         self.steps.append(step)
         return self._filled(result, expr.struct_info, where)
 
+    def knows_sizes(self, info: StructInfo | None) -> bool:
+        """Whether a value consists of arrays of known sizes."""
+        if isinstance(info, TupleStructInfo):
+            return all(map(self.knows_sizes, info.fields))
+        is_array = isinstance(info, TensorStructInfo)
+        return is_array and info.extents is not None and self._knows(info)
+
     def _places(self, info: StructInfo | None) -> Value:
         """Where branches put their results: arrays, or slots for what is no array of known size."""
         if isinstance(info, TupleStructInfo):
             return TupleValue(tuple(map(self._places, info.fields)))
-        if isinstance(info, TensorStructInfo) and info.extents is not None and self._knows(info):
-            return self.new_arrays(info)
-        return KeptValue(self.new_slot())
+        return self.new_arrays(info) if self.knows_sizes(info) else KeptValue(self.new_slot())
 
     def _fill(self, place: Value, value: Value) -> None:
         """Put the value of a branch into its place."""

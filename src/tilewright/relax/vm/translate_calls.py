@@ -273,6 +273,8 @@ def _graph_call(to: Translation, callee: GlobalVar, call: Call) -> Value:
     match.finish()
     to.steps += match.checks
     symbol = to.kernels.packed.get(callee)
+    if symbol is None and not to.knows_sizes(call.struct_info):
+        symbol = to.kernels.packed_symbol(callee)
     if symbol is not None:
         slot = to.new_slot()
         to.steps.append(PackedCallStep(symbol, tuple(arguments), frozenset(), slot, is_own=True))
