@@ -84,8 +84,10 @@ class Kinds:
         y = R.add(x, x)
         t = R.call_packed("test.nested", y, R.shape([n, 3]), R.dtype("int8"), R.prim_value(n + 1))
         u = R.call_packed("test.nested", t, R.str("a"), (x, (y, y)))
+        v = R.call_packed("test.same", R.reshape(y, (n, 1)), sinfo_args=R.Tensor((n, 1), "float32"))
+        w = R.call_packed("test.same", R.reshape(v, (1, n, 1)))
         nothing = R.call_packed("test.none", R.null_value(), sinfo_args=R.Tuple())
-        return (t, u, nothing, R.shape([n + 2]), R.prim_value(n), R.str("b"))
+        return (t, u, v, w, nothing, R.shape([n + 2]), R.prim_value(n), R.str("b"))
 
     @R.function(pure=False)
     def known(x: R.Tensor(("n",), "float32")):

@@ -29,6 +29,7 @@ from tilewright.relax.vm.steps import (
     ViewStep,
 )
 from tilewright.tir.buffer import BufferLoad, decl_buffer
+from tilewright.tir.op.memory import tvm_stack_make_array, tvm_stack_make_shape
 from tilewright.tir.op.objects import (
     any_at,
     any_value,
@@ -169,7 +170,16 @@ class ValueSteps:
 
     def _view(self, step: ViewStep) -> Stmt:
         source, slot = self.slot(step.source), self.slot(step.slot)
-        return Evaluate(view_object(source, self.view(step.array), slot))
+        array, strides = step.array, [const(1, "int64")]
+        for extent in reversed(array.extents[1:]):
+            strides.append(strides[-1] * self.known(extent))
+        tensor = tvm_stack_make_array(
+            self.address(array.memory),
+            tvm_stack_make_shape(*map(self.known, array.extents)),
+            tvm_stack_make_shape(*reversed(strides[: len(array.extents)])),  # a host needs them
+            len(array.extents), const(0, array.dtype), 0,
+        )  # fmt: skip
+        return Evaluate(view_object(source, tensor, slot))
 
     def _release(self, step: ReleaseStep) -> Stmt:
         return seq(*(
