@@ -22,14 +22,14 @@ TARGETS = pytest.mark.parametrize("target", ["llvm", "c"])
 @pytest.fixture(autouse=True)
 def registered():
     functions = {
-        "test.same": lambda *args: args[0],
-        "test.nonzero": lambda x: np.nonzero(x.numpy())[0],
-        "test.halves": lambda x: (x.numpy()[::2], x.numpy()[1::2]),
-        "test.nested": lambda *args: (args[0], [3, "text", None, 2.5], args[1:]),
-        "test.none": lambda *args: None,
-        "test.length": lambda x: len(x),
-        "test.shape": lambda x: tuple(extent + 1 for extent in x.shape),
-        "test.positive": lambda x: bool((x.numpy() > 0).all()),
+        "values.same": lambda *args: args[0],
+        "values.nonzero": lambda x: np.nonzero(x.numpy())[0],
+        "values.halves": lambda x: (x.numpy()[::2], x.numpy()[1::2]),
+        "values.nested": lambda *args: (args[0], [3, "text", None, 2.5], args[1:]),
+        "values.none": lambda *args: None,
+        "values.length": lambda x: len(x),
+        "values.shape": lambda x: tuple(extent + 1 for extent in x.shape),
+        "values.positive": lambda x: bool((x.numpy() > 0).all()),
     }
     for name, function in functions.items():
         tvm.register_func(name, function, override=True)
@@ -61,7 +61,7 @@ def same(result, expected):
 class Dynamic:
     @R.function(pure=False)
     def main(x: R.Tensor(("n",), "float32")):
-        i = R.call_packed("test.nonzero", x, sinfo_args=R.Tensor(ndim=1, dtype="int64"))
+        i = R.call_packed("values.nonzero", x, sinfo_args=R.Tensor(ndim=1, dtype="int64"))
         m = T.int64()
         j = R.match_cast(i, R.Tensor((m,), "int64"))
         k = R.permute_dims(R.reshape(R.concat([j, j]), (2, m)))
@@ -82,25 +82,27 @@ class Kinds:
     def main(x: R.Tensor(("n",), "float32")):
         n = T.int64()
         y = R.add(x, x)
-        t = R.call_packed("test.nested", y, R.shape([n, 3]), R.dtype("int8"), R.prim_value(n + 1))
-        u = R.call_packed("test.nested", t, R.str("a"), (x, (y, y)))
-        v = R.call_packed("test.same", R.reshape(y, (n, 1)), sinfo_args=R.Tensor((n, 1), "float32"))
-        w = R.call_packed("test.same", R.reshape(v, (1, n, 1)))
-        nothing = R.call_packed("test.none", R.null_value(), sinfo_args=R.Tuple())
+        t = R.call_packed("values.nested", y, R.shape([n, 3]), R.dtype("int8"), R.prim_value(n + 1))
+        u = R.call_packed("values.nested", t, R.str("a"), (x, (y, y)))
+        v = R.call_packed(
+            "values.same", R.reshape(y, (n, 1)), sinfo_args=R.Tensor((n, 1), "float32")
+        )
+        w = R.call_packed("values.same", R.reshape(v, (1, n, 1)))
+        nothing = R.call_packed("values.none", R.null_value(), sinfo_args=R.Tuple())
         return (t, u, v, w, nothing, R.shape([n + 2]), R.prim_value(n), R.str("b"))
 
     @R.function(pure=False)
     def known(x: R.Tensor(("n",), "float32")):
         n = T.int64()
         t = R.call_packed(
-            "test.halves",
+            "values.halves",
             x,
             sinfo_args=R.Tuple(R.Tensor(ndim=1, dtype="float32"), R.Tensor(dtype="float32")),
         )
         m = T.int64()
         even = R.match_cast(t[0], R.Tensor((m,), "float32"))
         odd = R.match_cast(t[1], R.Tensor((n - m,), "float32"))
-        s = R.call_packed("test.shape", x, sinfo_args=R.Shape(ndim=1))
+        s = R.call_packed("values.shape", x, sinfo_args=R.Shape(ndim=1))
         k = T.int64()
         wide = R.match_cast(s, R.Shape([k]))
         zeros = R.zeros(wide, "float32")
@@ -109,14 +111,14 @@ class Kinds:
     @R.function(pure=False)
     def branch(x: R.Tensor(("n",), "float32"), flag: R.Tensor((), "bool")):
         if flag:  # noqa: SIM108, not an expression of Python
-            y = R.call_packed("test.nonzero", x)
+            y = R.call_packed("values.nonzero", x)
         else:
             y = R.str("none")
         return (y, x)
 
     @R.function(pure=False)
     def decide(x: R.Tensor(("n",), "float32")):
-        positive = R.call_packed("test.positive", x, sinfo_args=R.Prim("bool"))
+        positive = R.call_packed("values.positive", x, sinfo_args=R.Prim("bool"))
         if positive:  # noqa: SIM108
             y = R.add(x, x)
         else:
@@ -169,14 +171,14 @@ def test_values_of_all_kinds(target):
 
 def test_an_array_that_a_function_keeps_stays_as_it_is():
     kept = []
-    tvm.register_func("test.keep", lambda x: kept.append(x) or x, override=True)
+    tvm.register_func("values.keep", lambda x: kept.append(x) or x, override=True)
 
     @I.ir_module
     class Module:
         @R.function(pure=False)
         def main(x: R.Tensor((4,), "float32")):
             y = R.add(x, x)
-            z = R.call_packed("test.keep", y, sinfo_args=R.Tensor((4,), "float32"))
+            z = R.call_packed("values.keep", y, sinfo_args=R.Tensor((4,), "float32"))
             return R.multiply(z, R.add(y, R.const(1.0, "float32")))
 
     main = machine(Module)["main"]
@@ -190,7 +192,7 @@ def test_constants_may_be_kept_too():
     class Module:
         @R.function(pure=False)
         def main():
-            return R.call_packed("test.same", R.const(np.arange(3, dtype="float32")))
+            return R.call_packed("values.same", R.const(np.arange(3, dtype="float32")))
 
     result = machine(Module)["main"]()
     gc.collect()
@@ -199,10 +201,10 @@ def test_constants_may_be_kept_too():
 
 def returning(value, info):
     """A machine that returns what a function returned, which is declared to be `info`."""
-    tvm.register_func("test.value", lambda: value, override=True)
+    tvm.register_func("values.value", lambda: value, override=True)
     builder = relax.BlockBuilder()
     with builder.function("main", [], pure=False):
-        call = relax.op.call_packed("test.value", sinfo_args=info)
+        call = relax.op.call_packed("values.value", sinfo_args=info)
         builder.emit_func_output(builder.emit(call, "y"))
     return machine(builder.get())["main"]
 
@@ -213,7 +215,11 @@ TENSOR = relax.TensorStructInfo
 @pytest.mark.parametrize(
     ("value", "info", "message"),
     [
-        (None, TENSOR((2,), "float32"), r"main: y \(what 'test.value' returned\): expected an arr"),
+        (
+            None,
+            TENSOR((2,), "float32"),
+            r"main: y \(what 'values.value' returned\): expected an arr",
+        ),
         (np.ones(2), TENSOR((2,), "float32"), "expected an array of dtype float32, got float64"),
         (np.ones((2, 2), "float32"), TENSOR((2,), "float32"), "expected 1 dimension, got 2"),
         (np.ones(3, "float32"), TENSOR((2,), "float32"), r"shape\[0\] is 3, expected 2"),
@@ -254,26 +260,26 @@ def test_exceptions_arrive_with_their_traceback():
     def fail(x):
         raise ZeroDivisionError("inside")
 
-    tvm.register_func("test.fail", fail, override=True)
+    tvm.register_func("values.fail", fail, override=True)
 
     @I.ir_module
     class Module:
         @R.function(pure=False)
         def main(x: R.Tensor((2,), "float32")):
-            y = R.call_packed("test.same", R.add(x, x))
-            return R.call_packed("test.fail", y)
+            y = R.call_packed("values.same", R.add(x, x))
+            return R.call_packed("values.fail", y)
 
         @R.function(pure=False)
         def missing(x: R.Tensor((2,), "float32")):
-            return R.call_packed("test.nowhere", x)
+            return R.call_packed("values.nowhere", x)
 
     vm = machine(Module)
     with pytest.raises(ZeroDivisionError, match="inside") as info:
         vm["main"](np.ones(2, "float32"))
     assert info.traceback[-1].name == "fail"
     expected = (
-        "missing: there is no registered function named 'test.nowhere': define it in the module, "
-        r"or register it with tilewright.register_func\('test.nowhere', f\)"
+        "missing: there is no registered function named 'values.nowhere': define it in the module, "
+        r"or register it with tilewright.register_func\('values.nowhere', f\)"
     )
     with pytest.raises(UnknownNameError, match=expected):
         vm["missing"](np.ones(2, "float32"))
@@ -295,17 +301,17 @@ def test_values_are_given_up(fails):
         if fails:
             raise ValueError("no")
 
-    tvm.register_func("test.make", make, override=True)
-    tvm.register_func("test.check", check, override=True)
+    tvm.register_func("values.make", make, override=True)
+    tvm.register_func("values.check", check, override=True)
 
     @I.ir_module
     class Module:
         @R.function(pure=False)
         def main(x: R.Tensor((2,), "float32")):
             made = R.call_packed(
-                "test.make", x, sinfo_args=R.Tuple(R.Object, R.Tensor((1000,), "float32"))
+                "values.make", x, sinfo_args=R.Tuple(R.Object, R.Tensor((1000,), "float32"))
             )
-            R.call_packed("test.check", made, sinfo_args=R.Tuple())
+            R.call_packed("values.check", made, sinfo_args=R.Tuple())
             return made[0]
 
     main = machine(Module)["main"]
@@ -327,18 +333,18 @@ def test_a_value_is_given_up_after_its_last_use():
         alive.add(value := Value())
         return value
 
-    tvm.register_func("test.make", make, override=True)
-    tvm.register_func("test.count", lambda *args: counts.append(len(alive)), override=True)
+    tvm.register_func("values.make", make, override=True)
+    tvm.register_func("values.count", lambda *args: counts.append(len(alive)), override=True)
 
     @I.ir_module
     class Module:
         @R.function(pure=False)
         def main(x: R.Tensor((2,), "float32")):
-            a = R.call_packed("test.make", x)
-            R.call_packed("test.count", a)
-            b = R.call_packed("test.make", x)
-            R.call_packed("test.count", b)
-            R.call_packed("test.count", x)
+            a = R.call_packed("values.make", x)
+            R.call_packed("values.count", a)
+            b = R.call_packed("values.make", x)
+            R.call_packed("values.count", b)
+            R.call_packed("values.count", x)
             return x
 
     machine(Module)["main"](np.ones(2, "float32"))
