@@ -191,6 +191,30 @@ class TestBundle:
             BundleModelParams()(before)
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DeadCodeElimination("main"), "entry_functions is a list of names, got 'main'"),
+        (lambda: transform.ConvertToDataflow(0), "min_size is at least 1, got 0"),
+        (lambda: LegalizeOps(["relax.exp"]), "customize_legalize_map is a dictionary"),
+        (lambda: transform.UpdateParamStructInfo(3), "sinfo_func is a function of a parameter"),
+        (lambda: transform.BindSymbolicVars(["n"]), "binding_map is a dictionary"),
+    ],
+)
+def test_arguments_of_passes_are_checked_when_they_are_made(make, message):
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+def test_a_legalisation_by_the_operator_itself():
+    x = relax.Var("x", array(2))
+    before = module_of([x], lambda builder: twice(x))
+    own = {twice.op: lambda builder, call: op.add(*call.args, *call.args)}
+    assert names_of(LegalizeOps(own)(before)["main"]) == ["add"]
+    with pytest.raises(ArgumentError, match=r"the function for 'relax\.test\.twice' gave None"):
+        LegalizeOps({twice.op: lambda builder, call: None})(before)
+
+
 def test_passes_that_there_are_not():
     with pytest.raises(AttributeError, match=r"'VMShapeLower': relax\.build does its work"):
         transform.VMShapeLower

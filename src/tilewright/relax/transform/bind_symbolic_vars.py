@@ -35,6 +35,11 @@ class BindSymbolicVars(ModulePass):
     def __init__(
         self, binding_map: Mapping[str | ScalarVar, Any], func_name: str | None = None
     ) -> None:
+        if not isinstance(binding_map, Mapping):
+            raise ArgumentError(
+                "BindSymbolicVars: binding_map is a dictionary from sizes to numbers, got a "
+                f"{type(binding_map).__name__}"
+            )
         self._values = {key: _extent(key, value) for key, value in binding_map.items()}
         self._func_name = func_name
 

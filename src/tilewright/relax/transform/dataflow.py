@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import (
@@ -67,6 +68,8 @@ class ConvertToDataflow(FunctionPass):
     """
 
     def __init__(self, min_size: int = 2) -> None:
+        if not isinstance(min_size, int) or min_size < 1:
+            raise ArgumentError(f"ConvertToDataflow: min_size is at least 1, got {min_size!r}")
         self._min_size = min_size
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tilewright.error import UnknownNameError
+from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.passes import ModulePass
@@ -49,6 +49,10 @@ class DeadCodeElimination(ModulePass):
     """
 
     def __init__(self, entry_functions: Sequence[str] | None = None) -> None:
+        if isinstance(entry_functions, str):
+            raise ArgumentError(
+                f"DeadCodeElimination: entry_functions is a list of names, got {entry_functions!r}"
+            )
         self._entries = None if entry_functions is None else tuple(entry_functions)
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

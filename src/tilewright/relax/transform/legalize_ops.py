@@ -29,18 +29,23 @@ class LegalizeOps(ModulePass):
     An operator stays where the rank or the dtype of an argument is not known.
 
     Args:
-        customize_legalize_map: by name of an operator, a function ``(builder, call) -> expr`` that
-            is taken instead of the one of the operator.
+        customize_legalize_map: by operator, or its name, a function ``(builder, call) -> expr``
+            that is taken instead of the one of the operator.
         enable_warning: whether to warn of operators that stay.
     """
 
     def __init__(
         self,
-        customize_legalize_map: Mapping[str, Legalize] | None = None,
+        customize_legalize_map: Mapping[str | Op, Legalize] | None = None,
         enable_warning: bool = False,
     ) -> None:
+        if not isinstance(customize_legalize_map, Mapping | None):
+            raise ArgumentError(
+                "LegalizeOps: customize_legalize_map is a dictionary from names of operators to "
+                f"functions, got a {type(customize_legalize_map).__name__}"
+            )
         self._own = {
-            Op.get(name): _function(name, own)
+            name if isinstance(name, Op) else Op.get(name): _function(name, own)
             for name, own in (customize_legalize_map or {}).items()
         }
         self._enable_warning = enable_warning
@@ -49,7 +54,7 @@ class LegalizeOps(ModulePass):
         return _Legalization(mod, self._own, self._enable_warning).module()
 
 
-def _function(name: str, own: Any) -> Callable[..., Any]:
+def _function(name: str | Op, own: Any) -> Callable[..., Any]:
     if not callable(own):
         raise ArgumentError(f"customize_legalize_map: {name!r} needs a function, got {own!r}")
     return own
@@ -71,7 +76,13 @@ class _Legalization(ModuleMutator):
         unknown = [info for argument in call.args for info in _unknown(argument)]
         if not unknown:
             if legalize is not entry.legalize:  # a user's, which may do anything
-                return legalize(self.builder_, call)
+                result = legalize(self.builder_, call)
+                if result is None:
+                    raise ArgumentError(
+                        f"customize_legalize_map: the function for {entry.op.name!r} gave None; "
+                        "return an expression, or the call to leave it"
+                    )
+                return result
             scope = self.builder_.function_scope
             return self._repeated.legalized(
                 call, lambda: legalize(self.builder_, call), lambda: len(scope.bound)

@@ -29,6 +29,11 @@ class UpdateParamStructInfo(ModulePass):
     """
 
     def __init__(self, sinfo_func: Callable[[Var], StructInfo | None]) -> None:
+        if not callable(sinfo_func):
+            raise ArgumentError(
+                "UpdateParamStructInfo: sinfo_func is a function of a parameter, got "
+                f"{sinfo_func!r}"
+            )
         self._sinfo_func = sinfo_func
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
