@@ -40,7 +40,8 @@ class Scriptable:
                 `module_alias`, `buffer_dtype`, `int_dtype`, `float_dtype`, `verbose_expr`,
                 `indent_spaces`, `print_line_numbers`, `num_context_lines`, `syntax_sugar`,
                 `show_object_address`, `obj_to_underline` (nodes), `path_to_underline` (paths to
-                them); `tilewright.script.printer.options` says what each means.
+                them), `obj_to_annotate` (comments by node);
+                `tilewright.script.printer.options` says what each means.
         """
         return script_text(self, **options)
 

@@ -75,6 +75,17 @@ def test_a_part_of_a_graph_is_printed_after_what_it_uses():
     )
 
 
+def test_a_comment_about_a_binding():
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(R.exp(x)))
+    function = builder.get()["main"]
+    (binding,) = function.body.blocks[0].bindings
+    text = function.script(obj_to_annotate={binding.value: "slow", binding: "here"})
+    assert '    gv: R.Tensor((n, 4), dtype="float32") = R.exp(x)  # slow; here' in text
+    assert_structural_equal(from_source(text), function)
+
+
 def test_an_operator_whose_function_makes_something_else_is_printed_in_full():
     op = register("test.script_only", ("a",), lambda inference: inference.tensor(0))
     call = relax.Call(op, [x], {"axes": (1, 2)})

@@ -15,6 +15,7 @@ from tilewright.script.printer.names import NameTable
 from tilewright.tir import (
     Block,
     BlockRealize,
+    BufferStore,
     Evaluate,
     For,
     ForKind,
@@ -106,6 +107,31 @@ class TestOptions:
 
     def test_black_format_is_accepted(self):
         assert script(program(), black_format=True) == script(program())
+
+
+class TestAnnotating:
+    def test_a_comment_stands_at_the_line_of_its_node(self):
+        function = program()
+        store, loop = find(BufferStore, function)[0], find(For, function)[1]
+        notes = {store: "an increment", store.value: "of one", loop: "the inner\nloop"}
+        lines = [line.strip() for line in script(function, obj_to_annotate=notes).split("\n")]
+        assert "A[vi, vj] = A[vi, vj] + T.float32(1.0)  # of one; an increment" in lines
+        assert "for j in range(8):  # the inner loop" in lines
+        without = "\n".join(line.partition("  # ")[0] for line in lines)
+        assert "T.grid" not in without
+
+    def test_a_function_and_an_underline(self):
+        function = program()
+        lines = script(
+            function, obj_to_annotate={function: "here"}, obj_to_underline=function
+        ).split("\n")
+        position = next(k for k, line in enumerate(lines) if line.endswith("  # here"))
+        assert lines[position + 1] == "^" * len(lines[position].removesuffix("  # here"))
+
+    def test_what_is_no_dictionary(self):
+        assert script(program(), obj_to_annotate=None) == script(program())
+        with pytest.raises(ArgumentError, match="obj_to_annotate is a dictionary"):
+            script(program(), obj_to_annotate=[1])
 
 
 class TestUnderlining:

@@ -17,7 +17,7 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.declarations import Declarations
-from tilewright.script.printer.document import END, START
+from tilewright.script.printer.document import END, NOTE, NOTE_END, START
 from tilewright.script.printer.names import NameTable, is_name
 from tilewright.script.printer.options import PrinterOptions
 from tilewright.tir.buffer import Buffer
@@ -100,6 +100,8 @@ class Printer:
         self._indent = ""
         self._step = " " * options.indent_spaces
         self._underlined = {id(item) for item in underlined}
+        self._notes = {id(item): note for item, note in options.obj_to_annotate.items()}
+        self._marked = self._underlined | set(self._notes)
 
     def state(self, kind: Callable[[Printer], State]) -> State:
         """What the printers of another package keep during this printing: one `kind` of it."""
@@ -161,14 +163,17 @@ class Printer:
     # --- underlining ------------------------------------------------------------------------
 
     def is_underlined(self, item: object) -> bool:
-        """Whether the user asked for `item` to be underlined."""
-        return id(item) in self._underlined
+        """Whether the user asked for `item` to be underlined or annotated."""
+        return id(item) in self._marked
 
     def mark(self, item: object, text: str) -> str:
-        """`text`, marked if `item` is to be underlined."""
-        if self._underlined and id(item) in self._underlined:
-            return f"{START}{text}{END}"
-        return text
+        """`text`, marked if `item` is to be underlined or annotated."""
+        if not self._marked or id(item) not in self._marked:
+            return text
+        note = self._notes.get(id(item))
+        if note is not None:
+            text = f"{text}{NOTE}{' '.join(str(note).split())}{NOTE_END}"
+        return f"{START}{text}{END}" if id(item) in self._underlined else text
 
     # --- expressions ------------------------------------------------------------------------
 
@@ -180,8 +185,8 @@ class Printer:
         """The text of an expression and its precedence."""
         function = EXPRESSIONS.get(node.__class__) or printer_of(EXPRESSIONS, node.__class__)
         result = function(self, node) if function is not None else self._unknown(node)
-        if self._underlined and id(node) in self._underlined:
-            return f"{START}{result[0]}{END}", result[1]
+        if self._marked and id(node) in self._marked:
+            return self.mark(node, result[0]), result[1]
         return result
 
     def operand(self, node: Any, precedence: int) -> str:

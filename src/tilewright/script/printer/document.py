@@ -1,15 +1,19 @@
-"""Lines of text with marks in them, and what becomes of the marks: lines of ``^^^``.
+"""Lines of text with marks in them, and what becomes of the marks: lines of ``^^^``, and comments.
 
-The printer wraps the text of a node that is to be underlined in `START` and `END`. These
-characters occur nowhere else, since names are identifiers and strings are escaped.
+The printer wraps the text of a node that is to be underlined in `START` and `END`, and puts a note
+about a node between `NOTE` and `NOTE_END`. These characters occur nowhere else, since names are
+identifiers and strings are escaped.
 """
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 START = "\x02"
 END = "\x03"
+NOTE, NOTE_END = "\x04", "\x05"
+_NOTE = re.compile(f"{NOTE}([^{NOTE_END}]*){NOTE_END}")
 
 
 def finish(lines: list[str], *, line_numbers: bool = False, context: int = -1) -> str:
@@ -22,6 +26,8 @@ def finish(lines: list[str], *, line_numbers: bool = False, context: int = -1) -
     """
     texts, underlines = [], {}
     for number, line in enumerate(lines):
+        if NOTE in line:
+            line = "  # ".join([_NOTE.sub("", line), "; ".join(_NOTE.findall(line))])
         if START in line:
             line, underlines[number] = _underline(line)
         texts.append(line)

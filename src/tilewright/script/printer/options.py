@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -34,6 +35,7 @@ class PrinterOptions:
         show_object_address: add the address of variables and buffers to their names.
         obj_to_underline: nodes (or one node) to underline; compound statements get a line under
             their header.
+        obj_to_annotate: for nodes, texts that are added as comments to the lines that they are in.
         path_to_underline: access paths, as `get_first_structural_mismatch` returns them, of what
             to underline.
     """
@@ -54,6 +56,7 @@ class PrinterOptions:
     syntax_sugar: bool = True
     show_all_struct_info: bool = True
     show_object_address: bool = False
+    obj_to_annotate: Mapping[Any, str] = field(default_factory=dict)
     obj_to_underline: tuple[Any, ...] = field(default=())
     path_to_underline: tuple[Any, ...] = field(default=())
 
@@ -65,6 +68,10 @@ class PrinterOptions:
             paths = (paths,)  # one path, which is a tuple itself
         object.__setattr__(self, "path_to_underline", _several(paths))
         object.__setattr__(self, "obj_to_underline", _several(self.obj_to_underline))
+        notes: Any = self.obj_to_annotate
+        object.__setattr__(self, "obj_to_annotate", {} if notes is None else notes)
+        if not isinstance(self.obj_to_annotate, Mapping):
+            raise ArgumentError(f"script: obj_to_annotate is a dictionary, got {notes!r}")
         if self.indent_spaces < 1:
             raise ArgumentError(f"script: indent_spaces is at least 1, got {self.indent_spaces}")
 
