@@ -240,6 +240,14 @@ def test_a_number_for_each_row_between_its_reduction_and_its_use():
     assert loops_of(sch, "O")[-1] == ("vectorized", 4)
 
 
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+def test_consumers_of_columns_that_are_no_box_run_along_whole_images(machine):
+    sch = scheduled(pointwise_relu(8, 6, 16), machine)
+    kind, count = loops_of(sch, "R")[0]
+    assert kind == ("parallel" if machine is TWO_CORES else "serial")
+    assert count == 16 * 6 * 6 // 4  # no vector ends at the end of a row
+
+
 @pytest.mark.parametrize("function", [te.exp, te.tanh, te.sigmoid])
 def test_long_calculations_do_not_take_the_registers_of_a_product(function):
     a, b, c = (te.placeholder((32, 32), name=name) for name in "ABC")

@@ -8,6 +8,7 @@ from typing import Any, Final
 from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.accesses import Access
 from tilewright.schedule_rules.copies import vectorize_tile
+from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
     attempt,
@@ -266,11 +267,8 @@ class Plan:
             place = [*first, *blocks] if len(merged) == 1 else [lp for lp in outer if lp in needed]
             panels = self._pack(sch, block, place[-1] if place else None)
         complete = first if blocks else around
-        if epilogue:
-            self._separate_rows(sch, block)
-        for consumer in epilogue:
-            self._append(sch, consumer, complete[-1] if complete else None)
-        is_cut = self.width_of_all % self.lanes != 0 and not (epilogue or self.stages_results)
+        in_tiles = self._schedule_consumers(sch, block, epilogue, complete)
+        is_cut = self.width_of_all % self.lanes != 0 and not (in_tiles or self.stages_results)
         steps = self._unroll_steps(sch, depth, 1 if is_cut else 0)
         if panels is None:
             self._prefetch(sch, steps)
@@ -390,6 +388,31 @@ class Plan:
             sch.compute_inline(copy)
             return epilogue
         return [copy, *epilogue]
+
+    def _schedule_consumers(
+        self,
+        sch: Schedule,
+        block: BlockRV,
+        epilogue: Sequence[BlockRV],
+        complete: Sequence[LoopRV],
+    ) -> bool:
+        """Compute what reads the results for each tile of them, or else on its own.
+
+        A tile of merged columns may be no box of the result.
+
+        Returns:
+            Whether something is computed for each tile.
+        """
+        place = complete[-1] if complete else None
+        if epilogue and place is not None and not _is_legal(sch, epilogue[0], place):
+            for consumer in epilogue:
+                vectorize_elements(sch, consumer, self.outer, self.machine)
+            return False
+        if epilogue:
+            self._separate_rows(sch, block)
+        for consumer in epilogue:
+            self._append(sch, consumer, place)
+        return bool(epilogue)
 
     def _separate_rows(self, sch: Schedule, block: BlockRV) -> None:
         """Let rows of a result that stays in the function begin at whole vectors.

@@ -9,6 +9,7 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
+    DoesNotFitError,
     attempt,
     block_of,
     is_complete,
@@ -34,18 +35,27 @@ def schedule_elementwise(
         outer: how many of the loops around it are fixed already.
         machine: the machine.
     """
+    return attempt(sch, lambda s: vectorize_elements(s, block, outer, machine))
+
+
+def vectorize_elements(sch: Schedule, block: BlockRV, outer: int, machine: Machine) -> None:
+    """`schedule_elementwise` as a step of a rule.
+
+    Raises:
+        DoesNotFitError: for another block.
+    """
     if not is_complete(sch, block):
-        return None
+        raise DoesNotFitError("the block does not compute each element on its own")
     accesses = accesses_of(block_of(sch, block))
-    if len(accesses.stores) != 1:
-        return None
-    vector = next((v for v in accesses.spatial if accesses.stores[0].stride(v) == 1), None)
-    if vector is None:
-        return None
+    stores = accesses.stores
+    vector = next((v for v in accesses.spatial if all(s.stride(v) == 1 for s in stores)), None)
+    if vector is None or len(stores) != 1:
+        raise DoesNotFitError("there are no neighbours in one result")
     across = transposed_along(accesses, vector)
     if across is not None:
-        return attempt(sch, lambda s: _transpose(s, block, vector, across, outer, machine))
-    return attempt(sch, lambda s: _vectors(s, block, accesses, vector, outer, machine))
+        _transpose(sch, block, vector, across, outer, machine)
+    else:
+        _vectors(sch, block, accesses, vector, outer, machine)
 
 
 def transposed_along(accesses: BlockAccesses, vector: Var) -> Var | None:
