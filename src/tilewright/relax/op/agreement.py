@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tilewright.ir.arithmetic import maximum
+from tilewright.ir.arithmetic import maximum, minimum, not_equal, select
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import RelaxExpr
 from tilewright.relax.op.broadcasting import with_extents
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te.tensor import extent_text
+from tilewright.topi.reshape import number_of_elements
 
 
 def require_agreement(inference: Inference, what: str, a: Expr, b: Expr) -> None:
@@ -32,6 +33,18 @@ def require_at_least(
                 f"{inference.name_of(position)} must have at least {number} "
                 f"element{'s' * (number != 1)} along dimension {axis}, not "
                 f"{extent_text(extents[axis])}"
+            )
+
+
+def require_within(
+    inference: Inference, position: int, extents: Sequence[Expr], limits: Mapping[int, Expr]
+) -> None:
+    """Refuse a call of which an argument is known to be larger than it can be."""
+    for axis, limit in limits.items():
+        if inference.analyzer.can_prove(extents[axis] > limit):
+            inference.error(
+                f"{inference.name_of(position)} must have at most {extent_text(limit)} elements "
+                f"along dimension {axis}, as the data has, not {extent_text(extents[axis])}"
             )
 
 
@@ -68,6 +81,40 @@ def at_least(builder: Any, value: RelaxExpr, least: Mapping[int, int]) -> RelaxE
     value, known = sized(builder, value)
     wanted = {n: maximum(known[n], const(number, INT64)) for n, number in least.items()}
     return requiring(builder, value, wanted)
+
+
+def within(builder: Any, value: RelaxExpr, limits: Mapping[int, Expr]) -> RelaxExpr:
+    """`value`, with a check that its extents along some dimensions are not more than others."""
+    value, known = sized(builder, value)
+    return requiring(builder, value, {n: minimum(known[n], e) for n, e in limits.items()})
+
+
+def with_elements(
+    builder: Any, value: RelaxExpr, axes: Iterable[int], places: Sequence[Expr]
+) -> RelaxExpr:
+    """`value`, with a check that it has elements along `axes` if any are read.
+
+    Args:
+        builder: where the check is emitted.
+        value: an array.
+        axes: the dimensions that places are in.
+        places: the shape of the array of places.
+    """
+    value, known = sized(builder, value)
+    is_read = not_equal(number_of_elements(places), 0)
+    wanted = {n: select(is_read, maximum(known[n], const(1, INT64)), known[n]) for n in axes}
+    return requiring(builder, value, wanted)
+
+
+def require_elements(
+    inference: Inference, extents: Sequence[Expr], axes: Iterable[int], places: Sequence[Expr]
+) -> None:
+    """Refuse a call that is known to read elements along dimensions without any."""
+    for axis in axes:
+        if is_const_int(extents[axis], 0) and inference.analyzer.can_prove(
+            number_of_elements(places) > 0
+        ):
+            inference.error(f"there are no elements to take along dimension {axis}")
 
 
 def sized(builder: Any, value: RelaxExpr) -> tuple[RelaxExpr, tuple[Expr, ...]]:

@@ -8,6 +8,15 @@ from tilewright import topi
 from tilewright.error import ShapeError
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax.expr import Call
+from tilewright.relax.op.agreement import (
+    require_agreement,
+    require_elements,
+    require_within,
+    requiring,
+    sized,
+    with_elements,
+    within,
+)
 from tilewright.relax.op.broadcasting import (
     broadcast_extents,
     common_extents,
@@ -16,7 +25,7 @@ from tilewright.relax.op.broadcasting import (
 )
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.joining import fields_of
-from tilewright.relax.op.rules import array_like, axis_of, integers
+from tilewright.relax.op.rules import array_like, axis_of, checked, integers
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
@@ -24,6 +33,7 @@ from tilewright.relax.struct_info import (
     StructInfo,
 )
 from tilewright.te.tensor import Tensor
+from tilewright.topi.axes import as_int
 
 # --- gather ---------------------------------------------------------------------------------
 
@@ -34,12 +44,21 @@ def _infer_gather_elements(inference: Inference) -> StructInfo:
         axis_of(inference, info.ndim)
         if info.ndim != indices.ndim:
             inference.error(f"indices of {indices.ndim} dimensions for data of {info.ndim}")
+        if info.extents is not None and indices.extents is not None:
+            axis = axis_of(inference, info.ndim)
+            others = {n: extent for n, extent in enumerate(info.extents) if n != axis}
+            require_within(inference, 1, indices.extents, others)
+            require_elements(inference, info.extents, [axis], indices.extents)
     return array_like(info, indices.extents, indices.ndim)
 
 
 def _legalize_gather_elements(builder: Any, expr: Call) -> Any:
-    data, indices = expr.args
     axis = expr.attrs["axis"]
+    data, extents = sized(builder, expr.args[0])
+    along = axis % len(extents)
+    others = {n: extent for n, extent in enumerate(extents) if n != along}
+    indices, places = sized(builder, within(builder, expr.args[1], others))
+    data = with_elements(builder, data, [along], places)
     return builder.call_te(topi.gather, data, axis, indices, primfunc_name_hint="gather_elements")
 
 
@@ -55,7 +74,7 @@ def gather_elements(data: Any, indices: Any, axis: int = 0) -> Call:
 
 def _infer_gather_nd(inference: Inference) -> StructInfo:
     info, indices = inference.tensor(0), integers(inference, 1)
-    batch: Any = inference.attr("batch_dims")
+    batch = checked(inference, as_int, "batch_dims", inference.attr("batch_dims"))
     extents = indices.extents
     last = None if not extents else extents[-1]
     if not isinstance(last, IntImm) or info.extents is None or extents is None:
@@ -63,22 +82,31 @@ def _infer_gather_nd(inference: Inference) -> StructInfo:
             inference.error("the last extent of the indices, how many there are, must be known")
         return array_like(info, None)
     count = last.value
-    if batch + count > info.ndim or batch >= indices.ndim:
+    if batch < 0 or batch + count > info.ndim or batch >= indices.ndim:
         inference.error(
             f"{count} indices after {batch} batch dimensions for {info.ndim} dimensions"
         )
+    for n in range(batch):
+        require_agreement(inference, f"batch dimension {n}", info.extents[n], extents[n])
+    require_elements(inference, info.extents, range(batch, batch + count), extents[:-1])
     return array_like(info, (*extents[:-1], *info.extents[batch + count :]))
 
 
 def _legalize_gather_nd(builder: Any, expr: Call) -> Any:
-    batch = expr.attrs["batch_dims"]
+    batch: Any = expr.attrs["batch_dims"]
+    data, extents = sized(builder, expr.args[0])
+    indices = requiring(builder, expr.args[1], dict(enumerate(extents[:batch])))
+    indices, places = sized(builder, indices)
+    last = places[-1]
+    assert isinstance(last, IntImm)
+    data = with_elements(builder, data, range(batch, batch + last.value), places[:-1])
 
     def gather_rows(data: Tensor, indices: Tensor) -> Tensor:
         last = indices.ndim - 1
         columns = topi.transpose(indices, (last, *range(last)))
         return topi.gather_nd(data, columns, batch)
 
-    return builder.call_te(gather_rows, *expr.args, primfunc_name_hint="gather_nd")
+    return builder.call_te(gather_rows, data, indices, primfunc_name_hint="gather_nd")
 
 
 _GATHER_ND = register("gather_nd", ("data", "indices"), _infer_gather_nd, _legalize_gather_nd)
@@ -105,6 +133,7 @@ def _infer_index_tensor(inference: Inference) -> StructInfo:
             shape = broadcast_extents(shape, index.extents, inference.analyzer)
         except ShapeError as error:
             inference.error(str(error))
+    require_elements(inference, info.extents, range(len(indices)), shape)
     return array_like(info, (*shape, *info.extents[len(indices) :]))
 
 
@@ -112,7 +141,8 @@ def _legalize_index_tensor(builder: Any, expr: Call) -> Any:
     arrays = [with_extents(builder, field) for field in fields_of(builder, expr.args[1])]
     target = common_extents(builder, arrays)
     indices = [fitting(builder, array, target) for array in arrays]
-    return builder.call_te(topi.adv_index, expr.args[0], indices, primfunc_name_hint="index_tensor")
+    data = with_elements(builder, expr.args[0], range(len(indices)), target)
+    return builder.call_te(topi.adv_index, data, indices, primfunc_name_hint="index_tensor")
 
 
 _INDEX_TENSOR = register(

@@ -10,7 +10,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.relax.expr import Call, RelaxExpr, ShapeExpr, Tuple
-from tilewright.relax.op.agreement import agreeing
+from tilewright.relax.op.agreement import agreeing, require_elements, sized, with_elements
 from tilewright.relax.op.base import tensor_to_shape
 from tilewright.relax.op.broadcasting import with_extents
 from tilewright.relax.op.inference import Inference
@@ -42,6 +42,8 @@ def _infer_take(inference: Inference) -> StructInfo:
         indices = integers(inference, 1)
         places, rank = indices.extents, indices.ndim
     if inference.attr("axis") is None:
+        if info.extents is not None and places is not None:
+            require_elements(inference, info.extents, range(info.ndim), places)
         return array_like(info, places, rank)
     if info.ndim == UNKNOWN_NDIM:
         return array_like(info, None)
@@ -49,17 +51,25 @@ def _infer_take(inference: Inference) -> StructInfo:
     if info.extents is None or places is None:
         unknown = rank == UNKNOWN_NDIM
         return array_like(info, None, UNKNOWN_NDIM if unknown else info.ndim - 1 + rank)
+    require_elements(inference, info.extents, [axis], places)
     return array_like(info, (*info.extents[:axis], *places, *info.extents[axis + 1 :]))
 
 
 def _legalize_take(builder: Any, expr: Call) -> Any:
-    axis, mode = expr.attrs["axis"], expr.attrs["mode"]
+    axis: Any = expr.attrs["axis"]
+    mode = expr.attrs["mode"]
+    x, extents = sized(builder, expr.args[0])
+    axes = range(len(extents)) if axis is None else [axis % len(extents)]
+    indices, places = expr.args[1], ()
+    if isinstance(indices.struct_info, TensorStructInfo):
+        indices, places = sized(builder, indices)
+    x = with_elements(builder, x, axes, places)
 
     def take_at(x: Tensor, index: Any) -> Tensor:
         where = index if isinstance(index, Tensor) else compute((), lambda: index, "index")
         return topi.take(x, where, axis, mode=mode)
 
-    return builder.call_te(take_at, *expr.args, primfunc_name_hint="take")
+    return builder.call_te(take_at, x, indices, primfunc_name_hint="take")
 
 
 _TAKE = register("take", ("x", "indices"), _infer_take, _legalize_take)

@@ -12,7 +12,7 @@ from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call, RelaxExpr, ShapeExpr, as_shape
-from tilewright.relax.op.agreement import agreeing, sized
+from tilewright.relax.op.agreement import requiring, sized
 from tilewright.relax.op.broadcasting import broadcast_extents, shape_of
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import (
@@ -278,8 +278,7 @@ def _collapsible(builder: Any, data: RelaxExpr, shape: ShapeExpr) -> RelaxExpr:
         for n, target in enumerate(shape.values, offset)
         if not is_const_int(target, 1)
     }
-    checked_data = agreeing(builder, data, wanted)
-    return data if checked_data is data else builder.match_cast(checked_data, data.struct_info)
+    return requiring(builder, data, wanted)
 
 
 _COLLAPSE_SUM_TO = register(

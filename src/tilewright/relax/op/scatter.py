@@ -8,7 +8,7 @@ from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, sized
+from tilewright.relax.op.agreement import agreeing, require_within, sized, within
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import axis_of, integers
 from tilewright.relax.op.table import call, register
@@ -47,13 +47,20 @@ def _infer_scatter_elements(inference: Inference) -> StructInfo:
             inference.error(f"indices of {indices.ndim} dimensions for data of {data.ndim}")
     if indices.extents is not None:
         _require_shape(inference, updates, indices.extents, inference.name_of(2))
+        if data.extents is not None:
+            axis = axis_of(inference, data.ndim)
+            others = {n: extent for n, extent in enumerate(data.extents) if n != axis}
+            require_within(inference, 1, indices.extents, others)
     return data
 
 
 def _legalize_scatter_elements(builder: Any, expr: Call) -> Any:
     axis, reduction = expr.attrs["axis"], expr.attrs["reduction"]
     data, indices, updates = expr.args
-    indices, extents = sized(builder, indices)
+    data, limits = sized(builder, data)
+    along: Any = axis
+    others = {n: extent for n, extent in enumerate(limits) if n != along % len(limits)}
+    indices, extents = sized(builder, within(builder, indices, others))
     updates = agreeing(builder, updates, dict(enumerate(extents)))
     return builder.call_te(
         topi.scatter_elements, data, indices, updates, axis, reduction,
