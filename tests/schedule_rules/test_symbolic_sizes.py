@@ -66,3 +66,16 @@ def test_no_panel_is_behind_the_last_column():
     loops = [sch.get(loop) for loop in sch.get_loops("Y")]
     fixed = [loop for loop in loops if is_const_int(loop.extent)]
     assert [loop.extent.value for loop in fixed if loop.kind is ForKind.SERIAL] == [6]
+
+
+@pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 0), (1, 1), (9, 1), (3, 7), (8, 33), (2, 130)])
+def test_sums_of_columns(rows, columns, machine):
+    m, n = te.size_var("m"), te.size_var("n")
+    x, k = te.placeholder((m, n), name="X"), te.reduce_axis((0, m), name="k")
+    y = te.compute((n,), lambda j: te.sum(x[k, j], axis=k), name="Y")
+    sch = scheduled(te.create_prim_func([x, y]), machine, {"m": rows, "n": columns})
+    loops = [sch.get(loop) for loop in sch.get_loops("Y")]
+    fixed = [loop for loop in loops if is_const_int(loop.extent)]
+    # On one core no loop over a fixed number of columns goes on behind the last one.
+    assert machine is TWO_CORES or all(loop.kind is not ForKind.SERIAL for loop in fixed)

@@ -16,7 +16,7 @@ from tilewright.schedule_rules.nest import (
     present,
     split_into,
 )
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 VECTORS: Final = 8
 """How many vectors of results are computed at a time, so that sums do not wait for each other."""
@@ -142,9 +142,15 @@ def _row_by_row(
     dtype = accesses.stores[0].buffer.dtype
     lanes = machine.lanes(dtype)
     strip = machine.first_cache // 2 // dtype.itemsize // lanes
-    if outer == 0 and machine.cores > 1:
+    shares_columns = outer == 0 and machine.cores > 1
+    if shares_columns:
         strip = max(4, min(strip, accesses.extent(inner) // lanes // machine.cores))
-    (block_column, piece), lane = split_into(sch, loops[inner], [strip, lanes], vector=True)
+    block_column: LoopRV | None = None
+    if accesses.extents[inner] is None and not shares_columns:
+        # There may be far fewer columns than the cache holds, and seldom many more.
+        (piece,), lane = split_into(sch, loops[inner], [lanes], vector=True)
+    else:
+        (block_column, piece), lane = split_into(sch, loops[inner], [strip, lanes], vector=True)
     spatial = [loops[v] for v in accesses.spatial if v is not inner and v in loops]
     reduced = [loops[var] for var in accesses.reduction if var in loops]
     (last,), row = split_into(sch, reduced[-1], [ROWS])
