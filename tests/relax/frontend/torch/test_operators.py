@@ -325,6 +325,18 @@ SAMPLING = {
     for padding in ("zeros", "border")
     for corners in (True, False)
 }
+RESIZING = {
+    f"{mode} to {size}{' by corners' * corners}": lambda x, o=(size, mode, corners): F.interpolate(
+        x, o[0], mode=o[1], align_corners=o[2], antialias=True
+    )
+    for mode in ("bilinear", "bicubic")
+    for size in ((3, 4), (9, 2), (7, 13), (1, 20))
+    for corners in (False, True)
+} | {
+    "by factors": lambda x: F.interpolate(
+        x, scale_factor=(0.7, 1.3), mode="bicubic", antialias=True
+    ),
+}  # fmt: skip
 FAMILIES = {
     "arithmetic": (ARITHMETIC, lambda: (floats(3, 4), floats(3, 4), integers(3, 4))),
     "comparisons": (
@@ -342,6 +354,7 @@ FAMILIES = {
             .reshape(2, 1, 4, 2), torch.tensor([[-1.0, 1.0]] * 8).reshape(2, 1, 4, 2),
         ], 1)),
     ),
+    "resizing": (RESIZING, lambda: (floats(1, 2, 8, 11),)),
     "products": (PRODUCTS, lambda: (floats(2, 3, 4), floats(2, 4, 2), floats(5, 4), floats(5))),
 }  # fmt: skip
 

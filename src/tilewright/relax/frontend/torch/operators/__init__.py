@@ -2,6 +2,7 @@
 
 from tilewright.relax.frontend.torch.operators import (
     activation,
+    antialias,
     attention,
     binary,
     control_flow,
