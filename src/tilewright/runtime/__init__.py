@@ -24,5 +24,6 @@ from tilewright.runtime.registry import (
     register_func,
     remove_global_func,
 )
+from tilewright.runtime.texts import print_values
 from tilewright.runtime.threads import num_threads, set_num_threads
 from tilewright.runtime.tracing import default_trace_action

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +10,6 @@ import numpy as np
 from tilewright.error import (
     ArgumentError,
     InterpreterError,
-    ProgramAssertionError,
     UnknownNameError,
 )
 from tilewright.ir.function import GlobalVar
@@ -22,6 +20,7 @@ from tilewright.relax.op import base
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.runtime.ndarray import alias
 from tilewright.runtime.registry import get_global_func
+from tilewright.runtime.texts import fail, print_values
 
 if TYPE_CHECKING:
     from tilewright.relax.interpreter.evaluator import Evaluator, Frame
@@ -154,15 +153,10 @@ def _invoke_closure(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
 # --- effects ---------------------------------------------------------------------------------
 
 
-def _text(call: Call, values: list[Any]) -> str:
-    form = str(call.attrs["format"])
-    return form.format(*values) if form else " ".join(map(str, values))
-
-
 @evaluation(base.PRINT)
 def _print(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     values = [evaluator.evaluate(argument, frame) for argument in call.args]
-    builtins.print(_text(call, values))
+    print_values(str(call.attrs["format"]), *values)
     return ()
 
 
@@ -170,8 +164,7 @@ def _print(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
 def _assert(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     condition, *values = [evaluator.evaluate(argument, frame) for argument in call.args]
     if not np.asarray(condition).item():
-        message = _text(call, values)
-        raise ProgramAssertionError(message or "an assertion of the program failed")
+        fail(str(call.attrs["format"]), *values)
     return ()
 
 

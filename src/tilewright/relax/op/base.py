@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -381,6 +382,21 @@ def _require_text(caller: str, expected: str, text: Any) -> None:
         raise ArgumentError(f"{caller}: {expected}, got {text!r}")
 
 
+def _check_format(caller: str, form: str, count: int) -> None:
+    """Refuse a format that `count` values do not fill."""
+    try:
+        places = [field for _, field, _, _ in string.Formatter().parse(form) if field is not None]
+    except ValueError as error:
+        raise ArgumentError(f"{caller}: {form!r} is no format: {error}") from None
+    numbers = [str(number) for number in range(count)]
+    named = [place for place in places if place and place not in numbers]
+    if named or places.count("") > count:
+        raise ArgumentError(
+            f"{caller}: the format {form!r} has a place for which there is no value among the "
+            f"{count} that are given"
+        )
+
+
 def print(*values: Any, format: str = "") -> Call:
     """Print values when the program runs.
 
@@ -389,6 +405,7 @@ def print(*values: Any, format: str = "") -> Call:
         format: a text with a ``{}`` for each value; by default they are joined by spaces.
     """
     _require_text("R.print", _FORMAT, format)
+    _check_format("R.print", format, len(values))
     return call(PRINT, *values, attrs={"format": format})
 
 
@@ -403,6 +420,7 @@ def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call
     _require_text("R.assert_op", _FORMAT, format)
     values = [] if format_args is None else format_args
     values = values if isinstance(values, (tuple, list)) else [values]
+    _check_format("R.assert_op", format, len(values))
     return call(ASSERT_OP, condition, *values, attrs={"format": format})
 
 

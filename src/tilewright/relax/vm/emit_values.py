@@ -24,6 +24,7 @@ from tilewright.relax.vm.steps import (
     LoadStep,
     Memory,
     NumbersStep,
+    PrintStep,
     ReleaseStep,
     StoreStep,
     ViewStep,
@@ -36,6 +37,7 @@ from tilewright.tir.op.objects import (
     compact_object,
     new_array,
     own_value,
+    print_text,
     release_objects,
     view_object,
 )
@@ -274,6 +276,9 @@ class ValueSteps:
         address = abi.as_pointer(self._object(step.slot))
         return checks.build(LetStmt(holder.pointer, address, body))
 
+    def _print(self, step: PrintStep) -> Stmt:
+        return Evaluate(print_text(step.text, *map(self.known, step.values)))
+
     # --- shapes as arrays -------------------------------------------------------------------
 
     def _load_numbers(self, step: LoadStep) -> Stmt:
@@ -341,5 +346,6 @@ _WRITERS: Final[Mapping[type, Callable[[ValueSteps, Any], Stmt]]] = {
     NumbersStep: ValueSteps._take_numbers,
     FieldStep: ValueSteps._field,
     LoadStep: ValueSteps._load_numbers,
+    PrintStep: ValueSteps._print,
     StoreStep: ValueSteps._store_numbers,
 }

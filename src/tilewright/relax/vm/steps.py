@@ -293,9 +293,18 @@ class BranchStep:
     else_steps: list[Step] = field(default_factory=list)
 
 
+@dataclass(eq=False)
+class PrintStep:
+    """Write a text to the standard output; it is a printf format of `values`."""
+
+    text: str
+    values: tuple[Expr, ...]
+
+
 Step = (
     CallStep | PackedCallStep | CheckStep | BranchStep | AllocateStep | ArenaStep | KeepStep
     | ViewStep | ReleaseStep | ArrayStep | NumbersStep | FieldStep | LoadStep | StoreStep
+    | PrintStep
 )  # fmt: skip
 
 

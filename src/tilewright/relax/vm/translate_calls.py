@@ -45,6 +45,7 @@ from tilewright.relax.vm.steps import (
     arrays_in,
     arrays_of,
 )
+from tilewright.relax.vm.translate_texts import translate_assert, translate_print
 from tilewright.relax.vm.translate_values import as_argument, unpack
 
 Raw = ArrayValue | Expr
@@ -342,4 +343,6 @@ _OPERATORS: Final[Mapping[Op, Callable[[Translation, Call], Value]]] = {
     base.TENSOR_TO_SHAPE: _tensor_to_shape,
     base.SHAPE_TO_TENSOR: _shape_to_tensor,
     base.NULL_VALUE: _null_value,
+    base.PRINT: translate_print,
+    base.ASSERT_OP: translate_assert,
 }

@@ -12,13 +12,14 @@ from tilewright.ir.op import CallEffectKind, Op, register_op
 
 __all__ = [
     "any_at", "any_value", "call_cpacked_into", "call_packed_into", "compact_object", "has_packed",
-    "new_array", "new_tuple", "own_value", "release_objects", "view_object",
+    "new_array", "new_tuple", "own_value", "print_text", "release_objects", "view_object",
 ]  # fmt: skip
 
 register_op("tir.new_array", CallEffectKind.OPAQUE, arity=4, vectorizable=False)
 register_op("tir.new_tuple", CallEffectKind.OPAQUE, arity=3, vectorizable=False)
 register_op("tir.release_objects", CallEffectKind.OPAQUE, arity=2, vectorizable=False)
 register_op("tir.compact_object", CallEffectKind.OPAQUE, arity=1, vectorizable=False)
+register_op("tir.print_text", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.has_packed", CallEffectKind.OPAQUE, arity=1, vectorizable=False)
 register_op("tir.call_packed_into", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.call_cpacked_into", CallEffectKind.OPAQUE, vectorizable=False)
@@ -67,6 +68,11 @@ def compact_object(slot: Expr) -> Expr:
 def has_packed(name: str) -> Expr:
     """Whether a function is registered under a name."""
     return Call(BOOL, Op.get("tir.has_packed"), (StringImm(name),))
+
+
+def print_text(form: str, *values: Expr) -> Expr:
+    """Write a text, a printf format of `values`, to the standard output; for its effect only."""
+    return Call(VOID, Op.get("tir.print_text"), (StringImm(form), *values))
 
 
 # --- before calls by name are lowered --------------------------------------------------------

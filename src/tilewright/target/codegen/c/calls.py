@@ -222,6 +222,13 @@ class CallEmitter(StructureEmitter):
         self.leave(f"tw_raise({', '.join([kind, message, *values])})")
         return Text("")
 
+    def call_print_text(self, call: Call) -> Text:
+        text = c_string(call.args[0].value)  # type: ignore[attr-defined]
+        values = [self._printed(arg) for arg in call.args[1:]]
+        self.line(f"printf({', '.join([text, *values])});")
+        self.line("fflush(stdout);")
+        return Text("")
+
     def _printed(self, value: Expr) -> str:
         """An argument of printf."""
         if isinstance(value, StringImm):

@@ -276,6 +276,15 @@ class Calls(ObjectCalls):
                 "target llvm: a function that returns a value cannot fail (assert, raise_error, "
                 "allocate), because it could not return the error"
             )
+        types, operands = self._printed(values)
+        text = message if values else message.replace("%%", "%")
+        strings = [f"ptr {self.module.string(kind)}", f"ptr {self.module.string(text)}"]
+        arguments = [f"{ty} {operand}" for ty, operand in zip(types, operands, strict=True)]
+        function = self.module.raising(tuple(types))
+        self.leave(self.value(f"call i32 {function}({', '.join([*strings, *arguments])})"))
+
+    def _printed(self, values: tuple[Expr, ...]) -> tuple[list[str], list[str]]:
+        """The types and the operands of values for printf."""
         types, operands = [], []
         for value in values:
             operand = self.operand(value)
@@ -288,11 +297,17 @@ class Calls(ObjectCalls):
             else:
                 types.append("i64")
                 operands.append(self.cast(operand, value.dtype, INT64))
-        text = message if values else message.replace("%%", "%")
-        strings = [f"ptr {self.module.string(kind)}", f"ptr {self.module.string(text)}"]
-        arguments = [f"{ty} {operand}" for ty, operand in zip(types, operands, strict=True)]
-        function = self.module.raising(tuple(types))
-        self.leave(self.value(f"call i32 {function}({', '.join([*strings, *arguments])})"))
+        return types, operands
+
+    def call_print_text(self, call: Call) -> str:
+        types, operands = self._printed(call.args[1:])
+        text = self.operand(call.args[0])
+        values = "".join(f", {ty} {value}" for ty, value in zip(types, operands, strict=True))
+        self.module.declare("printf", "i32", ("ptr", "..."))
+        self.module.declare("fflush", "i32", ("ptr",))
+        self.effect(f"call i32 (ptr, ...) @printf(ptr {text}{values})")
+        self.effect("call i32 @fflush(ptr null)")
+        return ""
 
     def call_tvm_call_packed_lowered(self, call: Call) -> str:
         name, caller, *rest = call.args
