@@ -89,3 +89,8 @@ def test_a_device_in_python_is_an_object():
     x = relax.Var("x", relax.TensorStructInfo((2,), "float32"))
     with pytest.raises(TypeError, match=r"one of I\.vdevice, got 'llvm'"):
         relax.op.to_vdevice(x, "llvm")
+
+
+def test_a_call_with_a_gradient_calls_the_tensor_program():
+    called = relax.analysis.called_global_vars(Module["main"])
+    assert [name.name_hint for name in called] == ["increment"]

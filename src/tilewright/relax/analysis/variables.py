@@ -20,10 +20,12 @@ from tilewright.relax.expr import (
     Var,
 )
 from tilewright.relax.expr import Call as GraphCall
-from tilewright.relax.op.base import CALL_TIR, CALL_TIR_INPLACE
+from tilewright.relax.op.base import CALL_TIR, CALL_TIR_INPLACE, CALL_TIR_WITH_GRAD
 from tilewright.relax.sizes import defined_sizes_of, free_sizes_of
 from tilewright.relax.struct_info import StructInfo
 from tilewright.relax.visitor import PyExprVisitor, bindings_of
+
+_KERNEL_CALLS = (CALL_TIR, CALL_TIR_INPLACE, CALL_TIR_WITH_GRAD)
 
 
 class _Variables(PyExprVisitor):
@@ -37,7 +39,7 @@ class _Variables(PyExprVisitor):
         self.called: dict[GlobalVar, None] = {}
 
     def visit_call_(self, call: GraphCall) -> None:
-        callee = call.args[0] if call.op in (CALL_TIR, CALL_TIR_INPLACE) and call.args else call.op
+        callee = call.args[0] if call.op in _KERNEL_CALLS and call.args else call.op
         if isinstance(callee, GlobalVar):
             self.called[callee] = None
         super().visit_call_(call)

@@ -18,9 +18,6 @@ from tilewright.relax.op.base import (
     make_closure,
     null_value,
     print,
-    shape_of,
-    shape_to_tensor,
-    tensor_to_shape,
 )
 from tilewright.relax.op.binary import (
     add,
@@ -117,6 +114,7 @@ from tilewright.relax.op.set import (
     nonzero,
     unique,
 )
+from tilewright.relax.op.shapes import shape_of, shape_to_tensor, tensor_to_shape
 from tilewright.relax.op.sorting import (
     argsort,
     sort,

@@ -1,4 +1,4 @@
-"""Operators that call: tensor programs, registered functions, closures; and checks and shapes."""
+"""Operators that call: tensor programs, registered functions and closures; and effects."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
-from tilewright.ir.dtype import INT64
 from tilewright.ir.function import GlobalVar
 from tilewright.relax.expr import (
     Call,
-    Constant,
     ExternFunc,
     RelaxExpr,
     ShapeExpr,
@@ -26,7 +24,6 @@ from tilewright.relax.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,
     PrimStructInfo,
-    ShapeStructInfo,
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
@@ -424,54 +421,10 @@ def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call
     return call(ASSERT_OP, condition, *values, attrs={"format": format})
 
 
-# --- shapes as values ------------------------------------------------------------------------
+# --- no value --------------------------------------------------------------------------------
 
 
-def _shape_of(inference: Inference) -> StructInfo:
-    tensor = inference.tensor(0)
-    return ShapeStructInfo(tensor.extents, tensor.ndim)
-
-
-def _shape_from_elements(inference: Inference) -> StructInfo:
-    tensor = inference.tensor(0)
-    if tensor.ndim not in (1, UNKNOWN_NDIM) or tensor.dtype not in (INT64, None):
-        inference.error(f"a shape is made of a 1-dimensional array of int64, it is {tensor!r}")
-    rank = tensor.extents[0] if tensor.extents is not None else None
-    known = getattr(rank, "value", None)
-    operand = inference.call.args[0]
-    if isinstance(operand, Constant):
-        return ShapeStructInfo([int(extent) for extent in operand.data.numpy()])
-    return ShapeStructInfo(ndim=UNKNOWN_NDIM if known is None else int(known))
-
-
-def _elements_of_shape(inference: Inference) -> StructInfo:
-    info = inference.struct_info(0)
-    if not isinstance(info, ShapeStructInfo):
-        inference.error(f"{inference.name_of(0)} must be a shape, it is {info!r}")
-    if info.ndim == UNKNOWN_NDIM:
-        return TensorStructInfo(None, INT64, ndim=1)
-    return TensorStructInfo((info.ndim,), INT64)
-
-
-SHAPE_OF = register("shape_of", ("data",), _shape_of)
-TENSOR_TO_SHAPE = register("tensor_to_shape", ("data",), _shape_from_elements)
-SHAPE_TO_TENSOR = register("shape_to_tensor", ("shape",), _elements_of_shape)
 NULL_VALUE = register("null_value", (), _object)
-
-
-def shape_of(expr: RelaxExpr) -> Call:
-    """The shape of an array."""
-    return call(SHAPE_OF, expr)
-
-
-def tensor_to_shape(expr: RelaxExpr) -> Call:
-    """The shape whose extents are the elements of a 1-dimensional array of int64."""
-    return call(TENSOR_TO_SHAPE, expr)
-
-
-def shape_to_tensor(expr: Any) -> Call:
-    """The 1-dimensional array of int64 whose elements are the extents of a shape."""
-    return call(SHAPE_TO_TENSOR, expr if isinstance(expr, RelaxExpr) else ShapeExpr(expr))
 
 
 def null_value() -> Call:
