@@ -149,6 +149,8 @@ def _numpy_name(value: object) -> str:
     import numpy as np
 
     try:
+        if value is None:  # which numpy takes for float64
+            raise TypeError
         name = np.dtype(value).name  # type: ignore[call-overload]
     except TypeError:
         raise DTypeError(f"expected a dtype name such as 'float32', got {value!r}") from None

@@ -38,6 +38,8 @@ def arange_length(start: Any, stop: Any, step: Any) -> Expr:
         raise ArgumentError("arange: the step is 0")
     if all(isinstance(bound, (IntImm, FloatImm)) for bound in bounds):
         first, last, distance = (bound.value for bound in bounds)  # type: ignore[attr-defined]
+        if not all(map(math.isfinite, (first, last, distance))):
+            raise ArgumentError(f"arange: from {first} to {last} by {distance} has no length")
         return const(max(0, math.ceil((last - first) / distance)), INT64)
     if not all(bound.dtype.is_integral for bound in bounds) or not isinstance(bounds[2], IntImm):
         raise ArgumentError(

@@ -120,7 +120,16 @@ def split_bounds(
         starts = [analyzer.simplify(size * n) for n in range(sections)]
     else:
         starts = [const(0, extent.dtype)]
-        starts += [cast(extent.dtype, as_expr(index)) for index in indices_or_sections]
+        for index in map(as_expr, indices_or_sections):
+            if not index.dtype.is_integral or index.dtype.is_bool:
+                raise ArgumentError(f"{owner}: parts begin at integers, got {index!r}")
+            starts.append(cast(extent.dtype, index))
+        for one, other in pairwise(starts):
+            if is_const_int(one) and is_const_int(other) and one.value > other.value:  # type: ignore[attr-defined]
+                raise ArgumentError(
+                    f"{owner}: a part begins at {extent_text(other)}, before the one at "
+                    f"{extent_text(one)}"
+                )
     inside = [_limited(owner, start, extent, analyzer) for start in starts]
     return [*inside, extent]
 

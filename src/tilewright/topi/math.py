@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from tilewright.ir import arithmetic
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.convert import cast as cast_element
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, FloatImm, IntImm
 from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor
 from tilewright.tir.op import convert, integer
@@ -75,14 +76,31 @@ exp, exp2, exp10, erf, tanh, tan, cos, cosh, sin, sinh, acos, acosh, asin, asinh
 
 
 def clip(x: Any, a_min: Any, a_max: Any) -> Any:
-    """`x` where it is between `a_min` and `a_max`, else the nearer bound; NaN stays NaN."""
+    """`x` where it is between `a_min` and `a_max`, else the nearer bound; NaN stays NaN.
 
-    def limit(value: Any) -> Expr:
+    A bound that no element of an integer type can reach limits nothing.
+    """
+
+    def limited(value: Any) -> Expr:
         element = as_expr(value)
-        low, high = (cast_element(element.dtype, as_expr(bound)) for bound in (a_min, a_max))
+        low, high = (limit("topi.clip", bound, element.dtype) for bound in (a_min, a_max))
         return arithmetic.maximum(arithmetic.minimum(element, high), low)
 
-    return map_elements(limit, "clip", x)
+    return map_elements(limited, "clip", x)
+
+
+def limit(owner: str, bound: Any, dtype: DType) -> Expr:
+    """A bound of elements of a type, in that type.
+
+    Raises:
+        ArgumentError: for a fraction or NaN as the bound of integers.
+    """
+    expr = as_expr(bound)
+    if not dtype.is_integral or not isinstance(expr, (IntImm, FloatImm)):
+        return cast_element(dtype, expr)
+    if math.isnan(expr.value) or (math.isfinite(expr.value) and expr.value != int(expr.value)):
+        raise ArgumentError(f"{owner}: the bound {expr.value} of integers must be one, too")
+    return const(int(min(max(expr.value, dtype.min_int), dtype.max_int)), dtype)
 
 
 def cast(x: Any, dtype: str, span: object = None) -> Any:

@@ -34,11 +34,18 @@ class Slice(NamedTuple):
 
 
 def slice_of(
-    extent: Expr, begin: Any, end: Any, stride: int, assume_inbound: bool, analyzer: Analyzer
+    owner: str,
+    extent: Expr,
+    begin: Any,
+    end: Any,
+    stride: int,
+    assume_inbound: bool,
+    analyzer: Analyzer,
 ) -> Slice:
     """What ``begin:end:stride`` is of a dimension, as in Python.
 
     Args:
+        owner: the operator, for messages.
         extent: of the dimension.
         begin: the first element, counted from the end if it is negative; None for the first one.
         end: where to stop; None for the end.
@@ -57,7 +64,10 @@ def slice_of(
         if number is None or (isinstance(number, int) and abs(number) >= LARGEST):
             ends_high = default is high if number is None else number > 0
             return high if ends_high else low
-        expr = cast(dtype, as_expr(value))
+        expr = as_expr(value)
+        if not expr.dtype.is_integral or expr.dtype.is_bool:
+            raise ArgumentError(f"{owner}: bounds of slices are integers, got {expr!r}")
+        expr = cast(dtype, expr)
         if isinstance(number, int):
             expr = extent + number if number < 0 else expr
             inside = isinstance(extent, IntImm) or not assume_inbound
@@ -119,7 +129,7 @@ def slices(
             stride = 1
         if stride == 0:
             raise ArgumentError(f"{owner}: the stride of axis {n} is 0")
-        found[n] = slice_of(shape[n], first, last, stride, assume_inbound, analyzer)
+        found[n] = slice_of(owner, shape[n], first, last, stride, assume_inbound, analyzer)
     return found
 
 

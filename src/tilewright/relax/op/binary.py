@@ -7,11 +7,13 @@ from typing import Any, Final
 
 from tilewright import topi
 from tilewright.ir.dtype import BOOL, DType
+from tilewright.ir.expr import IntImm
 from tilewright.relax.expr import Call
 from tilewright.relax.op.broadcasting import (
     broadcast_info,
     call_broadcasting,
     operand_dtype,
+    scalar_of,
     with_numbers,
 )
 from tilewright.relax.op.inference import Inference
@@ -27,6 +29,7 @@ ARITHMETIC: Final = {
     "mod": "The remainder of x1 / x2, with the sign of x1.",
     "floor_mod": "The remainder of x1 / x2, with the sign of x2.",
 }
+DIVISIONS: Final = frozenset(("floor_divide", "mod", "floor_mod"))
 EXTREMA: Final = {
     "maximum": "The larger element; NaN where one is NaN.",
     "minimum": "The smaller element; NaN where one is NaN.",
@@ -78,6 +81,8 @@ def _binary(
         if dtype is not None and not is_allowed(dtype):
             hint = _HINTS.get(name, "convert both with astype")
             inference.error(f"the arguments must have {wanted}, they have {dtype!s}; {hint}")
+        if dtype is not None and dtype.is_integral:
+            _check_number(inference, name, dtype)
         return broadcast_info(inference, (0, 1), result or dtype)
 
     op = register(
@@ -93,6 +98,21 @@ def _binary(
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
+
+
+def _check_number(inference: Inference, name: str, dtype: DType) -> None:
+    """Refuse to divide by the number 0, and to shift by more bits than there are."""
+    scalar = scalar_of(inference.call.args[1], None)
+    number = scalar.value if scalar is not None else None
+    if not isinstance(number, IntImm):
+        return
+    if name in DIVISIONS and number.value == 0:
+        inference.error(f"{inference.name_of(1)} is 0, by which integers are not divided")
+    if name in SHIFT and not 0 <= number.value < dtype.bits:
+        inference.error(
+            f"{inference.name_of(1)} is {number.value}, integers of {dtype!s} are shifted by 0 to "
+            f"{dtype.bits - 1}"
+        )
 
 
 def _is_any(dtype: DType) -> bool:

@@ -11,8 +11,9 @@ from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, PrimValue, RelaxExpr, as_relax, as_shape
 from tilewright.relax.op.broadcasting import scalar_of, shape_of
 from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.rules import scalar_argument, shape_argument
+from tilewright.relax.op.rules import require_value, scalar_argument, shape_argument
 from tilewright.relax.op.table import call, register
+from tilewright.relax.op.unary import is_number
 from tilewright.relax.struct_info import (
     PrimStructInfo,
     StructInfo,
@@ -54,7 +55,8 @@ def _scalar_dtype(inference: Inference, position: int) -> DType | None:
 
 
 def _infer_full(inference: Inference) -> StructInfo:
-    return _of_shape(inference, inference.attr("dtype") or _scalar_dtype(inference, 1))
+    dtype = _scalar_dtype(inference, 1)
+    return _of_shape(inference, inference.attr("dtype") or dtype)
 
 
 def _legalize_full(builder: Any, expr: Call) -> Any:
@@ -76,7 +78,7 @@ def full(shape: Any, fill_value: Any, dtype: str | None = None) -> Call:
     return call(_FULL, as_shape(shape), _number(fill_value, dtype), attrs=_dtype_attr(dtype))
 
 
-def _infer_like(inference: Inference) -> StructInfo:
+def _infer_like(inference: Inference) -> TensorStructInfo:
     info = inference.tensor(0)
     dtype = inference.attr("dtype") or info.dtype
     return TensorStructInfo(info.shape, dtype, info.vdevice, info.ndim)
@@ -84,7 +86,11 @@ def _infer_like(inference: Inference) -> StructInfo:
 
 def _infer_full_like(inference: Inference) -> StructInfo:
     _scalar_dtype(inference, 1)
-    return _infer_like(inference)
+    result = _infer_like(inference)
+    value = scalar_of(inference.call.args[1], None)
+    if value is not None and result.dtype is not None:
+        require_value(inference, value.value, result.dtype)
+    return result
 
 
 def _like(builder: Any, expr: Call, value: Any, name: str) -> Any:
@@ -148,7 +154,7 @@ _ONES, _ONES_LIKE = _register_constant("ones", 1)
 
 def zeros(shape: Any, dtype: str) -> Call:
     """An array of zeros."""
-    return call(_ZEROS, as_shape(shape), attrs=_dtype_attr(dtype))
+    return call(_ZEROS, as_shape(shape), attrs={"dtype": DType(dtype)})
 
 
 def zeros_like(x: Any, dtype: str | None = None) -> Call:
@@ -158,7 +164,7 @@ def zeros_like(x: Any, dtype: str | None = None) -> Call:
 
 def ones(shape: Any, dtype: str) -> Call:
     """An array of ones."""
-    return call(_ONES, as_shape(shape), attrs=_dtype_attr(dtype))
+    return call(_ONES, as_shape(shape), attrs={"dtype": DType(dtype)})
 
 
 def ones_like(x: Any, dtype: str | None = None) -> Call:
@@ -171,7 +177,9 @@ def ones_like(x: Any, dtype: str | None = None) -> Call:
 
 def _infer_arange(inference: Inference) -> StructInfo:
     bounds = [scalar_argument(inference, position) for position in range(3)]
-    dtype = inference.attr("dtype")
+    dtype: Any = inference.attr("dtype")
+    if not is_number(dtype):
+        inference.error(f"the elements are numbers, not {dtype!s}")
     if any(bound is None for bound in bounds):
         return TensorStructInfo(None, dtype, ndim=1)
     try:
@@ -214,6 +222,10 @@ def _register_triangle(name: str, upper: bool) -> Any:
                 f"{inference.name_of(0)} must have at least 2 dimensions, it has {info.ndim}"
             )
         scalar_argument(inference, 1)
+        diagonal = inference.struct_info(1)
+        assert isinstance(diagonal, PrimStructInfo)
+        if not diagonal.dtype.is_integral:
+            inference.error(f"{inference.name_of(1)} must be an integer, it is {diagonal!r}")
         return info
 
     def legalize(builder: Any, expr: Call) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright import topi
+from tilewright.error import ArgumentError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm, Var
@@ -152,6 +153,12 @@ def strided_slice(
         assume_inbound: whether bounds of symbolic dimensions are known to be inside of them.
     """
     operands = [axes, begin, end] + ([] if strides is None else [strides])
+    for operand in operands:
+        if not isinstance(operand, (RelaxExpr, tuple, list)):
+            raise ArgumentError(
+                "R.strided_slice: axes, begin, end and strides are lists with one entry for each "
+                f"axis, got {operand!r}"
+            )
     tuples = [o if isinstance(o, RelaxExpr) else Tuple(list(o)) for o in operands]
     return call(_STRIDED_SLICE, x, *tuples, attrs={"assume_inbound": bool(assume_inbound)})
 

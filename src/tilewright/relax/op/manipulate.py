@@ -20,6 +20,7 @@ from tilewright.relax.op.rules import (
     axes_of,
     axis_of,
     checked,
+    require_value,
     shape_argument,
 )
 from tilewright.relax.op.table import call, register
@@ -58,6 +59,8 @@ _PERMUTE_DIMS = register("permute_dims", ("x",), _infer_permute_dims, _legalize_
 
 def permute_dims(x: Any, axes: Sequence[int] | None = None) -> Call:
     """`x` with dimension ``axes[n]`` as dimension n; all reversed for None."""
+    if axes is not None and not isinstance(axes, (tuple, list)):
+        raise ArgumentValueError(f"R.permute_dims: axes are a list, got {axes!r}")
     return call(_PERMUTE_DIMS, x, attrs={"axes": None if axes is None else tuple(axes)})
 
 
@@ -86,6 +89,9 @@ def _infer_layout_transform(inference: Inference) -> StructInfo:
     wanted = len(index_map.initial_indices)
     if info.ndim not in (wanted, UNKNOWN_NDIM):
         inference.error(f"the index map is for {wanted} dimensions, the array has {info.ndim}")
+    pad_value = inference.attr("pad_value")
+    if pad_value is not None and info.dtype is not None:
+        require_value(inference, pad_value, info.dtype)
     if info.extents is None:
         return array_like(info, None, len(index_map.final_indices))
     try:
@@ -238,6 +244,8 @@ def tile(data: Any, repeats: int | Sequence[int]) -> Call:
 
 def _infer_collapse(inference: Inference) -> StructInfo:
     info = inference.tensor(0)
+    if info.dtype is not None and info.dtype.is_bool:
+        inference.error(f"{inference.name_of(0)} must have numbers, it has bool")
     target = inference.call.args[1]
     known = target.struct_info
     if isinstance(known, TensorStructInfo):

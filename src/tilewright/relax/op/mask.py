@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright import topi
-from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call
 from tilewright.relax.op.broadcasting import broadcast_info, call_broadcasting
 from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.rules import require_value
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 
@@ -21,13 +21,9 @@ def _infer_masked_fill(inference: Inference) -> StructInfo:
             "something"
         )
     value: Any = inference.attr("value")
-    if info.dtype is not None and not _fits(value, info.dtype):
-        inference.error(f"{value!r} is no value of the dtype {info.dtype!s} of the array")
+    if info.dtype is not None:
+        require_value(inference, value, info.dtype)
     return broadcast_info(inference, (0, 1), info.dtype)
-
-
-def _fits(value: Any, dtype: DType) -> bool:
-    return dtype.is_float or (isinstance(value, int) and dtype.is_integral)
 
 
 def _legalize_masked_fill(builder: Any, expr: Call) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, FloatImm, IntImm
 from tilewright.relax.expr import ShapeExpr
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.struct_info import (
@@ -74,6 +74,20 @@ def scalar_argument(inference: Inference, position: int) -> Expr | None:
     if not isinstance(info, PrimStructInfo):
         inference.error(f"{inference.name_of(position)} must be a scalar, it is {info!r}")
     return info.value
+
+
+def require_value(inference: Inference, value: Any, dtype: DType) -> None:
+    """Refuse a number that is no value of a dtype; an expression that is not known passes."""
+    number: Any = value.value if isinstance(value, (IntImm, FloatImm)) else value
+    if isinstance(number, Expr):
+        return
+    number = number.item() if hasattr(number, "item") else number  # a scalar of numpy
+    whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
+    fits = dtype.is_float and isinstance(number, (int, float))
+    fits = fits or (dtype.is_bool and whole and number in (0, 1))
+    fits = fits or (dtype.is_integral and whole and dtype.min_int <= number <= dtype.max_int)
+    if not fits:
+        inference.error(f"{number!r} is no value of the dtype {dtype!s} of the array")
 
 
 def integers(inference: Inference, position: int) -> TensorStructInfo:

@@ -24,7 +24,9 @@ def _infer(inference: Inference) -> TensorStructInfo:
     dtype = inference.same_dtype(0, 1)
     if dtype is not None and not dtype.is_float:
         inference.error(f"the probabilities must have a float dtype, they have {dtype!s}")
-    chosen = inference.attr("dtype")
+    chosen: Any = inference.attr("dtype")
+    if not chosen.is_integral or chosen.is_bool:
+        inference.error(f"the places are integers, not {chosen!s}")
     if len(infos) > 2:
         rows = infos[2].dtype
         if rows is not None and not (rows.is_int or rows.is_uint):

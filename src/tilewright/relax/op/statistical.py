@@ -127,9 +127,7 @@ def _infer_scan(inference: Inference) -> StructInfo:
     info = inference.tensor(0)
     dtype: Any = inference.attr("dtype") or info.dtype
     if dtype is not None and not is_number(dtype):
-        inference.error(
-            f"{inference.name_of(0)} must have numbers, it has {info.dtype!s}; give dtype="
-        )
+        inference.error(f"what is combined must be numbers, not {dtype!s}; give dtype=")
     if inference.attr("axis") is not None:
         if info.ndim != UNKNOWN_NDIM:
             axis_of(inference, info.ndim)

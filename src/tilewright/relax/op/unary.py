@@ -9,9 +9,10 @@ from tilewright import topi
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.relax.expr import Call
 from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.rules import scalar_argument
+from tilewright.relax.op.rules import checked, scalar_argument
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.topi.math import limit
 
 FLOAT: Final = {
     "acos": "Inverse cosine, in radians.",
@@ -138,9 +139,12 @@ bitwise_not = _unary(
 
 
 def _infer_clip(inference: Inference) -> TensorStructInfo:
+    info = infer_same(inference, is_number, "numbers", None)
     for position in (1, 2):
-        scalar_argument(inference, position)
-    return infer_same(inference, is_number, "numbers", None)
+        value = scalar_argument(inference, position)
+        if value is not None and info.dtype is not None:
+            checked(inference, limit, value, info.dtype)
+    return info
 
 
 def _legalize_clip(builder: Any, expr: Call) -> Any:
