@@ -217,7 +217,9 @@ class _Maker:
         if x is None:
             return None
         channels = getattr(x.struct_info.extents[1], "value", None)
-        if x.struct_info.ndim == 3 and channels is not None:
+        # A window does not fit into an empty array, which one of symbolic size may be.
+        fits = getattr(x.struct_info.extents[-1], "value", 0) > 0
+        if x.struct_info.ndim == 3 and channels is not None and fits:
             kernel = relax.const(self.numbers((2, channels, 1)))
             x, channels = self.emitted(op.nn.conv1d(x, kernel)), 2
         if channels is None:
