@@ -100,6 +100,17 @@ def import_tensor(source: Any, cls: type[core.Tensor]) -> Any:
             core._set_class_tensor(previous)
 
 
+def items_of(values: Any, cls: type[core.Tensor]) -> list[Any]:
+    """The items of an array of tvm-ffi, with tensors as instances of `cls`."""
+    with _CLASS_LOCK:
+        previous = core._CLASS_TENSOR
+        core._set_class_tensor(cls)
+        try:
+            return [values[position] for position in range(len(values))]
+        finally:
+            core._set_class_tensor(previous)
+
+
 def view_of(
     source: core.Tensor,
     cls: type[core.Tensor],

@@ -27,6 +27,7 @@ from tilewright.error import (
 )
 from tilewright.ir.dtype import DType
 from tilewright.runtime.device import as_device
+from tilewright.runtime.dlpack import items_of
 from tilewright.runtime.ndarray import NDArray, alias, borrowed
 
 NATIVE_ERRORS: dict[type[BaseException], type[TVMError]] = {
@@ -141,7 +142,7 @@ def from_native(value: Any) -> Any:
 
 
 def _tuple_from_native(values: Any) -> tuple[Any, ...]:
-    return tuple(map(from_native, values))
+    return tuple(map(from_native, items_of(values, NDArray)))
 
 
 def _function_from_native(function: core.Function) -> PackedFunc:

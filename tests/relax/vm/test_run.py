@@ -351,6 +351,11 @@ def test_stateful_calls_and_saved_functions():
         vm.get_outputs("main")
     vm.invoke_stateful("main")
     assert_same(vm.get_outputs("main"), expected)
+    vm.set_input("main", *inputs[:4])
+    with pytest.raises(ArgumentError, match="expected 5 arguments"):
+        vm.invoke_stateful("main")
+    with pytest.raises(ArgumentError, match="call invoke_stateful"):
+        vm.get_outputs("main")
     with pytest.raises(ArgumentError, match="main has no parameter 'w2'"):
         vm.set_input("main", *inputs[:4], w2=1)
     with pytest.raises(ArgumentError, match="main needs 'b1'"):

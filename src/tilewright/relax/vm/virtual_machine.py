@@ -101,6 +101,7 @@ class VirtualMachine:
         """Call a function with the arguments of `set_input`; `get_outputs` tells the result."""
         if func_name not in self._inputs:
             raise ArgumentError(f"invoke_stateful: call set_input({func_name!r}, ...) first")
+        self._outputs.pop(func_name, None)  # those of an earlier call, if this one fails
         self._outputs[func_name] = self[func_name](*self._inputs[func_name])
 
     def get_outputs(self, func_name: str) -> Any:
