@@ -84,43 +84,32 @@ def _aligned(
     if any(constant(data.shape[axis]) == 0 for axis in (0, *axes)):
         raise ArgumentValueError(f"{owner}: without pixels there are no samples")
     parts = per_dimension(owner, "pooled_size", pooled_size, 2)
-    dtype = data.dtype
     steps = [te.reduce_axis((0, sample_ratio), name) for name in ("ry", "rx")]
 
-    def at(box: Any, part: Any, n: int) -> Any:
-        """Where a sample is along height (0) or width (1)."""
-        first, last = (rois(box, corner - n) * spatial_scale for corner in (2, 4))
-        size = tir.max(last - first, as_expr(1.0, dtype)) / float(parts[n])
-        offset = (cast(dtype, steps[n].var) + 0.5) / float(sample_ratio)
-        return first + (cast(dtype, part) + offset) * size
+    rows, columns = (
+        _samples(rois, n, data.shape[axis], parts[n], sample_ratio, spatial_scale)
+        for n, axis in enumerate(axes)
+    )
+    images = te.compute(
+        (rois.shape[0],),
+        lambda box: tir.max(tir.min(cast("int64", rois(box, 0)), data.shape[0] - 1), 0),
+        "T_image",
+    )
 
-    def sample(box: Any, channel: Any, y: Any, x: Any) -> Any:
-        image = tir.max(tir.min(cast("int64", rois(box, 0)), data.shape[0] - 1), 0)
-        places, weights, outside = [], [], []
-        for axis, place in zip(axes, (y, x), strict=True):
-            extent = data.shape[axis]
-            outside += [place < -1.0, place > cast(dtype, extent)]
-            # Beyond the middle of the first or last pixel is the colour of that pixel.
-            inside = tir.max(tir.min(place, cast(dtype, extent - 1)), as_expr(0.0, dtype))
-            low = cast("int64", te.floor(inside))
-            high = tir.min(low + 1, extent - 1)
-            weight = inside - cast(dtype, low)
-            places.append((low, high))
-            weights.append((as_expr(1.0, dtype) - weight, weight))
+    def sample(box: Any, channel: Any, row: Any, column: Any) -> Any:
+        ry, rx = (step.var for step in steps)
 
-        def pixel(row: int, column: int) -> Any:
-            index: list[Any] = [image, channel, channel, channel]
-            index[axes[0]], index[axes[1]] = places[0][row], places[1][column]
-            return data(*index) * (weights[0][row] * weights[1][column])
+        def pixel(y: Tensor, of_y: Tensor, x: Tensor, of_x: Tensor) -> Any:
+            index: list[Any] = [images(box), channel, channel, channel]
+            index[axes[0]], index[axes[1]] = y(box, row, ry), x(box, column, rx)
+            return data(*index) * (of_y(box, row, ry) * of_x(box, column, rx))
 
-        mixed = pixel(0, 0) + pixel(0, 1) + pixel(1, 0) + pixel(1, 1)
-        return te.if_then_else(te.any(*outside), as_expr(0.0, dtype), mixed)
+        pixels = [pixel(*y, *x) for y in (rows[:2], rows[2:]) for x in (columns[:2], columns[2:])]
+        return pixels[0] + pixels[1] + pixels[2] + pixels[3]
 
     def reduced(*place: Any) -> Any:
         box, channel = place[0], place[layout.index("C")]
-        value = sample(
-            box, channel, at(box, place[axes[0]], 0), at(box, place[axes[1]], 1)
-        )  # fmt: skip
+        value = sample(box, channel, place[axes[0]], place[axes[1]])
         if kind == "max":
             return te.max(value, axis=steps)
         return te.sum(value * (1.0 / sample_ratio**2), axis=steps)
@@ -129,3 +118,39 @@ def _aligned(
     shape[0] = rois.shape[0]
     shape[axes[0]], shape[axes[1]] = (as_expr(n, data.shape[0].dtype) for n in parts)
     return te.compute(shape, reduced, owner, "pool")
+
+
+def _samples(
+    rois: Tensor, n: int, extent: Any, parts: int, ratio: int, scale: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The two pixels around each sample along height (0) or width (1), and their weights.
+
+    Computed once for all channels: ``(boxes, parts, ratio)``.
+    """
+    dtype = rois.dtype
+    shape = (rois.shape[0], as_expr(parts, rois.shape[0].dtype), as_expr(ratio, "int32"))
+
+    def place(box: Any, part: Any, step: Any) -> Any:
+        first, last = (rois(box, corner - n) * scale for corner in (2, 4))
+        size = tir.max(last - first, as_expr(1.0, dtype)) / float(parts)
+        return first + (cast(dtype, part) + (cast(dtype, step) + 0.5) / float(ratio)) * size
+
+    at = te.compute(shape, place, "T_place")
+
+    def inside(*i: Any) -> Any:
+        """Beyond the middle of the first or last pixel is the colour of that pixel."""
+        return tir.max(tir.min(at(*i), cast(dtype, extent - 1)), as_expr(0.0, dtype))
+
+    low = te.compute(shape, lambda *i: cast("int64", te.floor(inside(*i))), "T_low")
+    high = te.compute(shape, lambda *i: tir.min(low(*i) + 1, extent - 1), "T_high")
+
+    def weight(*i: Any) -> Any:
+        return inside(*i) - cast(dtype, low(*i))
+
+    def if_near(value: Any, *i: Any) -> Any:
+        far = te.any(at(*i) < -1.0, at(*i) > cast(dtype, extent))
+        return tir.Select(far, as_expr(0.0, dtype), value)
+
+    of_low = te.compute(shape, lambda *i: if_near(1.0 - weight(*i), *i), "T_of_low")
+    of_high = te.compute(shape, lambda *i: if_near(weight(*i), *i), "T_of_high")
+    return low, of_low, high, of_high
