@@ -44,7 +44,6 @@ from tilewright.relax.expr import (
     Var,
     VarBinding,
 )
-from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     ObjectStructInfo,
@@ -318,7 +317,7 @@ def emit_binding(builder: BlockBuilder, binding: Binding) -> Var:
 def _emit_match_cast(builder: BlockBuilder, binding: MatchCast) -> Var:
     scope = builder.function_scope
     value, var = operand(builder, binding.value), binding.var
-    scope.scope.sizes.update(scope.add_sizes(symbolic_vars_of(binding.struct_info)))
+    scope.scope.sizes.update(scope.add_sizes_of(binding.struct_info))
     if var.struct_info is None:
         var = scope.renamed[binding.var] = var.replace(struct_info=binding.struct_info)
     given = value_struct_info(builder, value)

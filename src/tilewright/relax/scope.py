@@ -20,7 +20,7 @@ from tilewright.relax.expr import (
     RelaxExpr,
     Var,
 )
-from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
+from tilewright.relax.sizes import assume_sizes, extents_in, symbolic_vars_of
 from tilewright.relax.struct_info import FuncStructInfo, StructInfo
 from tilewright.relax.struct_info_relation import erase_to_well_defined
 
@@ -162,13 +162,13 @@ class FunctionScope:
             self.names.reserve(param.name_hint)
             self.visible.add(param)
             if param.struct_info is not None:
-                self.add_sizes(symbolic_vars_of(param.struct_info))
+                self.add_sizes_of(param.struct_info)
 
-    def add_sizes(self, sizes: Iterable[Size]) -> list[Size]:
-        """Make symbolic sizes known; those that were not before."""
-        fresh = [size for size in sizes if size not in self._sizes]
+    def add_sizes_of(self, info: StructInfo) -> list[Size]:
+        """Make the symbolic sizes of `info` known; those that were not before."""
+        fresh = [size for size in symbolic_vars_of(info) if size not in self._sizes]
         self._sizes.update(fresh)
-        assume_sizes(self.analyzer, fresh)
+        assume_sizes(self.analyzer, extents_in(info))
         return fresh
 
     def close_block(self) -> BindingBlock | None:

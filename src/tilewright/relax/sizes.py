@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tilewright.arith import Analyzer
-from tilewright.ir.expr import Expr, SizeVar, Var
+from tilewright.ir.expr import Expr, IntImm, Mul, SizeVar, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.relax.expr import PrimValue, ShapeExpr
@@ -93,6 +93,29 @@ def defined_sizes_of(info: StructInfo) -> list[Var]:
                 visit(field)
 
     visit(info)
+    return list(found)
+
+
+def extents_in(root: Node) -> list[Var]:
+    """The symbolic sizes that are at least 0, because an extent is they or a multiple of them.
+
+    Scalars may be negative, and so may sizes that only occur within other expressions.
+    """
+    found: dict[Var, None] = {}
+
+    def visit(node: Node) -> None:
+        if isinstance(node, (ShapeExpr, ShapeStructInfo)):
+            for extent in node.values or ():
+                factor = extent
+                if isinstance(extent, Mul) and isinstance(extent.b, IntImm) and extent.b.value > 0:
+                    factor = extent.a
+                if isinstance(factor, Var):
+                    found[factor] = None
+        else:
+            for child in node.children():
+                visit(child)
+
+    visit(root)
     return list(found)
 
 

@@ -452,3 +452,25 @@ def test_a_view_of_symbolic_sizes():
     for shape in ((2, 3), (0, 4)):
         data = np.ones(shape, "float32")
         np.testing.assert_allclose(vm["main"](data).numpy(), np.exp(data).reshape(shape[::-1]))
+
+
+def test_scalars_may_be_negative():
+    """What a size of an array cannot be is not taken for granted of other numbers."""
+    n, x = Size("n", "int64"), relax.Var("x", array(8))
+    s = relax.Var("s", relax.PrimStructInfo("int64", n))
+    mod = module_of([x, s], lambda b: b.emit(op.strided_slice(x, [0], [n], [8])))
+    vm = relax.VirtualMachine(relax.build(mod))
+    data = np.arange(8, dtype="float32")
+    for start in (3, 0, -2, -8, 9):
+        assert_same(vm["main"](data, start), data[start:])
+        np.testing.assert_array_equal(evaluate(mod, data, start), data[start:])
+
+
+def test_shapes_that_are_given_have_no_negative_extents():
+    n = Size("n", "int64")
+    shape = relax.Var("shape", relax.ShapeStructInfo([n, 2]))
+    mod = module_of([shape], lambda b: b.emit(op.full((1,), relax.PrimValue(n), "float32")))
+    vm = relax.VirtualMachine(relax.build(mod))
+    assert vm["main"]((3, 2)).numpy().tolist() == [3]
+    with pytest.raises(ValueError, match="argument shape: an extent is -1, which is negative"):
+        vm["main"]((-1, 2))

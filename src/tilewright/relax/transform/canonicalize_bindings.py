@@ -20,7 +20,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.normalize import is_leaf
 from tilewright.relax.size_equations import solve_sizes
-from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
+from tilewright.relax.sizes import assume_sizes, extents_in
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.function_pass import FunctionPass
@@ -61,7 +61,7 @@ class _Canonicalization(Substitution):
     def RelaxFunction(self, function: Function) -> Function:
         for param in function.params:
             if param.struct_info is not None:
-                assume_sizes(self._analyzer, symbolic_vars_of(param.struct_info))
+                assume_sizes(self._analyzer, extents_in(param.struct_info))
         return super().RelaxFunction(function)
 
     def SeqExpr(self, seq: SeqExpr) -> SeqExpr:
@@ -91,7 +91,7 @@ class _Canonicalization(Substitution):
             if is_base_of(asked, given, self._analyzer):
                 self._sizes.update(sizes)  # type: ignore[attr-defined]
                 return self._plain(self.VarBinding(VarBinding(binding.var, binding.value)))
-        assume_sizes(self._analyzer, own)
+        assume_sizes(self._analyzer, extents_in(binding.struct_info))
         binding = self.MatchCast(binding)
         self._note_local(binding.var)
         return [binding]

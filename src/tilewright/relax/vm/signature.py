@@ -65,10 +65,11 @@ class Signature:
             fields = [self.add(f"{name}_{n}", part) for n, part in enumerate(info.fields)]
             return TupleValue(tuple(fields))
         if isinstance(info, ShapeStructInfo) and info.ndim >= 0:
-            extents = info.values or (None,) * info.ndim
-            return ShapeValue(
-                tuple(self._scalar(f"{name}_{n}", INT64, e) for n, e in enumerate(extents))
-            )
+            values = info.values or (None,) * info.ndim
+            extents = [self._scalar(f"{name}_{n}", INT64, e) for n, e in enumerate(values)]
+            message = f"argument {name}: an extent is %lld, which is negative"
+            self.checks += (CheckStep(e >= 0, "ValueError", message, (e,)) for e in extents)
+            return ShapeValue(tuple(extents))
         if isinstance(info, PrimStructInfo):
             return self._scalar(name, info.dtype, info.value)
         if isinstance(info, FuncStructInfo):

@@ -28,7 +28,7 @@ from tilewright.relax.expr import (
     TupleGetItem,
     Var,
 )
-from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
+from tilewright.relax.sizes import assume_sizes, extents_in, symbolic_vars_of
 from tilewright.relax.struct_info import (
     ObjectStructInfo,
     StructInfo,
@@ -130,7 +130,9 @@ class Translation:
         self.values: dict[Var, Value] = {}
         self.sizes: dict[Scalar, Expr] = {size: size for size in signature.sizes}
         self.analyzer = Analyzer()
-        assume_sizes(self.analyzer, (size for size in signature.sizes if size.dtype is INT64))
+        for param in function.params:
+            if param.struct_info is not None:
+                assume_sizes(self.analyzer, extents_in(param.struct_info))
         self.steps: list[Step] = list(signature.checks)
         self._constants: dict[int, ArrayValue] = {}
         self._branch_memory: set[Memory] = set()
