@@ -140,6 +140,15 @@ class Kinds:
     def inner(x: R.Tensor(("n",), "float32"), o: R.Object):
         return (o, R.add(x, x))
 
+    @R.function(private=True, pure=False)
+    def kept(x: R.Tensor(("n",), "float32")):
+        R.call_packed("values.none", R.add(x, x), sinfo_args=R.Tuple())
+        return R.add(x, x)
+
+    @R.function(pure=False)
+    def private(x: R.Tensor(("n",), "float32")):
+        return R.negative(Kinds.kept(x))
+
     @R.function
     def shapes(x: R.Tensor((2,), "int64")):
         a, b = T.int64(), T.int64()
@@ -151,7 +160,7 @@ class Kinds:
 @TARGETS
 def test_values_of_all_kinds(target):
     vm = machine(Kinds, target)
-    for name in ("main", "known", "decide", "again"):
+    for name in ("main", "known", "decide", "again", "private"):
         same(vm[name](DATA), evaluate(Kinds, DATA, name=name))
     for flag in (True, False):
         data = np.array(flag)

@@ -171,7 +171,9 @@ def _packed_functions(
     if RETURNS not in function.attrs:
         return [packed.build(name)]
     returning = packed.build(name, returns=True)
-    return [returning, packed.build(name + INTO)] if writes_results(function) else [returning]
+    if IS_PRIVATE in function.attrs or not writes_results(function):
+        return [returning]
+    return [returning, packed.build(name + INTO)]
 
 
 class _PackedFunction:
