@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from tilewright.arith import Analyzer
 from tilewright.arith.conditions import conjuncts
-from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import bound_values, conjunction, mentioned
-from tilewright.tir.schedule.domains import is_run, runs_whole_domain
+from tilewright.tir.schedule.domains import runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import ReductionNest, reduction_nest
 from tilewright.tir.schedule.tree import FunctionTree
@@ -16,12 +15,11 @@ from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute, variables_of
 
 
-def first_predicate(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> list[Expr]:
+def first_predicate(nest: ReductionNest, analyzer: Analyzer) -> list[Expr]:
     """The parts of the predicate that remain in the first iteration of the reduction loops.
 
-    A reduction loop of which the extent depends on where it is has no first iteration where it is
-    0, which the predicate then excludes; extents that are sizes of the function are taken to be
-    positive.
+    Where a reduction loop has no iteration, its elements get their initial values all the same, so
+    its extent is no condition.
     """
     parts = []
     with analyzer.constraint(nonempty(nest.realize)):
@@ -30,10 +28,6 @@ def first_predicate(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer)
                 part = analyzer.simplify(nest.at_start(part))
             if not is_const_int(part, 1):
                 parts.append(part)
-    for loop in nest.reduction:
-        if not is_run(tree, loop.extent, analyzer):
-            extent = analyzer.simplify(nest.at_start(loop.extent))
-            parts.append(extent > const(0, extent.dtype))
     return parts
 
 

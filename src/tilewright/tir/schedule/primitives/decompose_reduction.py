@@ -59,8 +59,7 @@ def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> E
     Requires: the block has an initialisation; `loop` is around it in the same scope, and no
     reduction loop is around `loop`; each element is initialised once, in the first iteration of
     the reduction loops; and no other block below `loop` uses an element before it is initialised.
-    Elements of a reduction over a symbolic number of iterations get their initial value also if
-    that number is 0.
+    Elements of a reduction that has no iteration get their initial values, too.
 
     Args:
         block: the reduction block.
@@ -101,7 +100,7 @@ def _init_nest(
     assert block.init is not None
     if block.alloc_buffers or block.match_buffers:
         raise ScheduleError("{0} declares buffers, which its init may use", at=[nest.realize])
-    predicate = conjunction(*first_predicate(tree, nest, analyzer))
+    predicate = conjunction(*first_predicate(nest, analyzer))
     values: dict[Var, Expr] = {}
     iter_vars, iter_values = [], []
     for item, value in zip(block.iter_vars, nest.realize.iter_values, strict=True):
@@ -210,7 +209,7 @@ def _each_has_its_own(
 ) -> bool:
     """Whether the elements of an iteration of the common loops are a box of their own."""
     realize = nest.realize
-    if first_predicate(tree, nest, analyzer):
+    if first_predicate(nest, analyzer):
         return False
     values = bindings_of(realize)
     (access,) = accesses([realize], buffer, written=True)
