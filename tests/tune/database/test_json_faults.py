@@ -270,7 +270,7 @@ def test_loading_many_records_is_quick(directory):
     file.write_text(text * 10000)
     start = time.process_time()
     database = JSONDatabase(work_dir=directory)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 2.5  # 0.6 s where nothing else runs
     assert len(database) == 10000
 
 
