@@ -84,7 +84,7 @@ def test_an_extent_that_is_even():
     model = Functions([lambda x: x.reshape(-1, 2, 3) + 1, lambda x: torch.exp(x)[::2]])
     module = imported(model, (torch.randn(6, 3),), ({0: even},))
     assert module.script().count("match_cast") == 1
-    assert not max(difference(module, model, (torch.randn(8, 3),)))
+    assert max(difference(module, model, (torch.randn(8, 3),))) < 1e-6
     compiled = relax.VirtualMachine(relax.build(module, "llvm"))["main"]
     assert compiled(np.ones((8, 3), "float32"))[0].shape == (4, 2, 3)
     for run in (compiled, lambda x: evaluate(module, x)):
