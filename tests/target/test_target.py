@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import threading
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import tilewright as tvm
 from tilewright.error import TargetError
 from tilewright.target import Target, create
+from tilewright.target.cpu import Host
 
 
 def test_a_string():
@@ -154,6 +156,23 @@ def test_this_machine():
     assert 0 < level1 <= level2
     assert level3 > 0
     assert target.vector_bits in (64, 128, 256, 512)
+
+
+@pytest.mark.parametrize("text", ["llvm", "llvm -mcpu=znver4"])
+def test_extensions_that_a_virtual_machine_hides_are_not_used(monkeypatch, text):
+    from tilewright import te
+
+    wide = frozenset({"avx512f", "avx512dq", "avx512vl", "avx512bw"})
+    processor = Host("x86_64-unknown-linux-gnu", "znver4", frozenset({"avx", "avx2", "fma"}), wide)
+    monkeypatch.setattr("tilewright.target.target.host", lambda: processor)
+    monkeypatch.setattr("tilewright.target.target.is_host_architecture", lambda triple: True)
+    target = Target(text)
+    assert not wide & target.features
+    assert target.vector_bits == 256
+    a = te.placeholder((35,), name="A")
+    b = te.compute((35,), lambda i: a[i] + 1.0, name="B")
+    assembly = tvm.build(te.create_prim_func([a, b]), target=target).get_source("asm")
+    assert not re.search(r"%zmm|%k[0-7]", assembly)
 
 
 def test_other_machines_are_not_this_one():

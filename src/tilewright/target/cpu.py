@@ -12,11 +12,20 @@ from typing import Final, NamedTuple
 
 
 class Host(NamedTuple):
-    """The CPU of this machine, in LLVM's terms."""
+    """The CPU of this machine, in LLVM's terms.
+
+    Attributes:
+        triple: architecture and system.
+        cpu: name of the processor.
+        features: instruction set extensions that it has.
+        missing: extensions that it lacks. A virtual machine may lack some that every processor
+            of the name has.
+    """
 
     triple: str
     cpu: str
     features: frozenset[str]
+    missing: frozenset[str]
 
 
 @functools.cache
@@ -29,6 +38,7 @@ def host() -> Host:
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         frozenset(name for name, present in features.items() if present),
+        frozenset(name for name, present in features.items() if not present),
     )
 
 

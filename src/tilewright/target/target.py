@@ -150,6 +150,12 @@ class Target:
         return self.is_host and not {"mcpu", "mtriple"} & self.attrs.keys()
 
     @functools.cached_property
+    def _has_host_features(self) -> bool:
+        """Whether code may use what this machine's processor has, and nothing else."""
+        names_host = self.is_host and self.architecture == "x86_64" and self.cpu == host().cpu
+        return self._describes_host or names_host
+
+    @functools.cached_property
     def cpu(self) -> str:
         """LLVM's name of the CPU; the host's own unless a CPU or a triple is given."""
         if "mcpu" in self.attrs:
@@ -159,11 +165,10 @@ class Target:
     @functools.cached_property
     def features(self) -> frozenset[str]:
         """Instruction set extensions, those of `-mattr` added and removed."""
-        if self._describes_host:
+        if self._has_host_features:
             found = set(host().features)
         elif self.architecture == "x86_64":
-            same = self.is_host and self.cpu == host().cpu
-            found = set(host().features if same else x86_features(self.cpu))
+            found = set(x86_features(self.cpu))
         else:
             found = set(BASELINE.get(self.architecture, ()))
         for item in self.attrs.get("mattr", ()):
@@ -176,11 +181,13 @@ class Target:
     def feature_string(self) -> str:
         """The features as LLVM takes them."""
         given = [i if i[:1] in "+-" else f"+{i}" for i in self.attrs.get("mattr", ())]
-        if self._describes_host:
-            assumed = sorted(host().features)
+        if self._has_host_features:
+            assumed = [f"+{name}" for name in sorted(host().features)]
+            assumed += [f"-{name}" for name in sorted(host().missing)]
         else:
-            assumed = () if "mcpu" in self.attrs else BASELINE.get(self.architecture, ())
-        return ",".join([*(f"+{name}" for name in assumed), *given])
+            baseline = () if "mcpu" in self.attrs else BASELINE.get(self.architecture, ())
+            assumed = [f"+{name}" for name in baseline]
+        return ",".join([*assumed, *given])
 
     @functools.cached_property
     def abi(self) -> str:
