@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from tilewright.error import DTypeError
-from tilewright.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
+from tilewright.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Broadcast, Cast, Expr, FloatImm, IntImm, StringImm
 
 _PYTHON_NUMBERS = frozenset((bool, int, float))
@@ -95,10 +95,15 @@ def as_expr(value: object, dtype: str | None = None) -> Expr:
     return convert() if convert is not None else const(value, dtype)
 
 
+def exact_expr(value: object) -> Expr:
+    """`value` as an expression to be converted: a Python float keeps all its digits, as float64."""
+    return const(value, FLOAT64) if value.__class__ is float else as_expr(value)
+
+
 def cast(dtype: str, value: object) -> Expr:
     """`value` converted to `dtype`; a scalar is broadcast to the lanes of a vector dtype."""
     target: DType = dtype if dtype.__class__ is DType else DType(dtype)  # type: ignore[assignment]
-    expr = as_expr(value)
+    expr = exact_expr(value)
     source = expr.dtype
     if source is target:
         return expr

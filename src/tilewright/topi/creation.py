@@ -8,8 +8,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir.arithmetic import floordiv, maximum, select
-from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.dtype import FLOAT32, INT64, DType
+from tilewright.ir.convert import cast, const, exact_expr
+from tilewright.ir.dtype import FLOAT64, INT64, DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm
 from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor, shape_text
@@ -18,7 +18,7 @@ from tilewright.topi import tag
 
 def full(shape: Any, dtype: str, fill_value: Any, name: str = "T_full") -> Tensor:
     """A tensor whose elements are all `fill_value`, a number or a tensor without dimensions."""
-    value = cast(dtype, as_expr(fill_value))
+    value = cast(dtype, fill_value)
     return compute(shape, lambda *_: value, name, tag.INJECTIVE)
 
 
@@ -33,7 +33,7 @@ def arange_length(start: Any, stop: Any, step: Any) -> Expr:
     Raises:
         ArgumentError: if it would depend on floats that are not known, or `step` is 0.
     """
-    bounds = [as_expr(value) for value in (start, stop, step)]
+    bounds = [exact_expr(value) for value in (start, stop, step)]
     if isinstance(bounds[2], (IntImm, FloatImm)) and bounds[2].value == 0:
         raise ArgumentError("arange: the step is 0")
     if all(isinstance(bound, (IntImm, FloatImm)) for bound in bounds):
@@ -57,9 +57,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") 
     if stop is None:
         start, stop = 0, start
     target = DType(dtype)
-    # The numbers themselves are computed in a type that holds all of them.
-    wide = (INT64 if target.is_integral else FLOAT32) if target.bits < 64 else target
-    first, distance = cast(wide, as_expr(start)), cast(wide, as_expr(step))
+    # The numbers themselves are computed in a type that holds all of them, and rounded once.
+    wide = FLOAT64 if target.is_float else INT64 if target.bits < 64 else target
+    first, distance = cast(wide, start), cast(wide, step)
     return compute(
         (arange_length(start, stop, step),),
         lambda i: cast(target, first + cast(wide, i) * distance),
@@ -80,7 +80,7 @@ def trilu(data: Tensor, k: Any, upper: bool) -> Tensor:
         raise ShapeError(
             f"topi.trilu: a matrix has two dimensions, the shape is {shape_text(data.shape)}"
         )
-    diagonal = cast(INT64, as_expr(k))
+    diagonal = cast(INT64, k)
 
     def element(*ax: Any) -> Expr:
         row, column = cast(INT64, ax[-2]), cast(INT64, ax[-1])

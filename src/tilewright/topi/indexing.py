@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.arithmetic import floormod, logical_and, maximum, minimum, select
-from tilewright.ir.convert import as_expr, cast, const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import broadcast_element, broadcast_shape
@@ -198,7 +198,7 @@ def one_hot(
     """
     along = normalized_axis("topi.one_hot", axis, indices.ndim + 1)
     _check_integers("topi.one_hot", indices)
-    on, off = (cast(dtype, as_expr(value)) for value in (on_value, off_value))
+    on, off = (cast(dtype, value) for value in (on_value, off_value))
 
     def element(*i: Expr) -> Expr:
         index = indices(*i[:along], *i[along + 1 :])

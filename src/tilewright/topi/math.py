@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError
 from tilewright.ir import arithmetic
-from tilewright.ir.convert import as_expr, const
+from tilewright.ir.convert import as_expr, const, exact_expr
 from tilewright.ir.convert import cast as cast_element
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm
@@ -95,7 +95,7 @@ def limit(owner: str, bound: Any, dtype: DType) -> Expr:
     Raises:
         ArgumentError: for a fraction or NaN as the bound of integers.
     """
-    expr = as_expr(bound)
+    expr = exact_expr(bound)
     if not dtype.is_integral or not isinstance(expr, (IntImm, FloatImm)):
         return cast_element(dtype, expr)
     if math.isnan(expr.value) or (math.isfinite(expr.value) and expr.value != int(expr.value)):

@@ -140,14 +140,14 @@ def const(value: Any, dtype: str | None = None) -> Constant:
 
     Args:
         value: numbers, nested lists of them, a numpy array, or an `NDArray`.
-        dtype: type of the elements; by default that of `value`, int32 and float32 for Python
-            numbers.
+        dtype: type of the elements; by default that of `value`; for Python numbers float32 or
+            int32, or int64 if they need it.
     """
     if isinstance(value, NDArray) and dtype is None:
         return Constant(value)
     numbers = value.numpy() if isinstance(value, NDArray) else _numbers(value)
     if dtype is None and not isinstance(value, (np.ndarray, np.generic, NDArray)):
-        dtype = {"i": "int32", "f": "float32"}.get(numbers.dtype.kind)
+        dtype = _default_dtype(numbers)
     if dtype is None:
         return Constant(numbers)
     target = DType(dtype)
@@ -159,6 +159,13 @@ def const(value: Any, dtype: str | None = None) -> Constant:
         if wrong.size:
             raise ArgumentError(f"const: {wrong[0].item()!r} is no value of {target!s}")
     return Constant(converted)
+
+
+def _default_dtype(numbers: np.ndarray) -> str | None:
+    """The dtype of Python numbers."""
+    if numbers.dtype.kind != "i":
+        return "float32" if numbers.dtype.kind == "f" else None
+    return "int32" if np.array_equal(numbers.astype("int32"), numbers) else "int64"
 
 
 def _numbers(value: Any) -> np.ndarray:

@@ -11,6 +11,8 @@ will give, and the program checks when it runs that they fit together::
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from tilewright.arith import Analyzer
 from tilewright.error import ShapeError, StructInfoError
 from tilewright.ir.arithmetic import select
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import INT64, DType
+from tilewright.ir.dtype import FLOAT32, FLOAT64, INT64, DType, promote
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var, is_const_int
 from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, ShapeExpr
 from tilewright.relax.expr import const as array_constant
@@ -39,12 +41,31 @@ Extents = tuple[Expr, ...]
 
 
 def with_numbers(*operands: Any) -> list[Any]:
-    """Operands in which Python numbers take the dtype of the arrays beside them, if it is known."""
-    infos = [getattr(operand, "struct_info", None) for operand in operands]
+    """Operands in which Python numbers take the dtype of the arrays beside them.
+
+    Beside arrays whose dtype is not known yet they keep all their digits.
+    """
+    infos = [o.struct_info for o in operands if isinstance(o, RelaxExpr)]
     dtype = next((i.dtype for i in infos if isinstance(i, TensorStructInfo) and i.dtype), None)
-    if dtype is None:
+    if dtype is not None:
+        return [_number(operand, dtype) for operand in operands]
+    if all(isinstance(info, PrimStructInfo) for info in infos):
         return list(operands)
-    return [_number(operand, dtype) for operand in operands]
+    return [exact_number(operand) for operand in operands]
+
+
+def exact_number(value: Any, dtype: DType | None = None) -> Any:
+    """A Python float as a scalar of a float dtype; float64 if none is given and it needs that.
+
+    Other values stay as they are.
+    """
+    if not isinstance(value, float):
+        return value
+    if dtype is not None and dtype.is_float:
+        return PrimValue(const(value, dtype))
+    short = const(value, FLOAT32)
+    is_short = math.isnan(value) or short.value == value  # type: ignore[attr-defined]
+    return PrimValue(short if is_short else const(value, FLOAT64))
 
 
 def _number(value: Any, dtype: DType) -> Any:
@@ -68,7 +89,7 @@ def _fits(value: float, dtype: DType) -> bool:
 def operand_dtype(inference: Inference, positions: Sequence[int]) -> DType | None:
     """The dtype that all operands share; None if it is not known.
 
-    A constant scalar takes the dtype of the others.
+    A constant scalar takes the dtype of the others; scalars alone are promoted.
     """
     dtypes: dict[int, DType] = {}
     numbers: dict[int, IntImm | FloatImm] = {}
@@ -90,7 +111,9 @@ def operand_dtype(inference: Inference, positions: Sequence[int]) -> DType | Non
         inference.error(f"the dtypes differ: {listed}; convert one with astype")
     dtype = next(iter(dtypes.values()), None)
     if dtype is None:
-        return None if unknown or not numbers else next(iter(numbers.values())).dtype
+        if unknown or not numbers:
+            return None
+        return functools.reduce(promote, (number.dtype for number in numbers.values()))
     for position, number in numbers.items():
         value = bool(number.value) if number.dtype.is_bool else number.value
         if not _fits(value, dtype):

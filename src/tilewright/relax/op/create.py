@@ -9,7 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, PrimValue, RelaxExpr, as_relax, as_shape
-from tilewright.relax.op.broadcasting import scalar_of, shape_of
+from tilewright.relax.op.broadcasting import exact_number, scalar_of, shape_of
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import require_value, scalar_argument, shape_argument
 from tilewright.relax.op.table import call, register
@@ -121,7 +121,10 @@ _FULL_LIKE = register("full_like", ("x", "fill_value"), _infer_full_like, _legal
 
 def full_like(x: Any, fill_value: Any, dtype: str | None = None) -> Call:
     """An array like `x` whose elements are all `fill_value`."""
-    return call(_FULL_LIKE, x, _number(fill_value, dtype), attrs=_dtype_attr(dtype))
+    info = getattr(x, "struct_info", None)
+    known = DType(dtype) if dtype is not None else getattr(info, "dtype", None)
+    value = _number(fill_value, dtype)
+    return call(_FULL_LIKE, x, exact_number(value, known), attrs=_dtype_attr(dtype))
 
 
 # --- zeros and ones -------------------------------------------------------------------------
@@ -203,7 +206,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: str | None = None)
     """
     if end is None:
         start, end = 0, start
-    bounds = [as_relax(bound) for bound in (start, end, step)]
+    bounds = [as_relax(exact_number(bound)) for bound in (start, end, step)]
     if dtype is None:
         infos = [bound.struct_info for bound in bounds]
         floats = [i for i in infos if isinstance(i, PrimStructInfo) and i.dtype.is_float]

@@ -6,6 +6,8 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.error import ShapeError
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax.expr import Call
 from tilewright.relax.op.agreement import (
@@ -195,8 +197,12 @@ def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int =
     Args:
         indices: the places.
         on_value: a scalar, of the dtype of the result.
-        off_value: a scalar of the same dtype.
+        off_value: a scalar of the same dtype; two Python numbers get one that holds both.
         depth: how long the vectors are.
         axis: their dimension in the result.
     """
+    numbers = (on_value, off_value)
+    if all(isinstance(number, (bool, int, float)) for number in numbers):
+        dtype = promote(*(const(number).dtype for number in numbers))
+        on_value, off_value = (const(number, dtype) for number in numbers)
     return call(_ONE_HOT, indices, on_value, off_value, attrs={"depth": depth, "axis": axis})

@@ -8,6 +8,7 @@ from typing import Any, Final
 from tilewright import topi
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.relax.expr import Call
+from tilewright.relax.op.broadcasting import exact_number
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import checked, scalar_argument
 from tilewright.relax.op.table import call, register
@@ -156,4 +157,5 @@ _CLIP = register("clip", ("x", "min", "max"), _infer_clip, _legalize_clip)
 
 def clip(x: Any, min: Any, max: Any) -> Call:
     """Each element where it is between `min` and `max`, else the nearer bound."""
-    return call(_CLIP, x, min, max)
+    dtype = getattr(getattr(x, "struct_info", None), "dtype", None)
+    return call(_CLIP, x, exact_number(min, dtype), exact_number(max, dtype))

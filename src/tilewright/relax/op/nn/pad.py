@@ -10,6 +10,7 @@ from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.relax.expr import Call
 from tilewright.relax.op.agreement import at_least, require_at_least
 from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.rules import require_value
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.pad import least_extents
@@ -23,6 +24,8 @@ def _infer(inference: Inference) -> TensorStructInfo:
         inference.error(
             f"`pad_width` has 2 numbers for each dimension, {2 * info.ndim}; it has {len(width)}"
         )
+    if info.dtype is not None and inference.call.attrs["pad_mode"] == "constant":
+        require_value(inference, inference.attr("pad_value"), info.dtype)
     if info.extents is None:
         return info
     require_at_least(inference, 0, info.extents, _least_extents(inference.call))
@@ -85,5 +88,5 @@ def pad(
         raise ArgumentValueError(
             f"R.nn.pad: `pad_width` is at least 0, got {pad_width!r}; use strided_slice to cut"
         )
-    attrs = {"pad_width": tuple(width), "pad_mode": pad_mode, "pad_value": float(pad_value)}
+    attrs = {"pad_width": tuple(width), "pad_mode": pad_mode, "pad_value": pad_value}
     return call(_PAD, data, attrs=attrs)
