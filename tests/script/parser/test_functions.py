@@ -190,7 +190,7 @@ def test_imports_in_texts(imports):
 
 def test_other_imports_in_texts_are_refused():
     for line in ("import os", "from math import pi", "from tilewright.script import nothing"):
-        with pytest.raises(ScriptError, match=r"extra_vars|tilewright has no"):
+        with pytest.raises(ScriptError, match=r"extra_vars|tilewright.script has no `nothing`"):
             from_source(f"{line}\n@T.prim_func\ndef f(): pass\n")
 
 

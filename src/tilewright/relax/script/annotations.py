@@ -108,7 +108,7 @@ def _extent(value: Any) -> Any:
 def _expression(builder: GraphBuilder, text: str) -> Any:
     from tilewright.script import tir
 
-    source = source_of_text(text, "<extent>")
+    source = source_of_text(text, builder.allowance)
     body = source.tree.body
     if len(body) != 1 or not isinstance(body[0], ast.Expr):
         raise ArgumentError(f"the extent {text!r} is no expression")

@@ -16,6 +16,7 @@ from tilewright.relax.struct_info import StructInfo
 from tilewright.script.builder import Builder
 from tilewright.script.builder.stack import current_builder
 from tilewright.script.parser.calls import ModuleReference
+from tilewright.script.parser.closed_world import Allowance
 
 
 class DataflowBlockUnderConstruction:
@@ -86,14 +87,20 @@ class GraphBuilder(Builder):
         blocks: the builder of their blocks.
         module: the module that they are in.
         verifies: whether annotations that say more than is known of the value are refused.
+        allowance: of the source, see `tilewright.script.parser.source.Source`.
         functions: the functions, innermost last.
     """
 
     def __init__(
-        self, blocks: BlockBuilder, module: ModuleReference | None, verifies: bool
+        self,
+        blocks: BlockBuilder,
+        module: ModuleReference | None,
+        verifies: bool,
+        allowance: Allowance | None = None,
     ) -> None:
         super().__init__()
         self.blocks, self.module, self.verifies = blocks, module, verifies
+        self.allowance = allowance
         self.functions: list[GraphFunction] = []
 
     @property

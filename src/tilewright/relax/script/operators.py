@@ -12,6 +12,9 @@ from tilewright.relax.script.elsewhere import instead_of, is_namespace
 
 _PREFIX = "relax."
 
+_COMPOSITE = ("call_packed",)
+"""Functions that make calls of something else than an operator of their own."""
+
 
 def function_of(name: str) -> Callable[..., Any] | None:
     """The Python function that makes calls of the operator `name`, such as ``relax.nn.relu``."""
@@ -44,7 +47,7 @@ def find(name: str, others: Sequence[str] = ()) -> Any:
     known = _names()
     if any(other.startswith(f"{name}.") for other in known) or is_namespace(name):
         return OperatorNamespace(name)
-    function = function_of(name)
+    function = function_of(name) if name in known or name in _COMPOSITE else None
     instead = instead_of(name)
     if function is None and instead is not None:
         raise AttributeError(f"R.{name} is not possible here: {instead}")
@@ -62,6 +65,8 @@ def _suggestion(name: str, known: list[str]) -> str:
 
 class OperatorNamespace:
     """Operators whose names start alike, such as those of ``R.nn``."""
+
+    is_script_namespace = True
 
     def __init__(self, name: str) -> None:
         self._name = name

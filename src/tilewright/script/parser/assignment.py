@@ -126,7 +126,8 @@ def _augmented(parser: BodyParser, node: ast.AugAssign) -> None:
         raise parser.error(node.target, "expected a name or an element of a buffer")
     old = parser.evaluate(node.target)
     amount = parser.evaluate(node.value)
-    bind(parser, node.target, binary(type(node.op), old, amount), node.value)
+    value = parser.evaluate.made(binary(type(node.op), old, amount))
+    bind(parser, node.target, value, node.value)
 
 
 @parses(ast.AnnAssign)

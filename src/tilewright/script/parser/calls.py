@@ -13,6 +13,7 @@ from tilewright.ir.expr import Expr, SymbolicTruthError
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.node import Node
 from tilewright.script.constructs.access import PartialAccess, access, index_items
+from tilewright.script.parser import closed_world
 from tilewright.script.parser.diagnostics import describe, kind_of, suggestion
 from tilewright.script.parser.evaluator import Evaluator, evaluates
 from tilewright.tir.buffer import Buffer
@@ -83,8 +84,9 @@ def _attribute(evaluator: Evaluator, node: ast.Attribute) -> Any:
         return value.find(name)
     if name.startswith("__"):
         raise ArgumentError(f"`{name}` is not accessible in a script")
+    read = getattr if evaluator.source.allowance is None else closed_world.attribute
     try:
-        return getattr(value, name)
+        return read(value, name)
     except AttributeError as error:
         if isinstance(value, Node) or not str(error):
             raise ArgumentError(
@@ -108,7 +110,7 @@ def _subscript(evaluator: Evaluator, node: ast.Subscript) -> Any:
         return access(value.buffer, items, evaluator.source.span(node))
     if isinstance(value, Expr):
         raise ArgumentError(f"{value!r} is a single value, it has no elements")
-    return value[index]
+    return evaluator.made(value[index])
 
 
 @evaluates(ast.Call)
@@ -137,6 +139,8 @@ def _call(evaluator: Evaluator, node: ast.Call) -> Any:
     if not callable(function):
         written = evaluator.source.text_of(node.func)
         raise ArgumentError(f"`{written}` is {kind_of(function)}, which cannot be called")
+    if evaluator.source.allowance is not None:
+        evaluator.source.allowance.check_call(function, arguments, keywords)
     try:
         return function(*arguments, **keywords)
     except ScriptError:

@@ -52,15 +52,25 @@ ir_module = ModuleDecorator()
 
 
 def from_source(
-    src: str, extra_vars: dict[str, Any] | None = None, check_well_formed: bool = True
+    src: str,
+    extra_vars: dict[str, Any] | None = None,
+    check_well_formed: bool = True,
+    *,
+    trusted: bool = False,
 ) -> BaseFunc | IRModule:
     """Parse the text of a module or a function, as `script()` prints it.
+
+    The text may come from anywhere: it can use the script namespaces, a few builtins that compute
+    with numbers and lists, and `extra_vars`. It cannot import, reach a module or look into objects.
 
     Args:
         src: text with one decorated class or function, perhaps after imports of the script
             namespaces and constants.
-        extra_vars: further names that the text may use; `I` and `T` are always known.
+        extra_vars: further names that the text may use; `I`, `T` and `R` are always known. It may
+            call those values, but not use their attributes.
         check_well_formed: verify the result.
+        trusted: the text is as good as the program that reads it: it may use all builtins, all of
+            tilewright, and any attribute of what it can name, with which it can run any code.
 
     Raises:
         ScriptError: for any mistake in the text.
@@ -68,7 +78,7 @@ def from_source(
     if not isinstance(src, str):
         raise ArgumentError(f"from_source expects text, got {src!r}")
     try:
-        return parse_text(src, dict(extra_vars or {}), check_well_formed)
+        return parse_text(src, dict(extra_vars or {}), check_well_formed, trusted)
     except ScriptError as error:
         raise without_internals(error) from error.__cause__
 

@@ -14,8 +14,9 @@ from tilewright.ir.dtype import VOID
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.script.constructs.nodes import call_argument
+from tilewright.script.parser.closed_world import TRUST
 from tilewright.script.parser.diagnostics import describe, is_iterable, suggestion
-from tilewright.script.parser.scope import MISSING, Scope
+from tilewright.script.parser.scope import BUILTINS, MISSING, Scope
 from tilewright.script.parser.source import Source
 
 Handler = Callable[["Evaluator", Any], Any]
@@ -66,6 +67,11 @@ class Evaluator:
         except Exception as error:
             raise self.source.error(node, describe(error)) from error
 
+    def made(self, value: Any) -> Any:
+        """A list, string or the like that an expression makes, of which a text has only so much."""
+        allowance = self.source.allowance
+        return value if allowance is None else allowance.pay_for(value)
+
     def within(self, scope: Scope) -> Evaluator:
         """An evaluator like this one of expressions in another scope."""
         return Evaluator(self.source, scope)
@@ -107,8 +113,15 @@ def _name(evaluator: Evaluator, node: ast.Name) -> Any:
     if line:
         message = f"`{node.id}` is defined only in a block that ended at line {line}"
     else:
-        message = f"undefined name `{node.id}`{suggestion(node.id, *scope.names())}"
+        message = undefined_name(evaluator, node.id)
     raise evaluator.source.error(node, message)
+
+
+def undefined_name(evaluator: Evaluator, name: str) -> str:
+    """What is wrong with a name that stands for nothing."""
+    if evaluator.source.allowance is not None and name in BUILTINS:
+        return f"a text may not use the builtin `{name}`; {TRUST}"
+    return f"undefined name `{name}`{suggestion(name, *evaluator.scope.names())}"
 
 
 def _items(evaluator: Evaluator, nodes: list[ast.expr]) -> list[Any]:
@@ -119,7 +132,7 @@ def _items(evaluator: Evaluator, nodes: list[ast.expr]) -> list[Any]:
             values.extend(evaluator(node.value))
         else:
             values.append(evaluator(node))
-    return values
+    return evaluator.made(values)
 
 
 @evaluates(ast.Tuple)
@@ -145,7 +158,7 @@ def _dict(evaluator: Evaluator, node: ast.Dict) -> Any:
             values.update(evaluator(value))
         else:
             values[evaluator(key)] = evaluator(value)
-    return values
+    return evaluator.made(values)
 
 
 @evaluates(ast.Slice)
@@ -161,7 +174,7 @@ def _starred(evaluator: Evaluator, node: ast.Starred) -> Any:
 
 @evaluates(ast.JoinedStr)
 def _joined(evaluator: Evaluator, node: ast.JoinedStr) -> str:
-    return "".join(str(evaluator(part)) for part in node.values)
+    return evaluator.made("".join(str(evaluator(part)) for part in node.values))
 
 
 @evaluates(ast.FormattedValue)
@@ -262,6 +275,8 @@ def _comprehension(evaluator: Evaluator, node: Any, element: Callable[[], Any]) 
                 f"{evaluator.source.text_of(generator.iter)}; write a for loop",
             )
         for value in values:
+            if evaluator.source.allowance is not None:
+                evaluator.source.allowance.spend(1)
             evaluator.scope.push()
             try:
                 _bind_plain(evaluator, generator.target, value)

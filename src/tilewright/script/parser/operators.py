@@ -112,7 +112,7 @@ def _check_size(kind: type[ast.operator], a: Any, b: Any) -> None:
 
 @evaluates(ast.BinOp)
 def _binary(evaluator: Evaluator, node: ast.BinOp) -> Any:
-    return binary(type(node.op), evaluator(node.left), evaluator(node.right))
+    return evaluator.made(binary(type(node.op), evaluator(node.left), evaluator(node.right)))
 
 
 @evaluates(ast.UnaryOp)
@@ -147,7 +147,7 @@ def _compare(evaluator: Evaluator, node: ast.Compare) -> Any:
     left = evaluator(node.left)
     result: Any = None
     for kind, item in zip(node.ops, node.comparators, strict=True):
-        right = evaluator(item)
+        right = evaluator.made(evaluator(item))
         value = _compare_two(kind, left, right)
         if result is None or not isinstance(result, Expr):
             result = value if result is None or result else result

@@ -92,8 +92,8 @@ class Scope:
     def names(self) -> tuple[set[str], set[str]]:
         """The names of the script, and those around it, for suggestions."""
         own = {n for names in self._blocks for n in names}
-        outer = {n for names in self._outer for n in names if not n.startswith("_")}
-        return own, outer | set(BUILTINS)
+        outer = {n for names in (*self._outer, BUILTINS) for n in names if not n.startswith("_")}
+        return own, {name for name in outer if self.find(name) is not MISSING}
 
     def outer(self) -> tuple[Mapping[str, Any], ...]:
         """The Python code around the script, innermost first."""

@@ -6,11 +6,14 @@ import ast
 import linecache
 import textwrap
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ScriptError
 from tilewright.ir.span import Span
 from tilewright.script.parser.diagnostics import located_error
+
+if TYPE_CHECKING:
+    from tilewright.script.parser.closed_world import Allowance
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -18,12 +21,17 @@ Definition = ast.FunctionDef | ast.ClassDef
 class Source:
     """The text of one file and its syntax tree.
 
+    Args:
+        text: the text.
+        filename: what errors call it.
+        allowance: what the text may use, if it is not trusted; None for a program's own source.
+
     Raises:
         ScriptError: if the text is no Python.
     """
 
-    def __init__(self, text: str, filename: str) -> None:
-        self.filename = filename
+    def __init__(self, text: str, filename: str, allowance: Allowance | None = None) -> None:
+        self.filename, self.allowance = filename, allowance
         # Not splitlines(), which also splits where Python does not count a line.
         self.lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self.tree = self._parse(text)
@@ -125,8 +133,8 @@ def source_of_file(filename: str, module_globals: dict[str, Any]) -> Source | No
     return source
 
 
-def source_of_text(text: str, filename: str = "<script>") -> Source:
+def source_of_text(text: str, allowance: Allowance | None = None) -> Source:
     """The source of a string, whose common indentation does not matter."""
     # A text with the data of a model is long: an indented one alone is worth the search.
     is_indented = text.lstrip("\r\n")[:1].isspace()
-    return Source(textwrap.dedent(text) if is_indented else text, filename)
+    return Source(textwrap.dedent(text) if is_indented else text, "<script>", allowance)

@@ -6,10 +6,16 @@ import ast
 import re
 from typing import Any
 
-from tilewright.error import ScriptError
+from tilewright.error import ArgumentError, ScriptError
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
 from tilewright.ir.span import Span
+from tilewright.script.parser.closed_world import (
+    BUILTINS,
+    Allowance,
+    attribute,
+    script_package,
+)
 from tilewright.script.parser.decorators import FunctionDecorator
 from tilewright.script.parser.diagnostics import describe
 from tilewright.script.parser.evaluator import Evaluator
@@ -26,10 +32,10 @@ _PACKAGES = ("tilewright", "tvm")
 
 
 def parse_text(
-    text: str, extra_vars: dict[str, Any], check_well_formed: bool
+    text: str, extra_vars: dict[str, Any], check_well_formed: bool, trusted: bool
 ) -> BaseFunc | IRModule:
     """The function or module of a text; see `from_source`."""
-    source = source_of_text(text)
+    source = source_of_text(text, None if trusted else Allowance(len(text)))
     try:
         return _TextParser(source, extra_vars, check_well_formed).result()
     except ScriptError:
@@ -45,10 +51,15 @@ class _TextParser:
         from tilewright.script import ir, tir
 
         self.source, self.check = source, check
-        known = {"I": ir, "T": tir, "ir": ir, "tir": tir, **dict.fromkeys(_PACKAGES, tilewright)}
-        if _GRAPH_NAME.search("\n".join(source.lines)):
-            known |= dict.fromkeys(("R", "relax"), tilewright.script.relax)
-        self.scope = Scope((extra_vars, known))
+        is_trusted = source.allowance is None
+        mentions_graphs = _GRAPH_NAME.search("\n".join(source.lines)) is not None
+        namespaces: dict[str, Any] = {"ir": ir, "tir": tir}
+        if mentions_graphs:
+            namespaces["relax"] = tilewright.script.relax
+        self.package: Any = tilewright if is_trusted else script_package(namespaces)
+        known = {name[0].upper(): namespace for name, namespace in namespaces.items()} | namespaces
+        known |= dict.fromkeys(_PACKAGES, self.package)
+        self.scope = Scope((extra_vars, known) if is_trusted else (extra_vars, known, BUILTINS))
         self.evaluate = Evaluator(source, self.scope)
 
     def result(self) -> BaseFunc | IRModule:
@@ -124,19 +135,24 @@ class _TextParser:
         elif all(alias.name.split(".")[0] in _PACKAGES for alias in node.names):
             for alias in node.names:
                 name = alias.asname or alias.name.split(".")[0]
-                parts = alias.name.split(".")[1:] if alias.asname else []
-                self.scope.define(name, self._find(parts, node))
+                found = self._find(alias.name.split(".")[1:], node)
+                self.scope.define(name, found if alias.asname else self.package)
             return
         raise self.source.error(
             node, "only tilewright is imported by a text: pass other values as extra_vars"
         )
 
     def _find(self, parts: list[str], node: ast.stmt) -> Any:
-        import tilewright
-
-        value: Any = tilewright
+        read = getattr if self.source.allowance is None else attribute
+        value = self.package
         for part in parts:
-            if part == "*" or part.startswith("_") or not hasattr(value, part):
-                raise self.source.error(node, f"tilewright has no `{'.'.join(parts)}`")
-            value = getattr(value, part)
+            try:
+                if part == "*" or part.startswith("_"):
+                    raise AttributeError
+                value = read(value, part)
+            except AttributeError:
+                message = f"tilewright has no `{'.'.join(parts)}`"
+                raise self.source.error(node, message) from None
+            except ArgumentError as error:
+                raise self.source.error(node, str(error)) from None
         return value

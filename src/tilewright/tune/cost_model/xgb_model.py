@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import zipfile
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -205,7 +206,7 @@ class XGBModel(CostModel, kind="xgb"):
                 arrays = {name: file[name] for name in file.files}
             samples = Samples.of_arrays(arrays)
             trees, confidence = arrays["trees"].tobytes(), float(arrays["confidence"])
-        except (ValueError, KeyError, TypeError, EOFError) as error:
+        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ArgumentValueError(f"{path} was not written by XGBModel.save: {error}") from None
         self.samples, self._trained_on = samples, len(samples)
         self._trees, self.confidence = None, 0.0

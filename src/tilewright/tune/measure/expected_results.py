@@ -82,7 +82,7 @@ def difference(arguments: Sequence[NDArray], directory: str | Path, terms: int) 
     info = [["TENSOR", str(array.dtype), array.shape] for array in arguments]
     for position, (array, before) in enumerate(zip(arguments, random_arguments(info), strict=True)):
         file = _file(directory, position)
-        raw = np.load(file) if file.exists() else _raw(before)
+        raw = np.load(file, allow_pickle=False) if file.exists() else _raw(before)
         found = _difference(array, raw.view(array.dtype.numpy), terms)
         if found is not None:
             changed = "" if file.exists() else ", which should not change"

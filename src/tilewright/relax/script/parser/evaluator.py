@@ -14,8 +14,7 @@ from tilewright.relax.script.annotations import StructInfoFunction
 from tilewright.relax.script.context import GraphBuilder
 from tilewright.relax.script.statements import Cast, Emission
 from tilewright.relax.struct_info import StructInfo
-from tilewright.script.parser.diagnostics import suggestion
-from tilewright.script.parser.evaluator import EXPRESSIONS, Evaluator
+from tilewright.script.parser.evaluator import EXPRESSIONS, Evaluator, undefined_name
 from tilewright.script.parser.operators import COMPARISONS
 from tilewright.script.parser.scope import MISSING, Scope
 from tilewright.script.parser.source import Source
@@ -122,7 +121,7 @@ def _name(evaluator: GraphEvaluator, node: ast.Name) -> Any:
     elif evaluator.builder.find_size(node.id) is not None:
         message = f"the symbolic size `{node.id}` needs a declaration: {node.id} = T.int64()"
     else:
-        message = f"undefined name `{node.id}`{suggestion(node.id, *scope.names())}"
+        message = undefined_name(evaluator, node.id)
         if evaluator.builder.function.in_signature:
             message += f'; in a signature, a symbolic size is a string: "{node.id}"'
     raise evaluator.source.error(node, message)

@@ -66,7 +66,7 @@ def parse_function(
     if module is not None:
         for name in module.definitions:
             blocks.reserve_name(name.name_hint)
-    with GraphBuilder(blocks, module, verifies) as builder:
+    with GraphBuilder(blocks, module, verifies, source.allowance) as builder:
         parser = GraphParser(source, scope, builder)
         builder.scopes.append(scope)
         builder.span = source.span(node)
