@@ -20,7 +20,7 @@ from tilewright.arith.simplify.compare import (
     known_at_least,
     known_by_bounds,
 )
-from tilewright.arith.simplify.scope import assuming
+from tilewright.arith.simplify.scope import assume_for_good, assuming
 from tilewright.arith.simplify.symbolic import exact_quotient
 from tilewright.error import DTypeError
 from tilewright.ir.convert import as_expr
@@ -185,6 +185,10 @@ class Analyzer:
         """
         with assuming(self._simplifier, self._simplifier(as_expr(condition))):
             yield
+
+    def assume(self, condition: Expr | bool) -> None:
+        """Take `condition` to hold from now on; what is used of it is as for `constraint`."""
+        assume_for_good(self._simplifier, self._simplifier(as_expr(condition)))
 
     # --- answers ----------------------------------------------------------------------------
 

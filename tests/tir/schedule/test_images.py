@@ -7,7 +7,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Var
 from tilewright.script import tir as T
-from tilewright.tir import BufferLoad, Schedule, decl_buffer
+from tilewright.tir import BufferLoad, decl_buffer
 from tilewright.tir.buffer import Range
 from tilewright.tir.schedule.images import Image, box_of
 
@@ -27,12 +27,10 @@ I, J = Var("i", INT32), Var("j", INT32)
 
 def box(ranges, loops, *conditions, buffer=None):
     """The box as text; ranges are indices, or pairs of the first index and how many there are."""
-    sch = Schedule(program)
-    tree = sch.get_sref(sch.get_block("A")).tree
     pairs = [item if isinstance(item, tuple) else (item, 1) for item in ranges]
     ranges = tuple(Range(low, extent if extent is SIZE else const(extent)) for low, extent in pairs)
     domains = {var: Range(const(0), const(n) if isinstance(n, int) else n) for var, n in loops}
-    found = box_of(tree, Image(ranges, domains, conditions), Analyzer(), buffer)
+    found = box_of(Image(ranges, domains, conditions), Analyzer(), buffer)
     return None if found is None else [(str(low), str(high)) for low, high in found]
 
 
@@ -51,7 +49,7 @@ SIZE = program.buffer_map[program.params[0]].shape[0]
         (([I], [(I, 8)], I > 2), None),
         # An iterator that no index mentions
         (([I], [(I, 8), (J, 4)]), [("0", "7")]),
-        (([I], [(I, 8), (J, SIZE)]), [("0", "7")]),
+        (([I], [(I, 8), (J, SIZE)]), None),
         (([I], [(I, 8), (J, 0)]), None),
         (([I], [(I, 8), (J, I)]), None),
         (([I], [(I, 8), (J, I + 1)]), [("0", "7")]),

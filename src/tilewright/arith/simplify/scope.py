@@ -39,6 +39,15 @@ def assuming(s: Simplifier, condition: Expr) -> Iterator[None]:
         s.facts = outer
 
 
+def assume_for_good(s: Simplifier, condition: Expr) -> None:
+    """Take the simplified `condition` to hold from now on."""
+    useful = [c for c in conjuncts(condition) if _useful(s, c)]
+    for conjunct in useful:
+        assume(s, conjunct)
+    if useful:
+        s.facts.forget()
+
+
 def _useful(s: Simplifier, condition: Any) -> bool:
     if condition.__class__ not in _INEQUALITIES or condition.a.dtype.lanes != 1:
         return False

@@ -11,7 +11,6 @@ from tilewright.tir.buffer import Buffer, MatchBufferRegion
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.interpreter.calls import ProgramError
 from tilewright.tir.interpreter.emitter import Emitter
-from tilewright.tir.interpreter.empty_reductions import initialisation_of
 from tilewright.tir.interpreter.expression import (
     ExpressionCompiler,
     is_scalar_access,
@@ -44,6 +43,7 @@ from tilewright.tir.stmt import (
     Stmt,
     While,
 )
+from tilewright.tir.transform.empty_reductions import initialisation_of
 
 
 class StatementCompiler:

@@ -16,9 +16,10 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
-from tilewright.tir.schedule.bindings import bindings_of
+from tilewright.tir.expr import IterType
+from tilewright.tir.schedule.bindings import bindings_of, bound_values, mentioned
 from tilewright.tir.schedule.counterexamples import read_before_copied
-from tilewright.tir.schedule.domains import is_size, runs_whole_domain
+from tilewright.tir.schedule.domains import runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.images import Image, box_of, box_of_ranges
 from tilewright.tir.schedule.regions import Access, Box, accesses, clipped, covers, hull, relaxed
@@ -48,9 +49,9 @@ def writes_all(
         analyzer: what is known in `place`.
     """
     missing = list(boxes)
-    with _nonempty(tree, realize, analyzer):
+    with _nonempty(realize, buffer, analyzer):
         for image in images_written(tree, realize, buffer, place):
-            written = box_of(tree, image, analyzer, buffer)
+            written = box_of(image, analyzer, buffer)
             if written is not None:
                 missing = [b for b in missing if not covers(buffer, written, b, analyzer)]
             if not missing:
@@ -82,12 +83,22 @@ def region_written(
 
 
 @contextmanager
-def _nonempty(tree: FunctionTree, realize: BlockRealize, analyzer: Analyzer) -> Iterator[None]:
-    """Within the scope, the sizes that are domains of the block are taken to be positive."""
+def _nonempty(realize: BlockRealize, buffer: Buffer, analyzer: Analyzer) -> Iterator[None]:
+    """Within the scope, the sizes of what the block accesses of a buffer are taken to be positive.
+
+    Where one is 0, nothing is accessed, and boxes are as empty. So are those of a reduction: where
+    one is 0, the elements are initialised all the same.
+    """
+    regions = (*realize.block.reads, *realize.block.writes)
+    used = mentioned(r.min for region in regions if region.buffer is buffer for r in region.region)
+    if realize.block.init is not None:
+        reducing = mentioned(bound_values(realize, reduction=True))
+        if reducing.isdisjoint(mentioned(bound_values(realize, reduction=False))):
+            used |= {v.var for v in realize.block.iter_vars if v.iter_type is IterType.COMM_REDUCE}
     with ExitStack() as stack:
         for iterator in realize.block.iter_vars:
             extent = None if iterator.dom is None else iterator.dom.extent
-            if extent is not None and not isinstance(extent, IntImm) and is_size(tree, extent):
+            if iterator.var in used and not (extent is None or isinstance(extent, IntImm)):
                 stack.enter_context(analyzer.constraint(extent > 0))
         yield
 
@@ -117,8 +128,8 @@ def exact_box(
     inside = around.within(realize)
     assert inside is not None
     ranges = substitute(access.region, inside.values).region
-    with _nonempty(tree, realize, analyzer):
-        return box_of(tree, Image(ranges, inside.loops, inside.conditions), analyzer)
+    with _nonempty(realize, access.region.buffer, analyzer):
+        return box_of(Image(ranges, inside.loops, inside.conditions), analyzer)
 
 
 # --- stores -------------------------------------------------------------------------------------

@@ -6,35 +6,19 @@ from tilewright.arith import Analyzer, detect_iter_map
 from tilewright.arith.conditions import conjuncts
 from tilewright.arith.iter_form import Size
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Var
-from tilewright.ir.rewrite import walk
+from tilewright.ir.expr import Expr, IntImm
 from tilewright.tir.analysis import dependence
-from tilewright.tir.buffer import BufferLoad, Range
+from tilewright.tir.buffer import Range
 from tilewright.tir.schedule.bindings import TRUE, conjunction, mentioned
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, SeqStmt
-from tilewright.tir.substitute import symbolic_sizes
 
 
-def is_size(tree: FunctionTree, expr: Expr) -> bool:
-    """Whether an extent is given by the parameters of the function and the shapes of its buffers.
-
-    Such an extent is taken to be positive, other than one that depends on loops or on memory.
-    """
-    if isinstance(expr, IntImm):
-        return expr.value > 0
-    sizes = tree.facts.get("sizes")
-    if sizes is None:
-        sizes = tree.facts["sizes"] = {*tree.func.params, *symbolic_sizes(tree.func)}
-    return all(
-        node in sizes if isinstance(node, Var) else not isinstance(node, BufferLoad)
-        for node in walk(expr)
-    )
-
-
-def is_run(tree: FunctionTree, extent: Expr, analyzer: Analyzer) -> bool:
-    """Whether a loop of that extent runs at least once."""
-    return is_size(tree, extent) or analyzer.can_prove(extent > 0)
+def is_run(extent: Expr, analyzer: Analyzer) -> bool:
+    """Whether a loop of that extent is known to run at least once; a symbolic size may be 0."""
+    if isinstance(extent, IntImm):
+        return extent.value > 0
+    return analyzer.can_prove(extent > 0)
 
 
 def runs_whole_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
@@ -58,7 +42,7 @@ def _loops_are_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
     used = mentioned(realize.iter_values)
     loops = [stmt for stmt in between if isinstance(stmt, For)]
     analyzer = tree.analyzer(realize)
-    if any(loop.loop_var not in used and not is_run(tree, loop.extent, analyzer) for loop in loops):
+    if any(loop.loop_var not in used and not is_run(loop.extent, analyzer) for loop in loops):
         return False
     domains = {x.loop_var: Range(x.min, x.extent) for x in loops if x.loop_var in used}
     rest = outside_of_domains(realize, analyzer)

@@ -17,7 +17,6 @@ from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.bindings import conjunction, mentioned, reads_memory
 from tilewright.tir.schedule.domains import is_run
 from tilewright.tir.schedule.regions import Box
-from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.substitute import substitute
 
 
@@ -35,13 +34,10 @@ class Image(NamedTuple):
     conditions: tuple[Expr, ...] = ()
 
 
-def box_of(
-    tree: FunctionTree, image: Image, analyzer: Analyzer, buffer: Buffer | None = None
-) -> Box | None:
+def box_of(image: Image, analyzer: Analyzer, buffer: Buffer | None = None) -> Box | None:
     """The box that an image is; None if it has gaps, is no box, or that is not known.
 
     Args:
-        tree: the program.
         image: the image.
         analyzer: what is known around the loops of the image, which are added.
         buffer: if given, the box may stick out of this buffer where the image does not: then
@@ -60,7 +56,7 @@ def box_of(
         return None
     if buffer is not None:
         conditions = _beyond_bounds(conditions, indices, buffer, analyzer)
-    predicate = _restriction(tree, image, conditions, iterators, analyzer)
+    predicate = _restriction(image, conditions, iterators, analyzer)
     if predicate is None:
         return None
     mirror = mirrored(indices, iterators)
@@ -108,7 +104,6 @@ def _beyond_bounds(
 
 
 def _restriction(
-    tree: FunctionTree,
     image: Image,
     conditions: Sequence[Expr],
     used: Mapping[Var, Range],
@@ -122,7 +117,7 @@ def _restriction(
     start: dict[Var, Expr] = {}
     for var, domain in image.loops.items():
         if var not in used:
-            if not is_run(tree, substitute(domain.extent, start), analyzer):
+            if not is_run(substitute(domain.extent, start), analyzer):
                 return None
             start[var] = substitute(domain.min, start)
     kept = []

@@ -64,7 +64,7 @@ def _with_init_apart(
             return inner, None
         if tree.checked:
             raise
-    init = tile_init(inner, outer_analyzer(tree, loop, outer))
+    init = tile_init(inner, outer, outer_analyzer(tree, loop, outer))
     return inner._replace(block=updating(inner.block)), init
 
 

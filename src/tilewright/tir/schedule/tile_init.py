@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from tilewright.arith import Analyzer
@@ -22,6 +22,7 @@ from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.schedule.wrapping import with_regions
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.hoist_init import initial_predicate
 
 
 def is_reduction(iter_var: IterVar) -> bool:
@@ -29,11 +30,12 @@ def is_reduction(iter_var: IterVar) -> bool:
     return iter_var.iter_type is IterType.COMM_REDUCE
 
 
-def tile_init(inner: Inner, analyzer: Analyzer) -> Stmt:
+def tile_init(inner: Inner, outer: Block, analyzer: Analyzer) -> Stmt:
     """The initialisation of all elements of a tile, as loops around a block of its own.
 
     Args:
         inner: the inner half of a block with an initialisation.
+        outer: the outer block, whose initialisation it becomes.
         analyzer: what is known in the outer block; the new iterators are added.
     """
     block = inner.block
@@ -48,7 +50,7 @@ def tile_init(inner: Inner, analyzer: Analyzer) -> Stmt:
     iterators = tuple(v.replace(var=renamed[v.var]) for v, _ in pairs)
     init = Block(iterators, (), (), f"{block.name_hint}_init", substitute(block.init, renamed))
     bind_scope(analyzer, init)
-    predicate = substitute(inner.predicate, starts)
+    predicate = _predicate(inner, outer, starts)
     values = tuple(value for _, value in pairs)
     loops = [loop for loop in inner.loops if loop.loop_var not in starts]
     fresh = {loop.loop_var: loop.loop_var.replace() for loop in loops}
@@ -62,6 +64,13 @@ def tile_init(inner: Inner, analyzer: Analyzer) -> Stmt:
             loop_var=fresh[loop.loop_var], min=low, extent=extent, body=stmt, annotations=EMPTY
         )
     return stmt
+
+
+def _predicate(inner: Inner, outer: Block, starts: Mapping[Var, Expr]) -> Expr:
+    """The condition under which an element of a tile is initialised."""
+    first = {v.var: v.dom.min for v in outer.iter_vars if is_reduction(v) and v.dom is not None}
+    predicate = substitute(inner.predicate, first)
+    return initial_predicate(inner.source.block, (), predicate, starts)
 
 
 def updating(block: Block) -> Block:

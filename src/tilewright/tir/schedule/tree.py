@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Var
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.assumptions import assumptions, sizes_not_negative
 from tilewright.tir.schedule.tree_index import NO_PARTS, TreeIndex, nearest_blocks
 from tilewright.tir.stmt import (
     Block,
@@ -201,9 +202,18 @@ class FunctionTree:
         """What is known about the variables in scope at `stmt`: ranges of loops and iterators."""
         known = self.facts.get(("analyzer", stmt))
         if known is None:
-            known = self.facts["analyzer", stmt] = Analyzer()
+            known = self.facts["analyzer", stmt] = self._analyzer_of_sizes()
             for above in reversed(list(self.ancestors(stmt))):
                 bind_scope(known, above)
+        return known.copy()
+
+    def _analyzer_of_sizes(self) -> Analyzer:
+        """What is known about sizes: none is negative, and what the function asserts holds."""
+        known = self.facts.get("analyzer of sizes")
+        if known is None:
+            known = self.facts["analyzer of sizes"] = Analyzer()
+            for condition in (*sizes_not_negative(self.func), *assumptions(self.func)):
+                known.assume(condition)
         return known.copy()
 
     def analyzer_inside(self, place: Stmt) -> Analyzer:

@@ -21,9 +21,10 @@ A reduction loop without iterations leaves the elements at their initial value i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from tilewright.arith import Analyzer
 from tilewright.arith.conditions import conjuncts
 from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import EMPTY
@@ -74,6 +75,8 @@ class Plan(NamedTuple):
     """For each loop variable inside `frame`, what it is in the nest."""
     condition: Expr
     """When the nest runs, in terms of the variables outside and of its own."""
+    at_start: Expr
+    """The part of the condition that the reduction iterators are at their start."""
 
 
 def start_condition(block: Block, values: Sequence[Expr]) -> Expr:
@@ -91,23 +94,50 @@ def start_condition(block: Block, values: Sequence[Expr]) -> Expr:
     return condition
 
 
-def without_domain_checks(block: Block, values: Sequence[Expr], predicate: Expr) -> Expr:
-    """`predicate` without the conditions that reduction iterators are inside of their domains.
+def initial_predicate(
+    block: Block, values: Sequence[Expr], predicate: Expr, starts: Mapping[Var, Expr]
+) -> Expr:
+    """The predicate at the start of the reduction, where its init runs.
 
-    At the start they are, unless a domain is empty; the initialisation happens all the same.
+    Conditions that hold wherever the reduction has an iteration are left out: where it has none,
+    the initialisation happens all the same.
+
+    Args:
+        block: the block.
+        values: what its iterators are bound to.
+        predicate: the predicate of its realisation.
+        starts: the minimum of each reduction loop.
     """
     kept: Expr = const(True, BOOL)
+    analyzer: Analyzer | None = None
     for condition in conjuncts(predicate):
-        if not _checks_domain(block, values, condition):
-            kept = logical_and(kept, condition)
+        if _checks_domain(block, values, condition):
+            continue
+        initial = substitute(condition, starts)
+        if initial is not condition:
+            if analyzer is None:
+                analyzer = Analyzer()
+            with analyzer.constraint(_is_not_empty(block)):
+                if analyzer.can_prove(initial):
+                    continue
+        kept = logical_and(kept, initial)
     return kept
+
+
+def _is_not_empty(block: Block) -> Expr:
+    """The condition that the domains of all reduction iterators have elements."""
+    condition: Expr = const(True, BOOL)
+    for iterator in block.iter_vars:
+        if iterator.iter_type is IterType.COMM_REDUCE and iterator.dom is not None:
+            condition = logical_and(condition, iterator.dom.extent > 0)
+    return condition
 
 
 def _checks_domain(block: Block, values: Sequence[Expr], condition: Expr) -> bool:
     if not isinstance(condition, LT) or not condition.a.dtype.is_int:
         return False
     room = difference(condition.b, condition.a)
-    for iterator, value in zip(block.iter_vars, values, strict=True):
+    for iterator, value in zip(block.iter_vars, values, strict=False):
         if iterator.iter_type is IterType.COMM_REDUCE and iterator.dom is not None:
             end = iterator.dom.min + iterator.dom.extent
             if equal_forms(room, difference(end, value)):
@@ -317,6 +347,7 @@ def _nest(
     reduced: set[For],
 ) -> Plan:
     bindings: dict[Var, Expr] = {}
+    starts: dict[Var, Expr] = {}
     loops: list[For] = []
     condition: Expr = const(True, BOOL)
     for frame in inner:
@@ -324,7 +355,8 @@ def _nest(
             assert frame.condition is not None
             condition = logical_and(condition, substitute(frame.condition, bindings))
         elif frame.loop in reduced:
-            bindings[frame.loop.loop_var] = substitute(frame.loop.min, bindings)
+            start = substitute(frame.loop.min, bindings)
+            bindings[frame.loop.loop_var] = starts[frame.loop.loop_var] = start
         else:
             loop = frame.loop
             var = Var(f"{loop.loop_var.name}_init", loop.loop_var.dtype)
@@ -337,10 +369,10 @@ def _nest(
                 )
             )
             bindings[loop.loop_var] = var
-    starts = start_condition(realize.block, [substitute(value, bindings) for value in values])
-    predicate = without_domain_checks(realize.block, values, predicate)
-    condition = logical_and(logical_and(starts, condition), substitute(predicate, bindings))
-    return Plan(inner[0], tuple(loops), bindings, condition)
+    at_start = start_condition(realize.block, [substitute(value, bindings) for value in values])
+    predicate = initial_predicate(realize.block, values, predicate, starts)
+    condition = logical_and(logical_and(at_start, condition), substitute(predicate, bindings))
+    return Plan(inner[0], tuple(loops), bindings, condition, at_start)
 
 
 def wrap(loops: Iterable[For], body: Stmt) -> Stmt:

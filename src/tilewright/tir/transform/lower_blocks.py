@@ -39,6 +39,7 @@ from tilewright.tir.transform.allocations import (
     compact_strides,
     requested_alignments,
 )
+from tilewright.tir.transform.empty_reductions import initialisation_of
 from tilewright.tir.transform.folding import FoldingRewriter
 from tilewright.tir.transform.hoist_init import Frame, Plan, plan_init, start_condition, wrap
 from tilewright.tir.transform.ranges import Ranges
@@ -71,6 +72,7 @@ class _BlockLowering(FoldingRewriter):
         self._views: dict[Buffer, View] = {}
         self._frames: list[Frame] = []
         self._ranges = Ranges()
+        self._has_condition = False  # whether iterations of the present loop decide if an init runs
 
     def map_buffer(self, buffer: Buffer) -> Buffer:
         wishes = self._alignments.get(buffer)
@@ -96,8 +98,23 @@ class _BlockLowering(FoldingRewriter):
         if minimum is not stmt.min or extent is not stmt.extent:
             loop = stmt.replace(min=minimum, extent=extent)
         frame = Frame(stmt, loop=loop)
+        outer, self._has_condition = self._has_condition, False
         body = self._inside(frame, stmt.body)
+        if self._has_condition and not self._runs(extent):
+            self._initialise_if_empty(frame, extent)
+        self._has_condition |= outer
         return self._after_inits(frame, loop if body is loop.body else loop.replace(body=body))
+
+    def _runs(self, extent: Expr) -> bool:
+        least = self._ranges.interval(extent)[0]
+        return least is not None and least > 0
+
+    def _initialise_if_empty(self, frame: Frame, extent: Expr) -> None:
+        """Let a loop without iterations initialise what its blocks reduce along it."""
+        assert isinstance(frame.stmt, For)
+        initialisation = initialisation_of(frame.stmt)
+        if initialisation is not None:
+            frame.inits.append(branch(extent <= 0, self(initialisation)))
 
     def IfThenElse(self, stmt: IfThenElse) -> Stmt:
         condition = self._ranges.simplify_condition(self(stmt.condition))
@@ -166,6 +183,7 @@ class _BlockLowering(FoldingRewriter):
         if block.init is not None and plan is None:
             start = self._ranges.simplify_condition(start_condition(block, values))
             body = seq(branch(start, self(block.init)), body)
+            self._has_condition = True
         self._frames = outer
         buffers = {self.buffer(b): self._alignments.get(b, ()) for b in block.alloc_buffers}
         return branch(predicate, allocate(body, buffers))
@@ -187,6 +205,8 @@ class _BlockLowering(FoldingRewriter):
         init = self(block.init)
         self._frames = outer
         condition = self._ranges.simplify_condition(inside(plan.condition))
+        at_start = self._ranges.simplify_condition(inside(plan.at_start))
+        self._has_condition |= not is_const_int(at_start, 1)
         plan.frame.inits.append(wrap(plan.loops, branch(condition, init)))
 
     # --- views ------------------------------------------------------------------------------

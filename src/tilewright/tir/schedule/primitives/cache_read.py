@@ -172,7 +172,7 @@ def _require_later_reads(
         plain = place.conditional is None and all(loop.kind.is_in_order for loop in loops)
         analyzer = tree.analyzer_inside(late.around)
         image = Image(region, {loop.loop_var: Range(loop.min, loop.extent) for loop in loops})
-        copied = box_of(tree, image, analyzer) if plain else None
+        copied = box_of(image, analyzer) if plain else None
         for loop in loops:
             bind_scope(analyzer, loop)
         for access in accesses([late.realize], buffer, written=False):

@@ -35,7 +35,9 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
     The fused loop counts in int64 if its iterations are too many for the dtype of the loops.
 
     Requires: each loop contains the next one and nothing else, none has annotations or a thread
-    binding, and no extent depends on the variable of another one.
+    binding, and no extent depends on the variable of another one. Loops of a reduction that may
+    have no iteration are not fused with spatial loops: a symbolic size may be 0, unless the
+    function says otherwise (``T.evaluate(T.assume(n > 0))``).
 
     Args:
         loops: the loops, from the outermost on.
@@ -45,7 +47,8 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
         The fused loop.
 
     Raises:
-        ScheduleError: for loops that are not perfectly nested, or depend on each other.
+        ScheduleError: for loops that are not perfectly nested, or depend on each other, or if a
+            reduction over nothing would no longer initialise its elements.
 
     Example::
 

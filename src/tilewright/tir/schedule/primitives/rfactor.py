@@ -68,8 +68,7 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
     Requires: `loop` is a reduction loop of one block, whose body combines values into elements by a
     commutative, associative operator, at indices that do not depend on the reduction; each element
     is initialised once, in the first iteration of the reduction loops; the other reduction loops
-    contain nothing else; and nothing else inside of them changes what the block reads. Extents that
-    are symbolic are taken to be positive.
+    contain nothing else; and nothing else inside of them changes what the block reads.
 
     Args:
         loop: the reduction loop.

@@ -107,7 +107,13 @@ def _no_bijection(index_map: IndexMap, extents: list[Expr]) -> object:
     found = collision(iterators, places)
     if found is None:
         found = next(filter(None, (negative(iterators, place) for place in places)), None)
-    return found or hole(iterators, places, index_map.map_shape(extents))
+    if found is not None:
+        return found
+    try:
+        shape = index_map.map_shape(extents)
+    except ArgumentValueError:
+        return None  # there is no shape to look for holes in
+    return hole(iterators, places, shape)
 
 
 def _require_as_many(

@@ -1,0 +1,44 @@
+"""What a function says about its sizes: none is negative, and what it assumes or asserts holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tilewright.ir.expr import Call, Expr, IntImm
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import AssertStmt, BlockRealize, Evaluate, SeqStmt
+
+
+def sizes_not_negative(func: PrimFunc) -> Iterator[Expr]:
+    """Conditions that the extents of the function's arrays fulfil."""
+    for buffer in func.buffer_map.values():
+        for extent in buffer.shape:
+            if not isinstance(extent, IntImm):
+                yield extent >= 0
+
+
+def assumptions(func: PrimFunc) -> Iterator[Expr]:
+    """The conditions of `T.assume` and `assert` at the start of a function, ahead of its loops."""
+    stmt: Any = func.body.block.body if isinstance(func.body, BlockRealize) else func.body
+    while True:
+        if isinstance(stmt, AssertStmt):
+            yield stmt.condition
+            stmt = stmt.body
+        elif isinstance(stmt, SeqStmt):
+            *first, stmt = stmt.seq
+            for item in first:
+                condition = _assumed(item)
+                if condition is None:
+                    return
+                yield condition
+        else:
+            return
+
+
+def _assumed(stmt: Any) -> Expr | None:
+    value = stmt.value if isinstance(stmt, Evaluate) else None
+    if isinstance(value, Call) and getattr(value.op, "name", None) == "tir.assume":
+        condition = value.args[0]
+        return condition if isinstance(condition, Expr) else None
+    return None
