@@ -12,6 +12,7 @@ from typing import Any, Final
 from tilewright.cli.databases import HELP, METAVAR, open_records
 from tilewright.error import ArgumentValueError
 from tilewright.tune.database import TuningRecord, best_records, selected
+from tilewright.tune.database.tvm_lines import write_records
 from tilewright.tune.report.quantities import count, seconds
 
 _COMMANDS: Final = {
@@ -41,6 +42,9 @@ def add_to(commands: Any) -> None:
             command.add_argument("--json", action="store_true", help="a JSON object a line")
         if name in ("filter", "merge"):
             command.add_argument("-o", "--output", required=True, metavar=METAVAR, help=HELP)
+            command.add_argument(
+                "--tvm", action="store_true", help="write new files as Apache TVM 0.18 reads them"
+            )
         command.set_defaults(run=runs[name])
 
 
@@ -129,25 +133,30 @@ def _stats(options: argparse.Namespace) -> int:
 
 
 def _filter(options: argparse.Namespace) -> int:
-    return _copy(_chosen(options), options.output)
+    return _copy(_chosen(options), options)
 
 
 def _merge(options: argparse.Namespace) -> int:
     sources = [open_records(place) for place in options.records]
     found = [record for source in sources for record in source.get_all_tuning_records()]
-    return _copy(_selected(options, found), options.output)
+    return _copy(_selected(options, found), options)
 
 
-def _copy(records: Sequence[TuningRecord], place: str) -> int:
+def _copy(records: Sequence[TuningRecord], options: argparse.Namespace) -> int:
     """Add records to a database, those that it has already left out."""
+    if not records:
+        raise ArgumentValueError("no record passes the tests")
+    place = options.output
+    if options.tvm:
+        write_records(records, place)
+        print(f"{count(len(records), 'record')} written to {place}")
+        return 0
     destination = open_records(place, may_be_new=True)
     known = {_identity(record) for record in destination.get_all_tuning_records()}
     new: dict[str, TuningRecord] = {}
     for record in records:
         new.setdefault(_identity(record), record)
     added = [record for identity, record in new.items() if identity not in known]
-    if not records:
-        raise ArgumentValueError("no record passes the tests")
     destination.commit_tuning_records(added)
     print(f"{count(len(added), 'record')} added to {place}, which has {len(destination)}")
     return 0

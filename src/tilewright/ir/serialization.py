@@ -8,21 +8,32 @@ from typing import Any
 
 from tilewright.error import ArgumentValueError
 
-# The form is written next to the tensor programs, above this package.
+# The forms are written next to the tensor programs, above this package.
 _FORM = "tilewright.tir.json_form"
+_GRAPH = "tilewright.tir.node_graph"
 
 
-def save_json(node: Any) -> str:
+def save_json(node: Any, form: str = "tilewright") -> str:
     """A node, a module, or a container of those, as JSON text.
+
+    Args:
+        node: the program.
+        form: ``"tilewright"``, or ``"tvm"`` for the graph of nodes that Apache TVM 0.18 loads (of
+            tensor programs without constant arrays).
 
     Raises:
         ArgumentError: for objects that are no data, such as a Python function.
+        ArgumentValueError: for another form.
     """
+    if form == "tvm":
+        return json.dumps(importlib.import_module(_GRAPH).to_node_graph(node))
+    if form != "tilewright":
+        raise ArgumentValueError(f'save_json: form is "tilewright" or "tvm", got {form!r}')
     return json.dumps(importlib.import_module(_FORM).to_json(node))
 
 
 def load_json(text: str) -> Any:
-    """What `save_json` wrote, equal to the original. Nothing that the text says is executed.
+    """What `save_json` wrote, here or in Apache TVM 0.18. Nothing that the text says is executed.
 
     Raises:
         ArgumentValueError: if it is malformed.
@@ -31,4 +42,7 @@ def load_json(text: str) -> Any:
         form = json.loads(text)
     except json.JSONDecodeError as error:
         raise ArgumentValueError(f"this is no JSON: {error}") from None
+    graphs = importlib.import_module(_GRAPH)
+    if graphs.is_node_graph(form):
+        return graphs.from_node_graph(form)
     return importlib.import_module(_FORM).from_json(form)

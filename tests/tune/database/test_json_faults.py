@@ -102,11 +102,11 @@ def test_what_cannot_be_used_is_told_once_with_its_place(directory, caplog):
 def test_a_spoilt_trace_is_passed_over(directory, caplog):
     file = directory / RECORD_FILE
     lines = file.read_text().splitlines()
-    lines[2] = lines[2].replace('"get_loops"', '"get_loot"')
+    lines[2] = lines[2].replace('"GetLoops"', '"GetLoot"')
     file.write_text("\n".join([*lines, ""]))
     database = JSONDatabase(work_dir=directory)
     best = database.query_tuning_record(matmul(), "llvm -num-cores=1")
-    with pytest.raises(RecordError, match="get_loot"):
+    with pytest.raises(RecordError, match="GetLoot"):
         best.schedule()
     assert database.query_schedule(matmul(), "llvm -num-cores=1") is not None
     assert "passed over" in caplog.text
@@ -118,7 +118,7 @@ def test_a_trace_that_is_wrong_is_refused(directory):
     lines = file.read_text().splitlines()
     form = json.loads(lines[2])
     instructions = form["trace"][0]
-    instructions += [["parallel", [{"rv": "l3"}], [], []]]
+    instructions += [["Parallel", ["l3"], [], []]]
     file.write_text(json.dumps(form) + "\n")
     database = JSONDatabase(work_dir=directory)
     (record,) = database.get_all_tuning_records()

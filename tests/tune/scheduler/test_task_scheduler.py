@@ -299,11 +299,11 @@ def test_a_faster_candidate_of_an_earlier_run_takes_part_in_the_final(tune):
 @pytest.mark.parametrize(
     ("written", "damaged"),
     [
-        ('"get_loops"', '"get_lops"'),
+        ('"GetLoops"', '"GetLops"'),
         ('"trace":[[[', '"trace":[[],[['),
         ('"trace":[[[', '"trace":[[},[['),
         ('"TENSOR"', '"TENSO"'),
-        ('"split",[{"rv":"l1"}', '"split",[{"rv":"l9"}'),
+        ('"Split",["l1"', '"Split",["l9"'),
     ],
 )
 def test_records_that_cannot_be_used_are_passed_over(tune, tmp_path, written, damaged):

@@ -1,22 +1,29 @@
 """A trace as JSON: numbers, strings and lists, no code.
 
-A trace is ``[instructions, decisions]``. An instruction is ``[kind, inputs, attributes, outputs]``,
-its random variables named as in the Python text (``"b0"``, ``"l1"``, ``"v2"``); a decision is the
-number of an instruction and the value. Expressions over sampled numbers and index maps are
-written as text of arithmetic, which is parsed, never executed.
+A trace is ``[instructions, decisions]``. An instruction is ``[name, inputs, attributes, outputs]``
+in the form of Apache TVM's traces: `instruction_layout` has the names and the order of the
+arguments. A decision is the number of an instruction and the value.
+
+Random variables are named as in the Python text (``"b0"``, ``"l1"``, ``"v2"``). Among the inputs
+a string in quotes of its own is a string, and ``"None"`` is None. Expressions over sampled numbers
+and index maps are written as text of arithmetic, which is parsed, never executed; an index map
+may also be a graph of nodes, as Apache TVM writes it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.node_graph import from_node_graph, to_node_graph
 from tilewright.tir.schedule.expression_text import format_expression, parse_expression
 from tilewright.tir.schedule.instruction import Instruction, InstructionKind
-from tilewright.tir.schedule.python_text import variable_name
+from tilewright.tir.schedule.instruction_layout import arranged, json_name, kind_of, named
+from tilewright.tir.schedule.python_text import names_of_indices, variable_name
 from tilewright.tir.schedule.references import BlockRV, LoopRV
 
 if TYPE_CHECKING:
@@ -24,46 +31,82 @@ if TYPE_CHECKING:
     from tilewright.tir.schedule.trace import Trace
 
 
-def to_json(trace: Trace, remove_postproc: bool) -> list[Any]:
-    """The JSON form of a trace, as lists."""
-    names: dict[Any, str] = {}
+_NONE: Final = "None"
+
+POSTPROC: Final = json_name(InstructionKind.get("enter_postproc"))
+"""The name of the instruction after which a trace is postprocessing."""
+
+
+def to_json(trace: Trace, remove_postproc: bool, index_maps_as_graphs: bool = False) -> list[Any]:
+    """The JSON form of a trace, as lists; see `Trace.as_json`."""
+    writer = _Writer(index_maps_as_graphs)
+    names = writer.names
     instructions: list[Any] = []
     decisions: list[Any] = []
     for position, inst in enumerate(trace.kept(remove_postproc)):
-        inputs = [_encoded(value, names) for value in inst.inputs]
-        attrs = [_encoded(value, names) for value in inst.attrs]
+        inputs, attrs = arranged(inst.kind, inst.arguments)
+        inputs = [writer.input(value) for value in inputs]
+        attrs = [writer.attribute(value) for value in attrs]
         for output in inst.outputs:
             names[output] = variable_name(output, len(names))
         outputs = [names[output] for output in inst.outputs]
-        instructions.append([inst.kind.name, inputs, attrs, outputs])
+        instructions.append([json_name(inst.kind), inputs, attrs, outputs])
         decision = trace.get_decision(inst)
         if decision is not None:
-            decisions.append([position, _encoded(decision, names)])
+            decisions.append([position, writer.attribute(decision)])
     return [instructions, decisions]
 
 
-def _encoded(value: Any, names: Mapping[Any, str]) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (BlockRV, LoopRV)):
-        return {"rv": names[value]}
-    if isinstance(value, (IntImm, FloatImm, StringImm)):
-        return value.value
-    if isinstance(value, Expr):
-        return {"expr": format_expression(value, names)}
-    if isinstance(value, (list, tuple)):
-        return [_encoded(item, names) for item in value]
-    if isinstance(value, Mapping):
-        return {"dict": [[_encoded(k, names), _encoded(v, names)] for k, v in value.items()]}
-    if isinstance(value, IndexMap):
-        return {"index_map": _encoded_map(value, names)}
-    raise ArgumentValueError(f"the argument {value!r} of a trace has no form as JSON")
+class _Writer:
+    """Writes arguments.
 
+    Attributes:
+        names: of the random variables that are defined.
+    """
 
-def _encoded_map(index_map: IndexMap, names: Mapping[Any, str]) -> list[Any]:
-    own = {v: f"i{n}" for n, v in enumerate(index_map.initial_indices)}
-    outputs = [format_expression(index, {**names, **own}) for index in index_map.final_indices]
-    return [str(index_map.initial_indices[0].dtype), len(own), outputs]
+    def __init__(self, index_maps_as_graphs: bool) -> None:
+        self._index_maps_as_graphs = index_maps_as_graphs
+        self.names: dict[Any, str] = {}
+
+    def input(self, value: Any) -> Any:
+        """The form of an input."""
+        if value is None:
+            return _NONE
+        if isinstance(value, (str, StringImm)):
+            return f'"{value if isinstance(value, str) else value.value}"'
+        if isinstance(value, (list, tuple)):
+            return [self.input(item) for item in value]
+        if isinstance(value, (BlockRV, LoopRV, Var)):
+            return self.names[value]
+        return self.attribute(value)
+
+    def attribute(self, value: Any) -> Any:
+        """The form of an attribute."""
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, (IntImm, FloatImm, StringImm)):
+            return value.value
+        if isinstance(value, (BlockRV, LoopRV)):
+            return {"rv": self.names[value]}
+        if isinstance(value, Expr):
+            return {"expr": format_expression(value, self.names)}
+        if isinstance(value, (list, tuple)):
+            return [self.attribute(item) for item in value]
+        if isinstance(value, Mapping):
+            items = value.items()
+            return {"dict": [[self.attribute(k), self.attribute(v)] for k, v in items]}
+        if isinstance(value, IndexMap):
+            return self._index_map(value)
+        raise ArgumentValueError(f"the argument {value!r} of a trace has no form as JSON")
+
+    def _index_map(self, index_map: IndexMap) -> Any:
+        if self._index_maps_as_graphs:
+            return json.dumps(to_node_graph(index_map))
+        own = names_of_indices(index_map, self.names)
+        names = {**self.names, **own}
+        outputs = [format_expression(index, names) for index in index_map.final_indices]
+        dtype = str(index_map.initial_indices[0].dtype)
+        return {"index_map": [dtype, list(own.values()), outputs]}
 
 
 def apply_json(form: Any, sch: Schedule, remove_postproc: bool = False) -> None:
@@ -77,51 +120,88 @@ def apply_json(form: Any, sch: Schedule, remove_postproc: bool = False) -> None:
         ) from None
     values: dict[str, Any] = {}
     for position, item in enumerate(instructions):
-        kind, inputs, attrs, outputs = _checked(item, position)
+        kind, arguments, outputs = _decoded(item, position, values)
         if remove_postproc and kind.is_postproc:
             return
-        inst = Instruction(
-            kind,
-            [_decoded(value, values) for value in inputs],
-            [_decoded(value, values) for value in attrs],
-        )
-        decision = _decoded(taken.get(position), values)
-        returned = sch.apply(kind.name, inst.arguments, decision)
+        decision = _decoded_attribute(taken.get(position), values)
+        returned = sch.apply(kind.name, arguments, decision)
         found = returned if isinstance(returned, list) else [returned]
         values.update(zip(outputs, found, strict=False))
 
 
-def _checked(item: Any, position: int) -> tuple[InstructionKind, list[Any], list[Any], list[str]]:
+def _decoded(
+    item: Any, position: int, values: Mapping[str, Any]
+) -> tuple[InstructionKind, dict[str, Any], list[str]]:
     try:
         name, inputs, attrs, outputs = item
-        return InstructionKind.get(name), list(inputs), list(attrs), list(outputs)
+        inputs, attrs, outputs = list(inputs), list(attrs), list(outputs)
     except (TypeError, ValueError):
         raise ArgumentValueError(
-            f"instruction {position} of the trace is not [kind, inputs, attributes, outputs]"
+            f"instruction {position} of the trace is not [name, inputs, attributes, outputs]"
         ) from None
+    kind = kind_of(name)
+    inputs = [_decoded_input(value, values) for value in inputs]
+    attrs = [_decoded_attribute(value, values) for value in attrs]
+    if name == kind.name:  # Tilewright 0.1 wrote names and arguments as the methods have them
+        return kind, dict(Instruction(kind, inputs, attrs).arguments), outputs
+    return kind, named(kind, inputs, attrs), outputs
 
 
-def _decoded(value: Any, values: Mapping[str, Any]) -> Any:
+def _decoded_input(value: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_decoded(item, values) for item in value]
+        return [_decoded_input(item, values) for item in value]
+    if not isinstance(value, str):
+        return _decoded_attribute(value, values)
+    plain = plain_input(value)
+    if plain is not None:
+        return plain
+    if value in values:
+        return values[value]
+    if value == _NONE:
+        return None
+    if value.lstrip().startswith("{"):
+        return _decoded_attribute(value, values)
+    if value.isidentifier():
+        raise ArgumentValueError(f"the trace uses {value} before an instruction defines it")
+    return parse_expression(value, values)
+
+
+def plain_input(value: Any) -> float | str | None:
+    """The number or the string that an input is; None if it is something else."""
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == '"':
+        return value[1:-1]
+    return None
+
+
+def _decoded_attribute(value: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_decoded_attribute(item, values) for item in value]
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return _node(value)
     if not isinstance(value, dict):
         return value
     ((form, content),) = value.items()
     if form == "rv":
-        return _known(content, values)
+        return _decoded_input(content, values)
     if form == "expr":
         return parse_expression(content, values)
     if form == "dict":
-        return {_decoded(k, values): _decoded(v, values) for k, v in content}
+        return {_decoded_attribute(k, values): _decoded_attribute(v, values) for k, v in content}
     if form == "index_map":
-        dtype, count, outputs = content
-        variables = tuple(Var(f"i{n}", dtype) for n in range(count))
+        dtype, names, outputs = content
+        if isinstance(names, int):
+            names = [f"i{n}" for n in range(names)]
+        variables = tuple(Var(name, dtype) for name in names)
         by_name = {**values, **{var.name: var for var in variables}}
         return IndexMap(variables, tuple(parse_expression(text, by_name) for text in outputs))
-    raise ArgumentValueError(f"a trace as JSON knows no {form!r}")
+    raise ArgumentValueError(f"a trace as JSON has no form {form!r}")
 
 
-def _known(name: str, values: Mapping[str, Any]) -> Any:
-    if name not in values:
-        raise ArgumentValueError(f"the trace uses {name} before an instruction defines it")
-    return values[name]
+def _node(text: str) -> Any:
+    """A node that Apache TVM wrote: an index map, or a value with which to pad."""
+    try:
+        return from_node_graph(json.loads(text))
+    except ValueError:
+        return text

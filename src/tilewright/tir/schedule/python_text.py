@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
@@ -77,10 +78,17 @@ def value_text(value: Any, names: dict[Any, str]) -> str:
 
 
 def _index_map_text(index_map: IndexMap, names: dict[Any, str]) -> str:
-    taken = {names.get(var) for var in index_map.free_variables()}
-    indices = index_map.initial_indices
-    clash = any(var.name in taken for var in indices)
-    own = {v: f"i{n}" if clash else v.name for n, v in enumerate(indices)}
+    own = names_of_indices(index_map, names)
     outputs = [format_expression(index, {**names, **own}) for index in index_map.final_indices]
     comma = "," if len(outputs) == 1 else ""
     return f"lambda {', '.join(own.values())}: ({', '.join(outputs)}{comma})"
+
+
+def names_of_indices(index_map: IndexMap, names: Mapping[Any, str]) -> dict[Var, str]:
+    """The names of the indices of a map: their own, unless random variables are called so."""
+    taken = {names.get(var) for var in index_map.free_variables()}
+    indices = index_map.initial_indices
+    own = [var.name for var in indices]
+    if len(set(own)) < len(own) or not taken.isdisjoint(own) or not all(map(str.isidentifier, own)):
+        own = [f"i{n}" for n in range(len(own))]
+    return dict(zip(indices, own, strict=True))

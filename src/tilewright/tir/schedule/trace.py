@@ -159,13 +159,18 @@ class Trace:
         """
         apply_json(json_obj, sch, remove_postproc)
 
-    def as_json(self, remove_postproc: bool = False) -> list[Any]:
+    def as_json(
+        self, remove_postproc: bool = False, *, index_maps_as_graphs: bool = False
+    ) -> list[Any]:
         """The trace as lists of strings and numbers, which `json.dumps` writes.
+
+        The form is the one of Apache TVM's traces, but for index maps, which are shorter.
 
         Args:
             remove_postproc: leave out what follows `enter_postproc`.
+            index_maps_as_graphs: write index maps as Apache TVM reads them.
         """
-        return to_json(self, remove_postproc)
+        return to_json(self, remove_postproc, index_maps_as_graphs)
 
     def as_python(self, remove_postproc: bool = False) -> list[str]:
         """The instructions as lines of Python that call the methods of a schedule ``sch``."""

@@ -17,6 +17,12 @@ from tilewright.tune.database.line_file import Line, LineFile
 from tilewright.tune.database.memory import MemoryDatabase
 from tilewright.tune.database.record import TuningRecord
 from tilewright.tune.database.skipped import SkippedLine, report
+from tilewright.tune.database.tvm_lines import (
+    RECORD_FILE,
+    WORKLOAD_FILE,
+    read_record,
+    read_workload,
+)
 from tilewright.tune.database.unwritten import kept_in_memory
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload
@@ -27,12 +33,12 @@ VERSION: Final = 1
 _TRACE: Final = b',"trace":['
 """No text within quotes holds this, since quotes in it have a backslash."""
 
-WORKLOAD_FILE: Final = "database_workload.json"
-RECORD_FILE: Final = "database_tuning_record.json"
-
 
 class JSONDatabase(MemoryDatabase):
     """Workloads and records in files, one JSON object a line.
+
+    Files that Apache TVM's tuner has written are read, too: each of their lines is a list. What
+    is committed to them is written in the form of this class.
 
     What is committed is on the disk when the method returns. Others may append to the files at
     the same time; what they append is found by the next query. A line that cannot be used (torn,
@@ -71,6 +77,7 @@ class JSONDatabase(MemoryDatabase):
         self.skipped: list[SkippedLine] = []
         self._lock = threading.RLock()
         self._by_key: dict[str, Workload] = {}
+        self._by_position: list[Workload | None] = []
         self._in_file: set[str] = set()
         self._generation = 0
         self._unwritten_records: list[TuningRecord] = []
@@ -97,6 +104,7 @@ class JSONDatabase(MemoryDatabase):
             if self._workload_file.generation != self._generation:
                 self._generation = self._workload_file.generation
                 self._in_file.clear()
+                self._by_position.clear()
             self._accept(workloads, records)
 
     def _accept(self, workloads: list[Line], records: list[Line]) -> None:
@@ -114,13 +122,27 @@ class JSONDatabase(MemoryDatabase):
         report(skipped)
 
     def _accept_workload(self, form: Any) -> None:
+        if isinstance(form, list):
+            self._accept_tvm_workload(form)
+            return
         workload = Workload.from_json(form)
         self._in_file.add(workload.key)
         if workload.key not in self._by_key:
             self._by_key[workload.key] = workload
             self._add_workload(workload)
 
+    def _accept_tvm_workload(self, form: list[Any]) -> None:
+        self._by_position.append(None)  # records name workloads by position, read or not
+        workload = read_workload(form)
+        known = self._by_key.setdefault(workload.key, workload)
+        if known is workload:
+            self._add_workload(workload)
+        self._by_position[-1] = known
+
     def _accept_record(self, form: Any) -> None:
+        if isinstance(form, list):
+            self._add_record(read_record(form, self._by_position))
+            return
         workload = self._by_key.get(str(form.get("workload")))
         if workload is None:
             raise RecordError(f"there is no workload {form.get('workload')}")
@@ -226,13 +248,15 @@ def _lazily_parsed(text: bytes) -> Any:
     return json.loads(text)
 
 
-def _parsed(line: Line) -> dict[str, Any]:
+def _parsed(line: Line) -> dict[str, Any] | list[Any]:
     if line.is_torn:
         raise RecordError("the end of the line is missing: the process that wrote it was killed")
     try:
         form = _lazily_parsed(line.text)
     except (ValueError, RecursionError):
         raise RecordError("this is no JSON") from None
+    if isinstance(form, list):
+        return form
     version = form.get("version") if isinstance(form, dict) else None
     if type(version) is not int:
         raise RecordError("this is no line of a record file: it has no version")

@@ -119,7 +119,7 @@ class LineFile:
         found = [Line(self._lines + n, text) for n, text in enumerate(complete, 1) if text.strip()]
         self._offset += len(data) - len(tail)
         self._lines += len(complete)
-        if _is_object(tail):
+        if _is_complete(tail):
             found.append(Line(self._lines + 1, tail))
             self._offset += len(tail)
         elif tail and self._torn_at != self._offset:
@@ -152,9 +152,9 @@ class LineFile:
             raise
 
 
-def _is_object(text: bytes) -> bool:
-    """Whether a line without an end is complete: a torn object of JSON is no JSON."""
-    if not text.startswith(b"{"):
+def _is_complete(text: bytes) -> bool:
+    """Whether a line without an end is complete: a torn object or list of JSON is not JSON."""
+    if not text.startswith((b"{", b"[")):
         return False
     try:
         json.loads(text)

@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.error import RecordError, TVMError
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.instruction import InstructionKind, is_attribute
+from tilewright.tir.schedule.instruction_layout import kind_of, layout_of
 from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tir.schedule.trace import Trace
 
@@ -80,10 +80,9 @@ def about(trace: Any, func_name: str) -> Any:
 
 
 def _renamed(item: Any, func_name: str) -> Any:
-    kind, inputs, attrs, outputs = item
-    parameters = InstructionKind.get(kind).primitive.parameters
-    names = [parameter.name for parameter in parameters if is_attribute(parameter)]
+    name, inputs, attrs, outputs = item
+    names = layout_of(kind_of(name)).attrs
     if "func_name" not in names:
         return item
     values: Mapping[str, Any] = {**dict(zip(names, attrs, strict=False)), "func_name": func_name}
-    return [kind, inputs, [values.get(name) for name in names], outputs]
+    return [name, inputs, [values.get(name) for name in names], outputs]

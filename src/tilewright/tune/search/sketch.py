@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule import Instruction, Schedule, Trace
 from tilewright.tir.schedule.instruction import random_variables
+from tilewright.tir.schedule.json_form import POSTPROC, plain_input
 from tilewright.tune.decision import frozen, samplings
 
 Key = tuple[Any, ...]
@@ -59,7 +60,7 @@ class Sketch:
         """
         insts, decisions = form
         own, _ = self.undecided.as_json()
-        end = next((n for n, item in enumerate(insts) if item[0] == "enter_postproc"), len(insts))
+        end = next((n for n, item in enumerate(insts) if item[0] == POSTPROC), len(insts))
         if end != len(own):
             return None
         adopted: list[Instruction] = []
@@ -76,11 +77,11 @@ def _matching(inst: Instruction, mine: list[Any], other: list[Any]) -> Instructi
     """The instruction, or one with other numbers in an annotation; None for another one."""
     if mine == list(other):
         return inst
-    is_annotation = mine[0] == other[0] == "annotate" and mine[1] == other[1]
-    key, value = other[2][:2] if is_annotation and len(other[2]) == 2 else (None, None)
-    if key != inst.arguments.get("ann_key") or not isinstance(value, (int, float, str)):
+    name, inputs, attrs, _ = other
+    if inst.kind.name != "annotate" or [name, *inputs[:1], attrs] != [mine[0], mine[1][0], mine[2]]:
         return None
-    if any(True for _ in random_variables(inst.arguments["ann_val"])):
+    value = plain_input(inputs[1])
+    if value is None or any(True for _ in random_variables(inst.arguments["ann_val"])):
         return None
     changed = {**inst.arguments, "ann_val": value}
     return Instruction.of(inst.kind, changed, inst.outputs, inst.returns_list)
