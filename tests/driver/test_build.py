@@ -53,6 +53,27 @@ def test_a_function_a_module_and_what_was_lowered():
     check(tvm.build({"llvm": tvm.IRModule({"main": function})}))
 
 
+def test_the_name_of_a_function():
+    function = te.create_prim_func(list(tensors())).with_attr("global_symbol", "twice")
+    for module in (tvm.build(function), tvm.build(tir.Schedule(function).mod)):
+        assert module.function_names() == ["twice"]
+        check(module["main"])
+    assert tvm.build(function, name="other").function_names() == ["other"]
+    assert tvm.build(function.without_attr("global_symbol")).function_names() == ["main"]
+
+
+def test_several_modules():
+    function = te.create_prim_func(list(tensors()))
+    one, other = function.with_attr("global_symbol", "one"), tvm.IRModule({"other": function})
+    module = tvm.build([one, other], target="llvm")
+    assert sorted(module.function_names()) == ["main", "one"]
+    check(module["one"])
+    with pytest.raises(ArgumentError, match="two functions are called 'one'"):
+        tvm.build([one, one])
+    with pytest.raises(ArgumentError, match="a list holds modules and functions, got int"):
+        tvm.build([3])
+
+
 def test_targets():
     function = te.create_prim_func(list(tensors()))
     check(tvm.build(function, target=tvm.target.Target("llvm -mcpu=x86-64")))

@@ -61,17 +61,16 @@ def test_a_schedule_becomes_loops_over_flat_buffers():
     )
 
 
-def test_a_function_keeps_its_name_and_a_module_its_functions():
+def test_a_function_is_named_and_a_module_keeps_its_functions():
     a, b, *_, e = chain()
     func = te.create_prim_func([a, b, e]).with_attr("global_symbol", "f")
-    assert [v.name_hint for v in tvm.lower(func)] == ["f"]
+    assert tvm.lower(func)["main"].global_symbol == "main"
+    assert tvm.lower(func, [], name="h")["h"].global_symbol == "h"
     module = tvm.IRModule({"f": func, "g": func.with_attr("global_symbol", "g")})
     lowered = tvm.lower(module)
     assert [v.name_hint for v in lowered] == ["f", "g"]
     assert "T.block" not in lowered.script()
     assert "T.block" in module.script()
-    anonymous = func.without_attr("global_symbol")
-    assert tvm.lower(anonymous, name="h")["h"].global_symbol == "h"
 
 
 def test_simple_mode_keeps_dimensions_and_indices():

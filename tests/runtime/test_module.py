@@ -86,8 +86,8 @@ def test_names():
     assert module.function_names() == ["only"]
     assert module.implements_function("only")
     assert module.implements_function("__tvm_main__")
-    assert not module.implements_function("main")
-    assert module.entry_func is module["only"]
+    assert module.entry_func is module["only"] is module["main"]
+    assert not two_functions("one", "other").implements_function("main")
     assert "only" in repr(module)
     with pytest.raises(UnknownNameError, match="no function 'absent'; it has"):
         module["absent"]

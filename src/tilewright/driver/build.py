@@ -22,15 +22,16 @@ from tilewright.tir.transform.metadata import signatures_of
 from tilewright.tir.transform.pipeline import Machine, legalize_for
 
 Buildable = Schedule | PrimFunc | IRModule
+_DEFAULT_NAME = "default_function"
 
 
 def build(
-    inputs: Buildable | Mapping[Any, IRModule],
+    inputs: Buildable | Mapping[Any, IRModule] | Sequence[Any],
     args: Sequence[Any] | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
     runtime: object = None,
-    name: str = "default_function",
+    name: str = _DEFAULT_NAME,
     binds: Mapping[Tensor, Buffer] | None = None,
 ) -> Module:
     """Compile to native code.
@@ -38,14 +39,16 @@ def build(
     Functions without a schedule of their own get one: see `default_schedule`.
 
     Args:
-        inputs: a `te.Schedule`, a `PrimFunc`, a module of them, or ``{target: module}``.
+        inputs: a `te.Schedule`, a `PrimFunc`, a module of them, a list of modules and functions,
+            or ``{target: module}``.
         args: for a schedule, the parameters: tensors and scalar variables. A tensor that is not
             listed becomes memory inside the function.
         target: what to compile for, such as ``"llvm -mcpu=skylake"``; by default the target of
             the enclosing ``with Target(...)``, and without one ``"llvm"``, this machine.
         target_host: where the calling side runs; it must be this kind of machine too.
         runtime: kept for old programs; only the native runtime exists.
-        name: for a schedule, the name of the function.
+        name: of a schedule or a function, under which it is exported. Without, a function is
+            exported under its ``global_symbol``, or as ``main``.
         binds: for a schedule, buffers to use for some of the tensors.
 
     Returns:
@@ -63,8 +66,10 @@ def build(
     if isinstance(inputs, Mapping):
         inputs, target = _single_target(inputs, target)
     chosen = _as_target(target, target_host)
-    if not isinstance(inputs, Schedule):
-        name = "main"
+    if isinstance(inputs, (list, tuple)):
+        inputs = _merged(inputs)
+    if isinstance(inputs, PrimFunc) and name == _DEFAULT_NAME:
+        name = inputs.global_symbol or "main"
     scheduled = with_default_schedule(inputs, args, chosen, name, binds)
     if scheduled is None:
         return build_lowered(lower(inputs, args, name, binds), chosen)
@@ -108,6 +113,22 @@ def compile_code(
 
         return compile_module(module, target, params)
     raise TargetError(f"tvm.build: target kind {target.kind.name!r} has no backend in this build")
+
+
+def _merged(parts: Sequence[Any]) -> IRModule:
+    """One module with all functions of modules; a function goes by its `global_symbol`."""
+    merged = IRModule()
+    for part in parts:
+        module = IRModule.from_expr(part) if isinstance(part, PrimFunc) else part
+        if not isinstance(module, IRModule):
+            raise ArgumentError(
+                f"tvm.build: a list holds modules and functions, got {type(part).__name__}"
+            )
+        for var, function in module.functions.items():
+            if var in merged:
+                raise ArgumentError(f"tvm.build: two functions are called {var.name_hint!r}")
+            merged.update_func(var, function)
+    return merged
 
 
 def _single_target(

@@ -48,7 +48,7 @@ def with_default_schedule(
         if func is None:
             return None
         module = as_module(func, name)
-    elif args is not None or binds is not None:
+    elif args or binds:
         return None
     else:
         module = as_module(inputs, name)

@@ -36,7 +36,7 @@ def lower(
         inp: a `te.Schedule`, a `PrimFunc`, or a module of them.
         args: for a schedule, the parameters: tensors and scalar variables. A tensor that is not
             listed becomes memory inside the function.
-        name: for a schedule, the name of the function.
+        name: of a schedule or a function in the module, and under which it is exported.
         binds: for a schedule, buffers to use for some of the tensors.
         simple_mode: keep the dimensions of buffers and every index as it is, for reading.
 
@@ -51,7 +51,7 @@ def lower(
             raise ArgumentError("tvm.lower: `args` must list the parameters of the te.Schedule")
         func = schedule_to_prim_func(inp, args, name, binds)
         module = IRModule({GlobalVar(name): func})
-    elif args is not None or binds is not None:
+    elif args or binds:
         raise ArgumentError(
             f"tvm.lower: `args` and `binds` are for a te.Schedule; a {type(inp).__name__} has its "
             "own parameters"
@@ -67,10 +67,8 @@ def lower(
     return IRModule(functions, module.attrs, module.global_infos)
 
 
-def as_module(inp: Any, name: str = "main") -> IRModule:
-    """A module with the function `inp`, or `inp` if it is one.
-
-    A function without a `global_symbol` gets `name`.
+def as_module(inp: Any, name: str) -> IRModule:
+    """A module with the function `inp` under `name`, or `inp` if it is one.
 
     Raises:
         ArgumentError: for something else.
@@ -83,7 +81,5 @@ def as_module(inp: Any, name: str = "main") -> IRModule:
         raise ArgumentError(
             f"expected a te.Schedule, a PrimFunc or an IRModule, got {type(inp).__name__}"
         )
-    if inp.global_symbol is None:
-        inp = inp.with_attr("global_symbol", name)
     verify_well_formed(inp)
-    return IRModule.from_expr(inp)
+    return IRModule({name: inp.with_attr("global_symbol", name)})

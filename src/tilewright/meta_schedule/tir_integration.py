@@ -158,7 +158,7 @@ def _tasks(
 ) -> list[TuneContext]:
     """A task for each function of a module, in the order of their names."""
     if isinstance(mod, PrimFunc):
-        mod = IRModule.from_expr(mod)
+        mod = IRModule({"main": mod})
     if not isinstance(mod, IRModule):
         raise ArgumentError(f"tune_tir: expected an IRModule or a PrimFunc, got {mod!r}")
     functions = {var.name_hint: f for var, f in mod.functions.items() if isinstance(f, PrimFunc)}

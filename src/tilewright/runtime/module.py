@@ -81,7 +81,11 @@ class Module:
     # --- functions ----------------------------------------------------------------------------
 
     def get_function(self, name: str, query_imports: bool = False) -> PackedFunc:
-        """The function `name`, or the entry function for ``"__tvm_main__"``.
+        """The function `name`.
+
+        Args:
+            name: its name; the entry function is also found as ``"__tvm_main__"`` and ``"main"``.
+            query_imports: for compatibility; there are no imported modules.
 
         Raises:
             UnknownNameError: if there is none.
@@ -89,8 +93,11 @@ class Module:
         del query_imports
         if not isinstance(name, str):
             raise ArgumentError(f"the name of a function is a string, got {name!r}")
-        if name == self.entry_name:
+        if name == self.entry_name or (name == "main" and len(self._signatures) == 1):
             return self.entry_func
+        return self._named(name)
+
+    def _named(self, name: str) -> PackedFunc:
         function = self._functions.get(name)
         if function is None:
             function = self._find(name)
@@ -129,7 +136,7 @@ class Module:
                 raise UnknownNameError(
                     f"the module has no function 'main' to call: name one of {names}"
                 )
-            self._entry = self.get_function("main" if "main" in names else names[0])
+            self._entry = self._named("main" if "main" in names else names[0])
         return self._entry
 
     def __call__(self, *args: Any) -> Any:

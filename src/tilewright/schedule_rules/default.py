@@ -45,7 +45,7 @@ def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = Non
         The schedule, with all its steps.
     """
     chosen = target if isinstance(target, Target) else Target(target or Target.current() or "llvm")
-    module = mod if isinstance(mod, IRModule) else IRModule.from_expr(mod)
+    module = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod
     if not isinstance(module, IRModule):
         raise ArgumentError(f"default_schedule: expected a PrimFunc or an IRModule, got {mod!r}")
     return schedule_module(module, machine_of(chosen))

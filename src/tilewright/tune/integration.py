@@ -53,7 +53,7 @@ def find_schedules(
         mod: the program.
         target: what it is to be built for.
     """
-    module = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
+    module = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod
     names = [var.name_hint for var, func in module.functions.items() if isinstance(func, PrimFunc)]
     if len(names) > 1:
         whole = database.query_schedule(module, target)

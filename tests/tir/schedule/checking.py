@@ -107,8 +107,7 @@ def assert_refused(
     """
 
     def program(sch: Schedule) -> PrimFunc:
-        (name,) = sch.mod.get_global_vars()
-        return sch.mod[name]
+        return sch.mod["main"]
 
     sch = Schedule(func, debug_mask="all")
     step = prepare(sch)

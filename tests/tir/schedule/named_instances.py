@@ -28,8 +28,7 @@ def forced(func, prepare):
     """The program after a step that is not proved."""
     sch = Schedule(func, enable_check=False)
     prepare(sch)()
-    (name,) = sch.mod.get_global_vars()
-    return sch.mod[name]
+    return sch.mod["main"]
 
 
 def element(results: list[np.ndarray], func: PrimFunc, text: str):

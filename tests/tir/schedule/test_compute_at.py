@@ -59,7 +59,7 @@ def elementwise_at_tile(A: T.Buffer((16, 12), "float32"), C: T.Buffer((16, 12), 
 
 def test_each_tile_computes_what_it_reads():
     sch = scheduled(elementwise, at("B", "C", 1, 4, 6))
-    tvm.ir.assert_structural_equal(sch.mod["elementwise"], elementwise_at_tile)
+    tvm.ir.assert_structural_equal(sch.mod["main"], elementwise_at_tile)
 
 
 def test_tiles_that_do_not_divide_the_size_have_a_predicate():
@@ -713,5 +713,5 @@ def test_a_tile_that_is_cut_off_at_the_end(checked):
     else:
         sch.compute_at(tile, loop)
         np.testing.assert_array_equal(
-            results_of(transposed_product)[1], results_of(sch.mod["transposed_product"])[1]
+            results_of(transposed_product)[1], results_of(sch.mod["main"])[1]
         )

@@ -67,8 +67,7 @@ def schedule(func):
 
 
 def only_function(sch):
-    (name,) = sch.mod.get_global_vars()
-    return sch.mod[name]
+    return sch.mod["main"]
 
 
 def check(func, depth, sizes=None, kind=None):

@@ -71,8 +71,7 @@ def schedule(func):
 
 
 def only_function(sch):
-    (name,) = sch.mod.get_global_vars()
-    return sch.mod[name]
+    return sch.mod["main"]
 
 
 def same(sch, expected):
@@ -697,7 +696,7 @@ def test_a_loop_of_which_memory_tells_the_extent_may_have_no_iteration():
     sch.decompose_reduction("C", sch.get_loops("C")[1])
     for count in (0, 3):
         results = []
-        for mod in (counted, sch.mod["counted"]):
+        for mod in (counted, sch.mod["main"]):
             c = np.full(4, 7, "float32")
             interpret(mod, np.array([count], "int32"), np.arange(4, dtype="float32"), c)
             results.append(c)

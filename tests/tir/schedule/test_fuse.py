@@ -22,7 +22,7 @@ def test_names_and_bindings():
     loop = sch.get(fused)
     assert loop.loop_var.name == "i_j_k_fused"
     assert loop.extent.value == 480
-    realize = sch.state.tree("matmul").blocks()[1]
+    realize = sch.state.tree("main").blocks()[1]
     assert [str(value) for value in realize.iter_values] == [
         "i_j_k_fused // 80",
         "i_j_k_fused % 80 // 8",

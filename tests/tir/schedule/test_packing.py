@@ -104,5 +104,5 @@ def test_panels_that_are_filled_up(m, n, k):
     if fill is not None:
         sch.compute_inline(fill)
     sch.compute_at(copy, panel)
-    assert "T.where" not in sch.mod["func"].script()
+    assert "T.where" not in sch.mod["main"].script()
     assert_same_meaning(before, sch)

@@ -59,9 +59,7 @@ def test_a_row_at_a_time():
     copy = sch.read_at(i, "C", 0, "shared")
     back = sch.write_at(i, "C", "C", "local")
     assert [sch.get(b).name_hint for b in (copy, back)] == ["A_shared", "C_local"]
-    tvm.ir.assert_structural_equal(
-        sch.mod["matmul"], matmul_cached.with_attr("global_symbol", "matmul")
-    )
+    tvm.ir.assert_structural_equal_ignore_global_symbol(sch.mod["main"], matmul_cached)
     assert_same_meaning(matmul, sch)
 
 

@@ -35,9 +35,7 @@ def reordered(
 def test_iterators_are_reordered():
     sch = Schedule(matmul, debug_mask="all")
     sch.reorder_block_iter_var("C", [2, 0, 1])
-    tvm.ir.assert_structural_equal(
-        sch.mod["matmul"], reordered.with_attr("global_symbol", "matmul")
-    )
+    tvm.ir.assert_structural_equal_ignore_global_symbol(sch.mod["main"], reordered)
     assert_same_meaning(matmul, sch)
 
 

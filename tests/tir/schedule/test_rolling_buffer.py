@@ -72,8 +72,7 @@ def schedule(func):
 
 
 def only_function(sch):
-    (name,) = sch.mod.get_global_vars()
-    return sch.mod[name]
+    return sch.mod["main"]
 
 
 def buffer_of(sch, name="B"):

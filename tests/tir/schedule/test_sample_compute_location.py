@@ -57,13 +57,13 @@ def test_an_output_stays():
 def test_a_decision_is_taken(decision):
     sch = Schedule(chain, debug_mask="all")
     place = sch.sample_compute_location("B", decision=decision)
-    before = sch.mod["chain"]
+    before = sch.mod["main"]
     sch.compute_at("B", place)
     assert_same_meaning(chain, sch)
     names = [sch.get(block).name_hint for block in sch.get_child_blocks(sch.get_block("root"))]
     assert ("B" in names) == (decision != -2)
     if decision == -1:
-        assert sch.mod["chain"] is before
+        assert sch.mod["main"] is before
     if decision >= 0:
         assert sch.get(place).loop_var.name == "ij"[decision]
         assert sch.get(sch.get_loops("B")[0]) is sch.get(sch.get_loops("S")[0])

@@ -50,7 +50,7 @@ def test_the_trace_prints_as_python():
         [
             "# from tilewright import tir",
             "def apply_trace(sch: tir.Schedule) -> None:",
-            '  b0 = sch.get_block(name="B", func_name="two_steps")',
+            '  b0 = sch.get_block(name="B", func_name="main")',
             "  l1, l2 = sch.get_loops(block=b0)",
             "  l3, l4 = sch.split(loop=l2, factors=[None, 5], preserve_unit_iters=True, "
             "disable_predication=False)",
@@ -164,7 +164,7 @@ def test_a_name_that_two_blocks_have():
                 A[vi] = T.float32(2)
 
     sch = Schedule(twice)
-    with pytest.raises(ScheduleError, match="2 blocks of `twice` are called `A`"):
+    with pytest.raises(ScheduleError, match="2 blocks of `main` are called `A`"):
         sch.get_block("A")
     second = sch.get_child_blocks("root")[1]
     sch.unroll(*sch.get_loops(second))

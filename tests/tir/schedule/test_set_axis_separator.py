@@ -39,7 +39,7 @@ def test_parameters_and_allocated_buffers(reference):
     sch = Schedule(before, debug_mask="all")
     sch.set_axis_separator("B", reference, [1])
     sch.set_axis_separator("B", ("read", 0), [1])
-    tvm.ir.assert_structural_equal(sch.mod["before"], after.with_attr("global_symbol", "before"))
+    tvm.ir.assert_structural_equal_ignore_global_symbol(sch.mod["main"], after)
     assert_same_meaning(before, sch)
 
 
@@ -47,7 +47,7 @@ def test_none_removes_them():
     sch = Schedule(after, debug_mask="all")
     sch.set_axis_separator("B", ("write", 0), None)
     sch.set_axis_separator("B", after.buffer_map[after.params[0]], [])
-    tvm.ir.assert_structural_equal(sch.mod["after"], before.with_attr("global_symbol", "after"))
+    tvm.ir.assert_structural_equal_ignore_global_symbol(sch.mod["main"], before)
 
 
 @pytest.mark.parametrize("separators", [[0], [2], [1, 1], [-1], ["x"], [1.0]])

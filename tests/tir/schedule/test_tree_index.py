@@ -38,8 +38,8 @@ def test_each_version_has_the_index_that_a_new_one_would_have():
     sch = Schedule(three)
     for step in STEPS:
         step(sch)
-        tree = sch.state.tree("three")
-        fresh = FunctionTree("three", tree.func)
+        tree = sch.state.tree("main")
+        fresh = FunctionTree("main", tree.func)
         assert tree.loops() == fresh.loops()
         assert tree.blocks() == fresh.blocks()
         for stmt in (*tree.loops(), *tree.blocks()):
@@ -50,10 +50,10 @@ def test_each_version_has_the_index_that_a_new_one_would_have():
 
 def test_what_an_edit_leaves_alone_is_taken_over_and_what_it_removes_is_forgotten():
     sch = Schedule(three)
-    before = sch.state.tree("three")
+    before = sch.state.tree("main")
     first, second, third = before.root.block.body.seq
     sch.split(sch.get_loops("C")[0], [None, 3])
-    after = sch.state.tree("three")
+    after = sch.state.tree("main")
     old, new = TreeIndex(before.root).parts, after._parts
     assert list(old) == [first, second, third]
     assert list(new) == [first, after.root.block.body.seq[1], third]
@@ -65,7 +65,7 @@ def test_what_an_edit_leaves_alone_is_taken_over_and_what_it_removes_is_forgotte
 
 def test_the_facts_of_a_place_are_independent_each_time():
     sch = Schedule(three)
-    tree = sch.state.tree("three")
+    tree = sch.state.tree("main")
     (block, *_) = tree.blocks_below(tree.root)
     loop = tree.loops_above(block)[0]
     one, other = tree.analyzer(block), tree.analyzer(block)

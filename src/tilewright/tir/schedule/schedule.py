@@ -39,8 +39,8 @@ class Schedule(PrimitiveMethods):
     stays as it was.
 
     Args:
-        mod: a module, or a function, which becomes the function ``main`` of a module (or is named
-            by its ``global_symbol``).
+        mod: a module, or a function, which becomes the function ``main`` of a module (and is
+            still exported under its ``global_symbol``).
         seed: of the random choices of the sampling methods; by default another one every time.
         debug_mask: ``"all"`` (or -1) to verify after each step that the program is well-formed;
             ``"none"`` (or 0) not to.
@@ -311,7 +311,7 @@ class Schedule(PrimitiveMethods):
 
 def _as_module(mod: Any) -> IRModule:
     if isinstance(mod, PrimFunc):
-        return IRModule.from_expr(mod)
+        return IRModule({"main": mod})
     if not isinstance(mod, IRModule):
         raise ArgumentError(f"Schedule: expected a PrimFunc or an IRModule, got {mod!r}")
     if not any(isinstance(func, PrimFunc) for func in mod.functions.values()):
