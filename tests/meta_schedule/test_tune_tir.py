@@ -73,7 +73,7 @@ def test_the_old_form_returns_the_schedule(fake, tmp_path):
     assert (tmp_path / "work/logs/tvm.meta_schedule.logging.task_0_renamed.log").exists()
     work_dir = fake.pop("work_dir")
     again = ms.tune_tir(func, TARGET, config, work_dir, **fake)
-    assert int(again.mod["linear0"].body.block.body.body.extent) == 5
+    assert int(again.mod["main"].body.block.body.body.extent) == 5
 
 
 def test_each_function_is_a_task(fake, tmp_path):

@@ -127,6 +127,6 @@ def test_an_implementation_of_another_form_is_refused(text, message):
 def test_a_lowered_function_is_refused():
     import tilewright as tvm
 
-    lowered = tvm.lower(double_impl)["double_impl"]
+    lowered = tvm.lower(double_impl)["main"]
     with pytest.raises(ArgumentValueError, match="the body of the implementation is no block"):
         TensorIntrin.register("test.double", double_desc, lowered)

@@ -37,12 +37,12 @@ def test_nothing_is_found(caplog):
     assert compile_tir(database_with(matmul()), matmul(), "llvm -num-cores=7") is None
 
 
-def test_a_function_keeps_its_name():
+def test_a_function_is_main_and_keeps_its_symbol():
     func = matmul().with_attr("global_symbol", "dense_7")
     sch = compile_tir(database_with(matmul()), func, ONE)
-    assert [var.name_hint for var in sch.mod.functions] == ["dense_7"]
-    assert sch.mod["dense_7"].global_symbol == "dense_7"
-    assert len(sch.get_loops(sch.get_block("C", "dense_7"))) == 4
+    assert [var.name_hint for var in sch.mod.functions] == ["main"]
+    assert sch.mod["main"].global_symbol == "dense_7"
+    assert len(sch.get_loops(sch.get_block("C", "main"))) == 4
 
 
 def test_several_functions(caplog):

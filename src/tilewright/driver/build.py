@@ -26,7 +26,7 @@ _DEFAULT_NAME = "default_function"
 
 
 def build(
-    inputs: Buildable | Mapping[Any, IRModule] | Sequence[Any],
+    inputs: Buildable | Mapping[Any, IRModule] | list[Any],
     args: Sequence[Any] | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
@@ -66,7 +66,7 @@ def build(
     if isinstance(inputs, Mapping):
         inputs, target = _single_target(inputs, target)
     chosen = _as_target(target, target_host)
-    if isinstance(inputs, (list, tuple)):
+    if isinstance(inputs, list):
         inputs = _merged(inputs)
     if isinstance(inputs, PrimFunc) and name == _DEFAULT_NAME:
         name = inputs.global_symbol or "main"

@@ -148,7 +148,7 @@ def test_how_blocks_are_related():
 
 def test_a_lowered_function_is_refused():
     with pytest.raises(ScheduleError, match="only programs made of blocks"):
-        Schedule(tvm.lower(two_steps)["two_steps"]).get_block("B")
+        Schedule(tvm.lower(two_steps)["main"]).get_block("B")
 
 
 def test_a_name_that_two_blocks_have():
