@@ -214,3 +214,24 @@ def test_a_read_only_numpy_array_is_not_shared():
     frozen.flags.writeable = False
     with pytest.raises(ArgumentValueError, match="readonly"):
         tvm.nd.from_dlpack(frozen)
+
+
+def test_uint16_are_the_bits_of_bfloat16():
+    bits = np.array([0x3F80, 0x4000, 0xC040], "uint16")
+    expected = [1, 2, -3]
+    for source in (bits, tvm.nd.array(bits)):
+        target = tvm.nd.empty((3,), "bfloat16").copyfrom(source)
+        np.testing.assert_array_equal(target.numpy().astype("float32"), expected)
+        assert tvm.nd.array(bits).copyto(tvm.nd.empty((3,), "bfloat16")).tobytes() == bits.tobytes()
+    target[1:] = bits[:2]
+    np.testing.assert_array_equal(target.numpy().astype("float32"), [1, 1, 2])
+    target[0] = bits[2]
+    np.testing.assert_array_equal(target.numpy().astype("float32"), [-3, 1, 2])
+    transposed = tvm.nd.empty((3, 2), "bfloat16").copyfrom(np.stack([bits, bits]).T)
+    np.testing.assert_array_equal(transposed.numpy()[:, 1].astype("float32"), expected)
+
+
+def test_other_numbers_become_bfloat16():
+    for values in (np.array([1, 2], "float32"), np.array([1, 2], "int32"), [1, 2]):
+        target = tvm.nd.empty((2,), "bfloat16").copyfrom(values)
+        np.testing.assert_array_equal(target.numpy().astype("float32"), [1, 2])

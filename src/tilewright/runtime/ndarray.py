@@ -20,6 +20,7 @@ from tilewright.error import (
 from tilewright.ir.dtype import DType
 from tilewright.runtime.device import CPU, Device, as_device, cpu, require_host
 from tilewright.runtime.dlpack import dtype_from_code, import_tensor, view_of
+from tilewright.runtime.torch_tensors import require_plain
 
 ALIGNMENT: Final = 64
 """Bytes to which the memory of new arrays is aligned: a cache line, and the widest vector."""
@@ -81,7 +82,8 @@ class NDArray(core.Tensor):
     def copyfrom(self, source: Any) -> NDArray:
         """Set all elements from `source`, an array of the same shape; returns this array.
 
-        Elements of another dtype are converted.
+        Elements of another dtype are converted; but uint16 are the bits of bfloat16, for which
+        numpy has no dtype of its own.
 
         Raises:
             ShapeError: if the shape differs.
@@ -96,7 +98,7 @@ class NDArray(core.Tensor):
             raise ShapeError(
                 f"copyfrom: the source has shape {values.shape}, this array {target.shape}"
             )
-        np.copyto(target, values, casting="unsafe")
+        np.copyto(target, _as_elements(values, self.dtype), casting="unsafe")
         return self
 
     def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
@@ -153,9 +155,11 @@ class NDArray(core.Tensor):
         return selected.copy() if isinstance(selected, np.ndarray) else selected
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Set the selected elements (numpy's indexing and broadcasting)."""
+        """Set the selected elements (numpy's indexing and broadcasting), as `copyfrom` does."""
         if isinstance(value, NDArray):
             value = value._host_view("indexing")
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = _as_elements(value, self.dtype)
         self._host_view("indexing")[index] = value
 
     def __len__(self) -> int:
@@ -274,10 +278,12 @@ def from_dlpack(dltensor: Any) -> NDArray:
 
     Raises:
         ArgumentError: if it is neither.
-        ArgumentValueError: if the producer refuses (such as numpy for a read-only array).
+        ArgumentValueError: if the producer refuses (such as numpy for a read-only array), or for a
+            tensor of torch whose negative or conjugate bit is set.
     """
     if isinstance(dltensor, NDArray):
         return dltensor
+    require_plain(dltensor, "from_dlpack")
     try:
         return import_tensor(dltensor, NDArray)
     except BufferError as error:
@@ -335,6 +341,12 @@ def _as_numpy(source: Any, purpose: str) -> np.ndarray:
     if values.dtype.hasobject or values.dtype.kind in "USMmO":
         raise ArgumentError(f"{purpose}: expected an array of numbers, got {source!r:.200}")
     return values
+
+
+def _as_elements(values: Any, dtype: DType) -> Any:
+    """Elements for an array of `dtype`; uint16 stand for the bits of bfloat16."""
+    is_bits = dtype.element == "bfloat16" and values.dtype == np.uint16
+    return values.view(dtype.numpy) if is_bits else values
 
 
 def _extents(shape: int | Sequence[int], purpose: str) -> tuple[int, ...]:

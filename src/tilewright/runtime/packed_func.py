@@ -8,6 +8,7 @@ arrays are accepted where they are only read.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
@@ -29,6 +30,7 @@ from tilewright.ir.dtype import DType
 from tilewright.runtime.device import as_device
 from tilewright.runtime.dlpack import items_of
 from tilewright.runtime.ndarray import NDArray, alias, borrowed
+from tilewright.runtime.torch_tensors import prepare_arguments
 
 NATIVE_ERRORS: dict[type[BaseException], type[TVMError]] = {
     RuntimeError: TVMError,
@@ -56,6 +58,9 @@ class _Raised(threading.local):
 
 
 _raised = _Raised()
+_modules = sys.modules
+_PLAIN = frozenset((NDArray, np.ndarray, int, float))
+"""Classes of arguments that are not tensors of torch, to be quick."""
 _native_call = core.Function.__call__
 
 
@@ -78,11 +83,15 @@ class PackedFunc(core.Function):
 
         Raises:
             ArgumentError: for a wrong number or kind of arguments, or a wrong dtype.
-            ArgumentValueError: for a wrong shape, layout, alignment or device.
+            ArgumentValueError: for a wrong shape, layout, alignment or device; for tensors of
+                torch with a negative or conjugate bit, and those that require gradients and are
+                written.
             AllocationError: if there is no memory for its workspace.
             UnknownNameError: if it calls a function that is not registered.
             ProgramAssertionError: if an assertion of the program fails.
         """
+        if "torch" in _modules and not _PLAIN.issuperset(map(type, args)):
+            prepare_arguments(self.name, self.parameters, args)
         try:
             result = _native_call(self, *args)
         except BufferError:

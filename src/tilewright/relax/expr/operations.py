@@ -171,7 +171,7 @@ def _default_dtype(numbers: np.ndarray) -> str | None:
 def _numbers(value: Any) -> np.ndarray:
     try:
         numbers = np.asarray(value)
-    except ValueError:  # lists of different lengths
+    except (TypeError, ValueError, RuntimeError):  # such as lists of different lengths
         numbers = None
     if numbers is None or (numbers.dtype.kind not in "biufV" or numbers.dtype.names):
         raise ArgumentError(

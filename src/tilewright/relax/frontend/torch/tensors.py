@@ -37,7 +37,7 @@ def dtype_of(dtype: torch.dtype) -> str:
 
 def array_of(tensor: torch.Tensor) -> NDArray:
     """A tensor of a model as an array, over the same memory if that is compact and aligned."""
-    values = tensor.detach().cpu().contiguous()
+    values = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
     if values.data_ptr() % ALIGNMENT:
         values = values.clone()
     return from_dlpack(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tilewright import te, tir
-from tilewright.relax import op
+from tilewright.relax import PrimValue, op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.problems import UnsupportedError
 from tilewright.relax.frontend.torch.table import CONVERTERS, converts
@@ -27,7 +27,8 @@ _ARITHMETIC: Final = {
     "__lshift__": op.left_shift,
     "__rshift__": op.right_shift,
 }
-_LOGIC_OF_BITS: Final = {
+_OF_TRUTHS: Final = {
+    op.multiply: op.logical_and,
     op.bitwise_and: op.logical_and,
     op.bitwise_or: op.logical_or,
     op.bitwise_xor: op.logical_xor,
@@ -58,7 +59,7 @@ _POWERS: Final = {
 def combine(graph: Graph, function: Any, x: Any, y: Any, dtype: str) -> Any:
     """``function(x, y)`` of operands of one dtype."""
     if dtype == "bool":
-        function = _LOGIC_OF_BITS.get(function, function)
+        function = _OF_TRUTHS.get(function, function)
     return graph.emit(function(graph.operand(x, dtype), graph.operand(y, dtype)))
 
 
@@ -208,10 +209,17 @@ def _elementwise(function: Any) -> Any:
 
     def convert(graph: Graph, x: Any, y: Any) -> Any:
         shape, dtype = graph.shape, graph.dtype
-        operands = (graph.operand(value, dtype) for value in (x, y))
-        return graph.emit_te(compute, *(graph.emit(op.broadcast_to(o, shape)) for o in operands))
+        return graph.emit_te(compute, *(_filling(graph, v, shape, dtype) for v in (x, y)))
 
     return convert
+
+
+def _filling(graph: Graph, value: Any, shape: list[Any], dtype: str) -> Any:
+    """A tensor or a number, repeated to the shape of the result."""
+    operand = graph.operand(value, dtype)
+    if isinstance(operand, PrimValue):
+        return graph.emit(op.full(shape, operand, dtype))
+    return graph.emit(op.broadcast_to(operand, shape))
 
 
 CONVERTERS.update({

@@ -41,7 +41,7 @@ def ones(graph: Graph, *_: Any, **__: Any) -> Any:
     return _filled(graph, 1)
 
 
-@converts("aten.scalar_tensor")
+@converts("aten.scalar_tensor", "prims.scalar_tensor")
 def scalar_tensor(graph: Graph, value: Any, **_: Any) -> Any:
     """An array without dimensions."""
     return _filled(graph, value)
