@@ -40,7 +40,16 @@ from tilewright.relax.struct_info import (
 )
 
 if TYPE_CHECKING:
-    from tilewright.relax import analysis, dpl, expr_functor, interpreter, op, transform, vm
+    from tilewright.relax import (
+        analysis,
+        dpl,
+        expr_functor,
+        frontend,
+        interpreter,
+        op,
+        transform,
+        vm,
+    )
     from tilewright.relax.mutator import PyExprMutator
     from tilewright.relax.pipeline import get_pipeline, register_pipeline
     from tilewright.relax.visitor import PyExprVisitor
@@ -48,7 +57,16 @@ if TYPE_CHECKING:
 
 Expr = RelaxExpr
 
-_MODULES: Final = ("analysis", "dpl", "expr_functor", "interpreter", "op", "transform", "vm")
+_MODULES: Final = (
+    "analysis",
+    "dpl",
+    "expr_functor",
+    "frontend",
+    "interpreter",
+    "op",
+    "transform",
+    "vm",
+)
 """Parts that are imported when they are first used, because that takes a while."""
 
 _HOME: Final = {

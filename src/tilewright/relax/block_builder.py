@@ -21,6 +21,7 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
 from tilewright.ir.function import GlobalVar
+from tilewright.ir.scope_stack import ScopeStack
 from tilewright.relax.expr import (
     Binding,
     Call,
@@ -82,6 +83,7 @@ class BlockBuilder(OpenFunctions):
         scope = FunctionScope(name, known, attrs, pure, private)
         self.reserve_name(name)
         self._functions.append(scope)
+        _BUILDERS.enter(self)
         try:
             yield scope
             if not scope.is_finished:
@@ -89,7 +91,13 @@ class BlockBuilder(OpenFunctions):
                     f"function {name!r} has no result: call emit_func_output at its end"
                 )
         finally:
+            _BUILDERS.leave()
             del self._functions[self._functions.index(scope) :]
+
+    @staticmethod
+    def current() -> BlockBuilder | None:
+        """The builder of the innermost ``with builder.function(...)``; None outside of all."""
+        return _BUILDERS.innermost()
 
     def emit_func_output(self, output: Any, params: Var | Sequence[Var] | None = None) -> GlobalVar:
         """End the function with its result, and add it to the module.
@@ -113,19 +121,22 @@ class BlockBuilder(OpenFunctions):
         if scope.params is None:
             raise ArgumentError("give the parameters of the function: function(name, params)")
         assert scope.name is not None
-        result = operand(self, as_relax(output))
-        body_scope = scope.scope
-        blocks = self.end_scope()
-        info = body_scope.outside(value_struct_info(self, result))
+        body = self.end_body(output)
         attrs = dict(attributes(scope.attrs))
         if not scope.is_private:
             attrs.setdefault("global_symbol", scope.name)
-        body = SeqExpr(blocks, result, info)
-        function = Function(scope.params, body, info, scope.is_pure, attributes(attrs))
+        function = Function(scope.params, body, body.struct_info, scope.is_pure, attributes(attrs))
         scope.is_finished = True
         name = GlobalVar(scope.name)
         self.update_func(name, function)
         return name
+
+    def end_body(self, output: Any) -> SeqExpr:
+        """End the body that was begun last: its blocks, and its result `output`."""
+        result = operand(self, as_relax(output))
+        scope = self.function_scope.scope
+        blocks = self.end_scope()
+        return SeqExpr(blocks, result, scope.outside(value_struct_info(self, result)))
 
     # --- bindings ---------------------------------------------------------------------------
 
@@ -218,6 +229,9 @@ class BlockBuilder(OpenFunctions):
     ) -> Var:
         """Bind what `call_te` gives to a new variable."""
         return self.emit(self.call_te(func, *args, **kwargs), name_hint)
+
+
+_BUILDERS: ScopeStack[BlockBuilder] = ScopeStack()
 
 
 def _parameters(params: Any) -> tuple[Var, ...]:

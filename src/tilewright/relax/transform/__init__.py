@@ -3,6 +3,7 @@
 from tilewright.relax.transform.adjust_matmul_order import AdjustMatmulOrder
 from tilewright.relax.transform.alter_op_impl import AlterOpImpl
 from tilewright.relax.transform.annotate_tir_op_pattern import AnnotateTIROpPattern
+from tilewright.relax.transform.attach_extern_modules import AttachExternModules
 from tilewright.relax.transform.attach_global_symbol import AttachGlobalSymbol
 from tilewright.relax.transform.bind_params import BindParams
 from tilewright.relax.transform.bind_symbolic_vars import BindSymbolicVars

@@ -44,7 +44,8 @@ enum {
   TILEWRIGHT_ARG_BOOL = 2,
   TILEWRIGHT_ARG_FLOAT = 3,
   TILEWRIGHT_ARG_POINTER = 4,
-  TILEWRIGHT_ARG_ARRAY = 7
+  TILEWRIGHT_ARG_ARRAY = 7,
+  TILEWRIGHT_ARG_TENSOR = 70 /* an object that holds an array; see tilewright_array_of */
 };
 
 /* TVMFFIAny of tvm/ffi/c_api.h. `padding` must be 0. */
@@ -74,6 +75,14 @@ static inline TilewrightValue tilewright_array(TilewrightArray *array) {
   TilewrightValue value = {TILEWRIGHT_ARG_ARRAY, 0, {0}};
   value.value.v_ptr = array;
   return value;
+}
+
+/* The array in an argument, for a function that is written in C and called with arrays or with
+ * tensor objects, whose header has 24 bytes; NULL for another argument. */
+static inline TilewrightArray *tilewright_array_of(const TilewrightValue *value) {
+  if (value->type_index == TILEWRIGHT_ARG_ARRAY) return (TilewrightArray *)value->value.v_ptr;
+  if (value->type_index != TILEWRIGHT_ARG_TENSOR) return 0;
+  return (TilewrightArray *)((char *)value->value.v_ptr + 24);
 }
 
 #ifdef __cplusplus

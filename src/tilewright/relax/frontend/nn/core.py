@@ -1,0 +1,17 @@
+"""The classes that modules are made of, under one name."""
+
+from tilewright.relax.frontend.nn.effect import Effect
+from tilewright.relax.frontend.nn.module import Module, ModuleDict, ModuleList, Sequential
+from tilewright.relax.frontend.nn.tensor import (
+    Object,
+    Parameter,
+    Tensor,
+    get_default_dtype,
+    set_default_dtype,
+    wrap_nested,
+)
+
+__all__ = [
+    "Effect", "Module", "ModuleDict", "ModuleList", "Object", "Parameter", "Sequential", "Tensor",
+    "get_default_dtype", "set_default_dtype", "wrap_nested",
+]  # fmt: skip

@@ -1,0 +1,33 @@
+"""`IOEffect`: the order of what is printed while a function runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.relax.block_builder import BlockBuilder
+from tilewright.relax.expr import RelaxExpr
+from tilewright.relax.frontend.nn.effect import Effect
+from tilewright.relax.frontend.nn.tensor import current_builder, graph_value
+from tilewright.relax.op import call_pure_packed, null_value
+from tilewright.relax.struct_info import ObjectStructInfo
+from tilewright.relax.vm.debug_functions import CALL_FUNCTION
+
+
+class IOEffect(Effect):
+    """Calls that are kept, in their order: each takes the state that the one before returned."""
+
+    def emit_init(self, name_hint: str, builder: BlockBuilder) -> list[RelaxExpr]:
+        """Build the first state, which is nothing."""
+        return [builder.emit(null_value(), name_hint)]
+
+    def call(self, name: str, line: str, args: tuple[Any, ...]) -> None:
+        """Call the registered function `name` with a line of the user's source and `args`."""
+        values = [graph_value(arg) for arg in args]
+        expr = call_pure_packed(
+            CALL_FUNCTION, self.state, name, line, *values, sinfo_args=ObjectStructInfo()
+        )
+        self.state = current_builder().emit(expr, "_io")
+
+    def print_(self, tensor: Any) -> None:
+        """Print an array when the function runs."""
+        self.call("vm.builtin.debug_print", "", (tensor,))

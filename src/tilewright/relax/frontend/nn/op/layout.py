@@ -1,0 +1,111 @@
+"""Operators that move elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.error import ArgumentValueError
+from tilewright.relax import op
+from tilewright.relax.frontend.nn.op.operator import renamed, tensor_operator
+from tilewright.relax.frontend.nn.tensor import shape_expr
+
+squeeze = renamed(op.squeeze, "squeeze", "x", "axis")
+repeat = renamed(op.repeat, "repeat", "x", "repeats", "axis")
+tile = renamed(op.tile, "tile", "x", "repeats")
+split = renamed(op.split, "split", "ary", "indices_or_sections", "axis")
+sort = renamed(op.sort, "sort", "x", "axis", "descending")
+argsort = renamed(op.argsort, "argsort", "data", "axis", "descending", "dtype")
+topk = renamed(op.topk, "topk", "data", "k", "axis", "ret_type", "largest", "dtype")
+
+
+@tensor_operator
+def unsqueeze(x: Any, dim: int) -> Any:
+    """A new dimension of extent 1 at position `dim`."""
+    return op.expand_dims(x, dim)
+
+
+@tensor_operator
+def concat(x: Any, dim: int) -> Any:
+    """Tensors one after the other along `dim`."""
+    return op.concat(x, dim)
+
+
+@tensor_operator
+def stack(x: Any, dim: int = 0) -> Any:
+    """Tensors along a new dimension `dim`."""
+    return op.stack(x, dim)
+
+
+@tensor_operator
+def chunk(x: Any, chunks: int, dim: int = 0) -> Any:
+    """`chunks` parts along `dim`, of which the last may be smaller.
+
+    Returns:
+        A tuple of tensors.
+    """
+    return op.split(x, chunks, dim)
+
+
+@tensor_operator
+def broadcast_to(x: Any, shape: Sequence[Any]) -> Any:
+    """`x` repeated to `shape`."""
+    return op.broadcast_to(x, shape_expr(shape))
+
+
+@tensor_operator
+def reshape(x: Any, *shape: Any) -> Any:
+    """The same elements in another shape.
+
+    Args:
+        x: the tensor.
+        *shape: the extents, as one sequence or one by one; -1 stands for the rest, 0 for the
+            extent of `x` at this position.
+    """
+    is_sequence = len(shape) == 1 and isinstance(shape[0], (list, tuple))
+    return op.reshape(x, list(shape[0] if is_sequence else shape))
+
+
+@tensor_operator
+def permute_dims(x: Any, axes: Sequence[int] | None = None) -> Any:
+    """The dimensions in the order `axes`; without axes, in reverse order."""
+    return op.permute_dims(x, axes)
+
+
+@tensor_operator
+def permute(x: Any, axes: Sequence[int] | None = None) -> Any:
+    """The dimensions in the order `axes`; without axes, in reverse order."""
+    return op.permute_dims(x, axes)
+
+
+@tensor_operator
+def take(x: Any, indices: Any, axis: int | None = None) -> Any:
+    """The elements, rows, ... of `x` at `indices` along `axis`; the nearest for those outside."""
+    return op.take(x, indices, axis)
+
+
+@tensor_operator
+def triu(x: Any, diagonal: int = 0) -> Any:
+    """The elements on and above a diagonal; 0 below."""
+    return op.triu(x, diagonal)
+
+
+@tensor_operator
+def tril(x: Any, diagonal: int = 0) -> Any:
+    """The elements on and below a diagonal; 0 above."""
+    return op.tril(x, diagonal)
+
+
+@tensor_operator
+def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Any:
+    """More elements around.
+
+    Args:
+        x: the tensor.
+        pad: how many before and after each dimension, the first dimension first.
+        mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        value: of the new elements, if they are constant.
+    """
+    if len(pad) % 2:
+        raise ArgumentValueError(f"nn.op.pad: `pad` has two numbers for a dimension, got {pad!r}")
+    return op.nn.pad(x, list(pad), mode, value)

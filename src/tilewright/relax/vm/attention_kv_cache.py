@@ -1,0 +1,89 @@
+"""Registered functions for a cache of arrays that grows, such as keys and values of attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.dtype import DType
+from tilewright.runtime.ndarray import NDArray, alias, empty
+from tilewright.runtime.registry import register_func
+
+CREATE: Final = "vm.builtin.attention_kv_cache_create"
+APPEND: Final = "vm.builtin.attention_kv_cache_append"
+VIEW: Final = "vm.builtin.attention_kv_cache_view"
+
+
+class AttentionKVCache:
+    """Rows of equal shape; the memory for them doubles when it is full.
+
+    Attributes:
+        length: the number of rows.
+    """
+
+    def __init__(self, rows: np.ndarray, capacity: int, length: int) -> None:
+        self._rows, self.length = _memory(capacity, rows), length
+        self._rows[:length] = rows[:length]
+
+    def append(self, rows: np.ndarray) -> None:
+        """Add rows at the end.
+
+        Raises:
+            ShapeError: for rows of another shape.
+            ArgumentError: for another dtype.
+        """
+        if rows.shape[1:] != self._rows.shape[1:]:
+            raise ShapeError(
+                f"KVCache.append: a row has shape {self._rows.shape[1:]}, got {rows.shape[1:]}"
+            )
+        if rows.dtype != self._rows.dtype:
+            raise ArgumentError(f"KVCache.append: the cache has {self._rows.dtype}: {rows.dtype}")
+        needed = self.length + len(rows)
+        if needed > len(self._rows):
+            larger = _memory(max(needed, 2 * len(self._rows)), rows)
+            larger[: self.length] = self._rows[: self.length]
+            self._rows = larger
+        self._rows[self.length : needed] = rows
+        self.length = needed
+
+    def view(self, shape: Sequence[int]) -> np.ndarray:
+        """The rows as an array of `shape`, over the memory of the cache.
+
+        Raises:
+            ShapeError: if they do not have so many elements, or so many rows are not there.
+        """
+        if tuple(shape[1:]) == self._rows.shape[1:]:
+            if shape[0] > self.length:
+                raise ShapeError(f"KVCache.view: {shape[0]} rows of a cache that has {self.length}")
+            return self._rows[: shape[0]]
+        rows = self._rows[: self.length]
+        if rows.size != int(np.prod(shape)):
+            raise ShapeError(f"KVCache.view: {rows.shape} cannot be seen as {tuple(shape)}")
+        return rows.reshape(tuple(shape))
+
+
+def _memory(capacity: int, like: np.ndarray) -> np.ndarray:
+    """Aligned memory for `capacity` rows of the shape and dtype of those of `like`."""
+    return empty((capacity, *like.shape[1:]), DType(like.dtype)).__array__(copy=False)
+
+
+@register_func(CREATE, override=True)
+def attention_kv_cache_create(rows: NDArray, shape: Sequence[int], length: int) -> Any:
+    """A cache with room for `shape`, of which the first `length` rows are those of `rows`."""
+    return AttentionKVCache(rows.numpy(), int(shape[0]), int(length))
+
+
+@register_func(APPEND, override=True)
+def attention_kv_cache_append(cache: AttentionKVCache, rows: NDArray) -> Any:
+    """Add rows to a cache, and return it."""
+    cache.append(rows.numpy())
+    return cache
+
+
+@register_func(VIEW, override=True)
+def attention_kv_cache_view(cache: AttentionKVCache, shape: Sequence[int]) -> Any:
+    """The rows of a cache as an array."""
+    return alias(cache.view([int(extent) for extent in shape]))
