@@ -144,20 +144,25 @@ def with_dtype(index_map: IndexMap, dtype: DType) -> IndexMap:
     if all(item.dtype is dtype for item in (*old, *index_map.final_indices)):
         return index_map
     new = {var: Var(var.name, dtype) for var in old}
-    final = tuple(_converted(index, new, dtype) for index in index_map.final_indices)
+    final = tuple(_converted(index_map, index, new, dtype) for index in index_map.final_indices)
     way_back = index_map.inverse_index_map
     if way_back is not None:
         way_back = with_dtype(way_back, dtype)
     return IndexMap(tuple(new.values()), final, way_back)
 
 
-def _converted(expr: Any, variables: Mapping[Var, Var], dtype: DType) -> Expr:
+def _converted(index_map: IndexMap, expr: Any, variables: Mapping[Var, Var], dtype: DType) -> Expr:
     """`expr` computed in `dtype`, with other variables."""
 
     def convert(node: Any) -> Any:
         if isinstance(node, Var):
             return variables[node] if node in variables else cast(dtype, node)
         if isinstance(node, IntImm):
+            if not node.dtype.is_bool and not dtype.min_int <= node.value <= dtype.max_int:
+                raise ArgumentValueError(
+                    f"the index map {index_map!r} has the number {node.value}, and the indices are "
+                    f"{dtype!s}, which does not hold it"
+                )
             return node if node.dtype.is_bool else cast(dtype, node)
         if isinstance(node, Cast) and node.dtype.is_integral and node.value.dtype.is_integral:
             return convert(node.value)

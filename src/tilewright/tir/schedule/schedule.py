@@ -15,6 +15,7 @@ from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.arguments import resolve
 from tilewright.tir.schedule.empty_reductions import require_still_initialised
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.index_ranges import require_representable
 from tilewright.tir.schedule.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.legality import require_still_independent
 from tilewright.tir.schedule.methods import PrimitiveMethods
@@ -221,6 +222,7 @@ class Schedule(PrimitiveMethods):
                 after = FunctionTree(name, edit.func, tree.checked, tree)
                 require_still_independent(tree, after)
                 require_still_initialised(tree, after)
+                require_representable(tree, after)
         except ScheduleError as error:
             attempt = tree and partial(self._attempt, primitive, tree, values)
             raise error.raised_by(primitive.name, tree, self._level, attempt) from None

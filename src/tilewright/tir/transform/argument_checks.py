@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
+from tilewright.ir.arithmetic import logical_and, logical_not, logical_or, maximum
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Cast, Expr, IntImm, Select, StringImm, Var
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.index_limits import largest_size
 from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform import call_boundary as abi
@@ -57,8 +58,8 @@ class ArgumentChecks:
             _int64(num_args),
         )
 
-    def scalar(self, position: int, param: Var) -> None:
-        """Read a number or a pointer."""
+    def scalar(self, position: int, param: Var, largest: int | None = None) -> None:
+        """Read a number or a pointer; `largest` is the largest number that loops can count."""
         where = self._where(position, param.name)
         if param.dtype.is_handle:
             self._pointer(position, param, where)
@@ -67,7 +68,7 @@ class ArgumentChecks:
         elif param.dtype.is_float:
             self._float(position, param, where)
         else:
-            self._integer(position, param, where)
+            self._integer(position, param, where, largest)
         self._origin[param] = f"argument {position + 1}"
 
     def anything(self, position: int, param: Var) -> None:
@@ -122,7 +123,7 @@ class ArgumentChecks:
 
     # --- numbers and pointers -----------------------------------------------------------------
 
-    def _integer(self, position: int, param: Var, where: str) -> None:
+    def _integer(self, position: int, param: Var, where: str, largest: int | None) -> None:
         dtype = param.dtype
         index, value = self._type_index(position), self._value(position)
         expected = "a bool" if dtype.is_bool else "an int"
@@ -134,6 +135,9 @@ class ArgumentChecks:
                 inside = logical_and(inside, value <= const(high, "int64"))
             message = f"{where} %lld is no value of dtype {dtype!s}"
             self._check(inside, "ValueError", message, value)
+        if largest is not None:
+            message = f"{where} loops can count to {largest} in tiles, got %lld; use a wider dtype"
+            self._check(value <= const(largest, "int64"), "ValueError", message, value)
         number = value.astype(dtype) if not dtype.is_bool else value != const(0, "int64")
         self._define(param, number)
 
@@ -176,7 +180,7 @@ class ArgumentChecks:
         for axis, expected in enumerate(buffer.shape):
             actual = shape.load(abi.Field(INT64, axis))
             extents.append(_int64(expected) if isinstance(expected, IntImm) else actual)
-            self._size(position, where, f"shape[{axis}]", actual, expected, minimum=0)
+            self._size(position, where, f"shape[{axis}]", actual, expected, 0, most=largest_size)
         return extents
 
     def _size(
@@ -188,6 +192,7 @@ class ArgumentChecks:
         expected: Expr,
         minimum: int,
         unused: Expr | None = None,
+        most: Callable[[DType], int] = lambda dtype: dtype.max_int,
     ) -> None:
         """Check that a size of an array is as declared, or let it define a variable.
 
@@ -198,7 +203,7 @@ class ArgumentChecks:
             low = max(minimum, dtype.min_int)
             inside = actual >= const(low, "int64")
             if dtype.bits < 64:
-                inside = logical_and(inside, actual <= const(dtype.max_int, "int64"))
+                inside = logical_and(inside, actual <= const(most(dtype), "int64"))
             if low > INT64.min_int or dtype.bits < 64:
                 message = f"{where} {what} is %lld, no value of {expected.name}, an {dtype!s}"
                 self._check(inside, "ValueError", message, actual)
@@ -312,13 +317,17 @@ class ArgumentChecks:
         self.values[buffer.data] = pointer
 
     def _index_range(self, where: str, buffer: Buffer, extents: list[Expr]) -> None:
-        """Where positions are computed as int32, check that they fit."""
+        """Where positions are computed as int32, check that they and all extents fit.
+
+        An extent of 0 counts as 1, so that no other one is too large, either.
+        """
         symbolic = [extent for extent in buffer.shape if not isinstance(extent, IntImm)]
         if not symbolic or any(extent.dtype is INT64 for extent in buffer.shape):
             return
-        count = _product(extents)
+        one = const(1, "int64")
+        count = _product([maximum(extent, one) for extent in extents])
         self._check(
-            count <= const(INT32.max_int, "int64"),
+            count <= const(largest_size(INT32), "int64"),
             "ValueError",
             f"{where} the array has %lld elements, more than int32 sizes can count; declare the "
             "sizes of the function as int64",

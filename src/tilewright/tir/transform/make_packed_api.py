@@ -22,6 +22,7 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.types import PrimType
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.index_limits import largest_counts
 from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform import call_boundary as abi
@@ -220,12 +221,13 @@ class _PackedFunction:
         checks = ArgumentChecks(name, args, self._device_type)
         checks.count(num_args, [buffers[p].name if p in buffers else p.name for p in params])
         # Scalars first: the shape of an array may mention one that comes later.
+        largest = largest_counts(self._raw.body)
         of_any_kind = set(map(int, self._function.attrs.get(ANY_PARAMS, ())))
         for position, param in enumerate(params):
             if position in of_any_kind:
                 checks.anything(position, param)
             elif param not in buffers:
-                checks.scalar(position, param)
+                checks.scalar(position, param, largest.get(param))
         for position, param in enumerate(params):
             if param in buffers:
                 checks.array(position, param, buffers[param])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64, DType
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.tir.index_limits import is_product_bounded
 from tilewright.tir.schedule.bindings import bind_loops, rebind
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.loops import nest, require_nested, require_plain
@@ -63,7 +62,7 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
     require_nested(tree, loops)
     _require_independent(loops)
     name = "_".join(loop.loop_var.name for loop in loops)
-    dtype = _dtype_of_all(loops)
+    dtype = _dtype_of_all(tree, loops)
     fused = Var(f"{name}_fused", dtype)
     analyzer = tree.analyzer(loops[0])
     size: Expr = const(1, dtype)
@@ -79,11 +78,14 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
     return tree.edit({loops[0]: new}, new)
 
 
-def _dtype_of_all(loops: tuple[For, ...]) -> DType:
-    """The dtype of a loop over all iterations: int64 if they are too many for the loops' own."""
+def _dtype_of_all(tree: FunctionTree, loops: tuple[For, ...]) -> DType:
+    """The dtype of a loop over all iterations: int64 if they may be too many for the loops' own."""
     dtype = max((loop.loop_var.dtype for loop in loops), key=lambda dtype: dtype.bits)
-    known = math.prod(loop.extent.value for loop in loops if isinstance(loop.extent, IntImm))
-    return INT64 if known > dtype.max_int else dtype
+    extents = [loop.extent for loop in loops if not is_const_int(loop.extent, 1)]
+    is_bounded = len(extents) == 1 or is_product_bounded(
+        extents, tree.func.buffer_map.values(), dtype
+    )
+    return dtype if is_bounded else INT64
 
 
 def _require_independent(loops: tuple[For, ...]) -> None:

@@ -19,6 +19,7 @@ from tilewright.tir.schedule.einsum import (
     require_zero_in_padding,
 )
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.index_ranges import require_fits
 from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.regions import with_accesses
@@ -147,6 +148,7 @@ def _padded_extents(
         if factor <= 0:
             raise ScheduleError(f"paddings are positive, got {factor}", at=[realize])
         assert item.dom is not None
+        require_fits(factor, item.dom.extent.dtype, f"the padding of `{item.var.name}`", realize)
         by = const(factor, item.dom.extent.dtype)
         extent = analyzer.simplify(ceildiv(item.dom.extent, by) * by)
         if not analyzer.can_prove_equal(extent, item.dom.extent):

@@ -10,6 +10,7 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.op import ceildiv
 from tilewright.tir.schedule.bindings import bind_loops, guarded, rebind
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.index_ranges import require_fits
 from tilewright.tir.schedule.loops import nest, require_plain
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -27,7 +28,8 @@ def split(
     """Split a loop into nested loops, one per factor, the outermost first.
 
     The order of execution stays the same. If the product of the factors is more than the extent,
-    the blocks below get a predicate.
+    the blocks below get a predicate. A symbolic extent of dtype int32 is at most 2**31 - 65,536,
+    so that tiles of up to 65,536 iterations fit.
 
     Before::
 
@@ -51,8 +53,8 @@ def split(
         The new loops.
 
     Raises:
-        ScheduleError: for factors that are not positive, more than one None, or a product of
-            factors less than the extent.
+        ScheduleError: for factors that are not positive, more than one None, a product of
+            factors less than the extent, or one that the dtype of the loop does not hold.
 
     Example::
 
@@ -104,7 +106,10 @@ def _extents(loop: For, factors: Sequence[int | None], *, checked: bool) -> list
         if factor is not None and factor <= 0:
             raise ScheduleError(f"the factors must be positive, got {factor}", at=[loop])
     product = math.prod(factor for factor in factors if factor is not None)
+    require_fits(product, dtype, "the product of the factors", loop)
     inferred = _inferred(loop, product)
+    if isinstance(inferred, IntImm) and None in factors:
+        require_fits(product * inferred.value, dtype, "the product of the factors", loop)
     if None not in factors and checked:
         _require_cover(loop, product)
     return [inferred if factor is None else const(factor, dtype) for factor in factors]

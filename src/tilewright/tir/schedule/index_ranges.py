@@ -1,0 +1,83 @@
+"""Whether the loops and conditions that a primitive makes fit the dtype that counts them."""
+
+from __future__ import annotations
+
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.tir.index_limits import ROOM, Reach, TooLargeError
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import Block, BlockRealize, For
+
+_HINT = f"choose tiles of at most {ROOM} iterations, or count in int64"
+
+
+def require_fits(number: int, dtype: DType, what: str, at: For | BlockRealize) -> None:
+    """Refuse a constant number of iterations that a loop cannot count."""
+    if number > dtype.max_int:
+        raise ScheduleError(
+            f"{what} of {{0}} would be {number}: {dtype!s} does not hold that", at=[at], hint=_HINT
+        )
+
+
+def require_representable(before: FunctionTree, after: FunctionTree) -> None:
+    """Refuse an edit whose new extents or conditions may not fit their dtype.
+
+    See `tir.index_limits` for how large sizes are.
+    """
+    if not after.checked:
+        return
+    reach = _reach(after)
+    for loop in after.loops():
+        if isinstance(loop.extent, IntImm):
+            continue
+        old = before.loop(loop.loop_var)
+        if old is None or old.extent is not loop.extent:
+            _require(reach, loop.extent, loop, after)
+    for realize in after.blocks():
+        if isinstance(realize.predicate, IntImm) or realize in before:
+            continue
+        key = realize.block.key
+        old = None if key is None else before.block(key)
+        if old is None or not (old.predicate is realize.predicate or _is_too_large(before, old)):
+            _require(reach, realize.predicate, realize, after)
+
+
+def _reach(tree: FunctionTree) -> Reach:
+    iterators: dict[Var, tuple[Expr, Expr]] | None = None
+
+    def domain(var: Var) -> tuple[Expr, Expr] | None:
+        nonlocal iterators
+        loop = tree.loop(var)
+        if loop is not None:
+            return loop.min, loop.extent
+        if iterators is None:
+            iterators = {}
+            for realize in tree.blocks():
+                for item in realize.block.iter_vars:
+                    if item.dom is not None:
+                        iterators[item.var] = item.dom.min, item.dom.extent
+        return iterators.get(var)
+
+    return Reach(domain)
+
+
+def _is_too_large(tree: FunctionTree, realize: BlockRealize) -> bool:
+    try:
+        _reach(tree).of(realize.predicate)
+    except TooLargeError:
+        return True
+    return False
+
+
+def _require(reach: Reach, expr: Expr, at: For | Block | BlockRealize, tree: FunctionTree) -> None:
+    try:
+        reach.of(expr)
+    except TooLargeError as error:
+        dtype = error.expr.dtype
+        raise ScheduleError(
+            f"{{0}} computes `{error.expr}`, which may be {error.value}: {dtype!s} does not hold "
+            "that",
+            at=[at],
+            hint=_HINT,
+        ).shown_in(tree) from None
