@@ -40,7 +40,7 @@ def allowed(layer: str) -> set[str]:
     return found
 
 
-DOORS = {"script/relax.py": "relax"}
+DOORS = {"script/relax.py": "relax", "script/ir_builder/relax.py": "relax"}
 """Files of a package that belong to another layer: there users look for what is defined above."""
 
 
