@@ -19,6 +19,7 @@ from tilewright.te.schedule.infer_bound import Bounds
 from tilewright.te.schedule.layout import Layout
 from tilewright.te.schedule.nest import Nest, thread_index
 from tilewright.te.schedule.parallel_writes import check_parallel_writes
+from tilewright.te.schedule.reduction_order import check_reduction_order
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.tensor_block import tensor_block
@@ -118,6 +119,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         stage = self._schedule[op]
         blocks = BlockBuilder(op, self.buffers, self.sizes, dict.fromkeys(bound, IterType.ORDERED))
         check_store_predicate(stage, self._bounds)
+        check_reduction_order(stage)
         nest = Nest(stage, self._bounds, self._in_loop)
         tile = match_intrinsic(stage, self._bounds)
         if tile is not None:

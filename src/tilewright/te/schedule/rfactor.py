@@ -17,6 +17,7 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.te.operation import ComputeOp
 from tilewright.te.schedule.graph import replace_tensors
+from tilewright.te.schedule.reduction_order import check_factored_order
 from tilewright.te.schedule.relation import Relation, Values, domain, guards_of, values_above
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.tensor import Tensor
@@ -59,6 +60,7 @@ class _Parts:
         self._position = _position(stage, op, axis, factor_axis)
         self._touched, self._connected = _touched(stage, axis)
         self._check_other_loops()
+        check_factored_order(stage, axis)
         self._dom = Range.from_extent(domain(axis).extent)  # it becomes a dimension
         self._factor = IterVar(self._dom, Var(axis.name, axis.dtype), IterType.DATA_PAR)
         self._copies = {

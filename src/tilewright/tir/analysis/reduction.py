@@ -1,4 +1,6 @@
-"""Reductions: blocks that combine a value into an element by a commutative, associative operator.
+"""Reductions: blocks that combine values into elements by a reducer.
+
+Whether the updates of an element may change their order is another question; see `Reduction.laws`.
 
 The forms that are recognised, where `f` reads nothing that the block writes::
 
@@ -16,33 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from tilewright.ir.expr import (
-    And,
-    Call,
-    Expr,
-    FloatImm,
-    IntImm,
-    Max,
-    Min,
-    Or,
-    Select,
-    Var,
-)
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.argument import match_argument
-from tilewright.tir.analysis.identical import identical
-from tilewright.tir.analysis.update import (
-    IDEMPOTENT,
-    Match,
-    Update,
-    apply_operator,
-    match_update,
-    neutral_element,
-    operands_for,
-)
+from tilewright.tir.analysis.reducer_laws import Disagreement, ReducerLaws, laws_of
+from tilewright.tir.analysis.selection import match_selection
+from tilewright.tir.analysis.update import Update, apply_operator, match_update, operands_for
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import CommReducer
 from tilewright.tir.stmt import Block, BufferStore, IfThenElse, LetStmt, SeqStmt, Stmt
@@ -54,46 +39,39 @@ class Reduction:
     """What a reduction block does in one instance: ``targets = combine(targets, values)``.
 
     Attributes:
-        combiner: the operator; its `identity_element` is neutral.
+        combiner: the operator. Its `identity_element` is that of its laws.
         targets: the element of each buffer that is updated.
         values: what is combined into them.
         condition: when this happens; None for always.
-        keeps_first: whether equal keys leave the value that came first (the argument of a maximum),
-            so that another order may choose another one of several equally good values.
+        laws: whether the order of the updates matters, and what partial results can start from.
     """
 
     combiner: CommReducer
     targets: tuple[BufferLoad, ...]
     values: tuple[Expr, ...]
     condition: Expr | None
-    keeps_first: bool
+    laws: ReducerLaws
 
     @property
-    def is_idempotent(self) -> bool:
-        """Whether combining a value twice is the same as once."""
-        return all(
-            isinstance(result, (Min, Max, And, Or, Select))
-            or (isinstance(result, Call) and getattr(result.op, "name", "") in IDEMPOTENT)
-            for result in self.combiner.result
+    def is_order_free(self) -> bool:
+        """Whether the updates are proved to give the same in any order."""
+        return self.laws.order_free is True
+
+    def order_matters(self) -> str:
+        """Elements that give another result in another order; empty if none are known."""
+        found = self.laws.order_free
+        names = [target.buffer.name for target in self.targets]
+        return found.text(names) if isinstance(found, Disagreement) else ""
+
+    @property
+    def order_hint(self) -> str:
+        """What to do about a reducer that is known to depend on the order; empty for others."""
+        if not isinstance(self.laws.commutative, Disagreement):
+            return ""
+        return (
+            "compare the indices, too, where the values are equal: `old > new or (old == new and "
+            "old_index < new_index)`"
         )
-
-    def starts_neutral(self, block: Block) -> bool:
-        """Whether `init` sets every target to a value that may be combined in any number of times.
-
-        That is the neutral element, and for maxima, minima and the like any value.
-        """
-        stores = None if block.init is None else _stores(block.init)
-        if stores is None or len(stores) != len(self.targets):
-            return False
-        for target, neutral in zip(self.targets, self.combiner.identity_element, strict=True):
-            store = next((s for s in stores if s.buffer is target.buffer), None)
-            if (
-                store is None
-                or not identical(BufferLoad(store.buffer, store.indices), target)
-                or not (self.is_idempotent or _equal_constants(store.value, neutral))
-            ):
-                return False
-        return True
 
 
 def match_reduction(block: Block) -> Reduction | None:
@@ -122,7 +100,7 @@ def match_reduction(block: Block) -> Reduction | None:
     found = _match(values, targets)
     if found is None or any(_touches(value, buffers) for value in found.values):
         return None
-    return Reduction(found.combiner, targets, found.values, condition, found.keeps_first)
+    return Reduction(found.combiner, targets, found.values, condition, found.laws)
 
 
 def _stores(stmt: Stmt) -> list[BufferStore] | None:
@@ -158,26 +136,49 @@ def _touches(expr: Node, buffers: Sequence[Buffer]) -> bool:
     return False
 
 
-def _match(values: Sequence[Expr], targets: tuple[BufferLoad, ...]) -> Match | None:
-    singles = [match_update(value, target) for value, target in zip(values, targets, strict=True)]
-    if None not in singles:
-        return _joined([s for s in singles if s is not None], targets)
-    return match_argument(values, targets) if len(targets) > 1 else None
+class _Match(NamedTuple):
+    """A reducer, and what is combined by it."""
+
+    combiner: CommReducer
+    values: tuple[Expr, ...]
+    laws: ReducerLaws
 
 
-def _joined(singles: list[Update], targets: tuple[BufferLoad, ...]) -> Match | None:
-    neutral = [neutral_element(s.operator, t.dtype) for s, t in zip(singles, targets, strict=True)]
-    if any(element is None for element in neutral):
+def _match(values: Sequence[Expr], targets: tuple[BufferLoad, ...]) -> _Match | None:
+    """The components that are updated by one operator each, and those that are selected."""
+    if any(target.dtype.is_vector for target in targets):
         return None
     lhs, rhs = operands_for("x", targets), operands_for("y", targets)
-    result = tuple(
-        apply_operator(s.operator, x, y) for s, x, y in zip(singles, lhs, rhs, strict=True)
-    )
-    combiner = CommReducer(lhs, rhs, result, tuple(e for e in neutral if e is not None))
-    return Match(combiner, tuple(single.value for single in singles), False)
+    new: dict[int, Expr] = {}
+    results: dict[int, Expr] = {}
+    updates = [match_update(value, target) for value, target in zip(values, targets, strict=True)]
+    selected = _selected(values, targets, updates)
+    for place, (update, x, y) in enumerate(zip(updates, lhs, rhs, strict=True)):
+        if place not in selected:
+            assert update is not None
+            new[place], results[place] = update.value, apply_operator(update.operator, x, y)
+    if selected:
+        parts = ([every[place] for place in selected] for every in (values, targets, lhs, rhs))
+        found = match_selection(*parts)  # type: ignore[arg-type]
+        if found is None:
+            return None
+        new.update(zip(selected, found.values, strict=True))
+        results.update(zip(selected, found.results, strict=True))
+    places = range(len(targets))
+    combiner = CommReducer(lhs, rhs, tuple(results[place] for place in places), ())
+    laws = laws_of(combiner)
+    neutral = (const(value, var.dtype) for value, var in zip(laws.neutral, lhs, strict=True))
+    combiner = combiner.replace(identity_element=tuple(neutral))
+    return _Match(combiner, tuple(new[place] for place in places), laws)
 
 
-def _equal_constants(value: Expr, neutral: Expr) -> bool:
-    if isinstance(value, (IntImm, FloatImm)) and isinstance(neutral, (IntImm, FloatImm)):
-        return value.dtype is neutral.dtype and value.value == neutral.value
-    return identical(value, neutral)
+def _selected(
+    values: Sequence[Expr], targets: Sequence[BufferLoad], updates: Sequence[Update | None]
+) -> list[int]:
+    """The components that are not updated by an operator, and those that they are compared with."""
+    others = [value for value, update in zip(values, updates, strict=True) if update is None]
+    return [
+        place
+        for place, (target, update) in enumerate(zip(targets, updates, strict=True))
+        if update is None or any(_touches(value, [target.buffer]) for value in others)
+    ]

@@ -12,15 +12,6 @@ from tilewright.ir.expr import Add, And, Call, Expr, Max, Min, Mul, Or, Sub, Var
 from tilewright.ir.op import Op
 from tilewright.tir.analysis.identical import identical
 from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.expr import CommReducer
-
-
-class Match(NamedTuple):
-    """A reduction: the operator, what is combined, and whether equal keys keep the first value."""
-
-    combiner: CommReducer
-    values: tuple[Expr, ...]
-    keeps_first: bool
 
 
 class Update(NamedTuple):
@@ -31,10 +22,7 @@ class Update(NamedTuple):
 
 
 _CLASSES: Final = (Add, Mul, Min, Max, And, Or)
-IDEMPOTENT: Final = ("tir.bitwise_and", "tir.bitwise_or")
-"""Intrinsics for which combining a value twice is the same as once."""
-
-_BITWISE: Final = (*IDEMPOTENT, "tir.bitwise_xor")
+_BITWISE: Final = ("tir.bitwise_and", "tir.bitwise_or", "tir.bitwise_xor")
 
 
 def match_update(value: Expr, target: BufferLoad) -> Update | None:
@@ -47,14 +35,15 @@ def match_update(value: Expr, target: BufferLoad) -> Update | None:
         if minus is None:
             return None
         return Update(Add, minus if inner is target else Add(inner, minus))
-    operator = _operator(value)
+    operator = operator_of(value)
     if operator is None:
         return None
     rest = _match_chain(value, target, operator)
     return None if rest is None or rest is target else Update(operator, rest)
 
 
-def _operator(value: Expr) -> type[Expr] | Op | None:
+def operator_of(value: Expr) -> type[Expr] | Op | None:
+    """The commutative and associative operator of an expression; None if it has another one."""
     if isinstance(value, _CLASSES):
         return type(value)
     if isinstance(value, Call) and isinstance(value.op, Op) and value.op.name in _BITWISE:
@@ -66,7 +55,7 @@ def _match_chain(value: Expr, target: BufferLoad, operator: type[Expr] | Op) -> 
     """What `value` combines with `target`; `target` itself for nothing, None for no match."""
     if isinstance(value, BufferLoad):
         return target if identical(value, target) else None
-    if _operator(value) is not operator:
+    if operator_of(value) is not operator:
         return None
     operands = value.args if isinstance(value, Call) else (value.a, value.b)  # type: ignore[attr-defined]
     for inner, other in (operands, operands[::-1]):
@@ -74,6 +63,13 @@ def _match_chain(value: Expr, target: BufferLoad, operator: type[Expr] | Op) -> 
         if rest is not None:
             return other if rest is target else apply_operator(operator, rest, other)
     return None
+
+
+def is_idempotent(operator: type[Expr] | Op) -> bool:
+    """Whether combining a value twice is the same as once."""
+    if isinstance(operator, Op):
+        return operator.name != "tir.bitwise_xor"
+    return operator not in (Add, Mul)
 
 
 def apply_operator(operator: type[Expr] | Op, a: Expr, b: Expr) -> Expr:

@@ -85,6 +85,8 @@ def partial_block(tree: FunctionTree, factoring: Factoring, analyzer: Analyzer) 
     nest, loop = factoring.nest, factoring.loop
     block = nest.realize.block
     always, tail = _predicate(tree, factoring, analyzer)
+    may_be_empty = bool(tail) or factoring.reduction.condition is not None
+    initial = _initial_values(factoring, may_be_empty=may_be_empty)
     iterators = _Iterators(nest, loop, bool(tail))
     part = iterators.of_loop[loop.loop_var]
     body = _Redirection(factoring, part, iterators.values)(block.body)
@@ -93,7 +95,7 @@ def partial_block(tree: FunctionTree, factoring: Factoring, analyzer: Analyzer) 
     init = [
         _store(factoring.element(position, target.indices, part), value)
         for position, (target, value) in enumerate(
-            zip(factoring.reduction.targets, _neutral_values(factoring), strict=True)
+            zip(factoring.reduction.targets, initial, strict=True)
         )
     ]
     made = Block(
@@ -115,14 +117,27 @@ def _store(element: BufferLoad, value: Expr) -> BufferStore:
     return BufferStore(element.buffer, value, element.indices)
 
 
-def _neutral_values(factoring: Factoring) -> list[Expr]:
-    """What partial results start from: combined once more it must change nothing."""
-    reduction = factoring.reduction
-    if reduction.is_idempotent:
+def _initial_values(factoring: Factoring, *, may_be_empty: bool) -> list[Expr]:
+    """What partial results start from: it must change nothing that it is combined with.
+
+    Args:
+        factoring: the reduction.
+        may_be_empty: whether no value may be combined into some partial result.
+    """
+    laws = factoring.reduction.laws
+    if all(laws.absorbing):
         return list(factoring.initial)
-    pairs = zip(reduction.combiner.identity_element, factoring.initial, strict=True)
+    if not laws.leaves_right and (may_be_empty or not laws.leaves_left):
+        raise ScheduleError(
+            "{0} has no value from which its partial results could start: each changes some result "
+            "that it is combined with",
+            at=[factoring.nest.realize],
+            hint="compare the indices where values are equal, or keep the old value there",
+        )
+    neutral = factoring.reduction.combiner.identity_element
     return [
-        initial if structural_equal(initial, neutral) else neutral for neutral, initial in pairs
+        initial if structural_equal(initial, value) else value
+        for value, initial in zip(neutral, factoring.initial, strict=True)
     ]
 
 

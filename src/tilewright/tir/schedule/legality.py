@@ -62,7 +62,10 @@ def require_same_meaning(tree: FunctionTree, edit: Edit, at: Sequence[Any]) -> N
             at=at,
         )
     raise ScheduleError(
-        "the new order breaks a dependence", at=at, counterexample=lambda: str(found)
+        "the new order breaks a dependence",
+        at=at,
+        counterexample=lambda: str(found),
+        hint=found.hint,
     )
 
 
@@ -71,7 +74,12 @@ def _is_order_free(tree: FunctionTree, around: For) -> bool:
     leaf = _only_block(tree, around)
     if leaf is None:
         return False
-    return block_kind(leaf.block) is BlockKind.COMPLETE or _starts_first(tree, leaf, around)
+    if block_kind(leaf.block) is BlockKind.COMPLETE:
+        return True
+    reduction = match_reduction(leaf.block)
+    if reduction is None or not reduction.is_order_free:
+        return False
+    return _start_is_smallest(leaf, _digits(leaf, _loops_from(tree, around, leaf)))
 
 
 def _only_block(tree: FunctionTree, around: For) -> BlockRealize | None:
@@ -93,24 +101,47 @@ def _has_more(tree: FunctionTree, around: For) -> bool:
     return not isinstance(stmt, BlockRealize)
 
 
-def _starts_first(tree: FunctionTree, leaf: BlockRealize, around: For) -> bool:
+def _start_is_smallest(leaf: BlockRealize, sums: tuple[IterSum, ...] | None) -> bool:
     """Whether the instance that initialises an element is the first in any order of the loops.
 
     It is if it has the smallest value of every loop that its reduction iterators are made of.
     """
-    if match_reduction(leaf.block) is None:
-        return False
-    loops = _loops_from(tree, around, leaf)
-    sums = _digits(leaf, loops)
-    if sums is None:
-        return False
-    digits = [
+    return sums is not None and all(map(_is_growing_digit, _reduction_digits(leaf, sums)))
+
+
+def _reduction_digits(leaf: BlockRealize, sums: tuple[IterSum, ...]) -> list[IterSplit]:
+    """The digits of the reduction iterators, the most significant one of the first one first."""
+    return [
         split
         for iter_var, total in zip(leaf.block.iter_vars, sums, strict=True)
         if iter_var.iter_type is IterType.COMM_REDUCE
         for split in total.args
     ]
-    return all(map(_is_growing_digit, digits))
+
+
+def starts_first(tree: FunctionTree, leaf: BlockRealize) -> bool:
+    """Whether it is plain that a reduction initialises each element before it updates it."""
+    return _start_is_smallest(leaf, _digits(leaf, tree.loops_above(leaf)))
+
+
+def is_in_row_major_order(tree: FunctionTree, leaf: BlockRealize) -> bool:
+    """Whether it is plain that the reduction iterators count up, the last one the fastest."""
+    if all(item.iter_type is not IterType.COMM_REDUCE for item in leaf.block.iter_vars):
+        return True
+    loops = tree.loops_above(leaf)
+    sums = _digits(leaf, loops)
+    if sums is None:
+        return False
+    digits = _reduction_digits(leaf, sums)
+    if not all(map(_is_growing_digit, digits)):
+        return False
+    depth = {loop.loop_var: n for n, loop in enumerate(loops)}
+    weights: list[tuple[int, int]] = []
+    for split in digits:
+        if not isinstance(split.lower_factor, int):
+            return False
+        weights.append((depth[split.source.source], -split.lower_factor))  # type: ignore[index]
+    return weights == sorted(weights)
 
 
 def _is_growing_digit(split: IterSplit) -> bool:
@@ -238,7 +269,9 @@ def _is_sum_together(tree: FunctionTree, loop: For) -> bool:
     leaf = _only_block(tree, loop)
     if leaf is None or block_kind(leaf.block) is not BlockKind.REDUCTION:
         return False
-    if match_reduction(leaf.block) is None:
+    reduction = match_reduction(leaf.block)
+    # Lanes are combined in their order, threads in any.
+    if reduction is None or not (binding is None or reduction.is_order_free):
         return False
     return _digits(leaf, _loops_from(tree, loop, leaf)) is not None
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from tilewright.tir.analysis.block_kind import BlockKind, classify_block
 from tilewright.tir.analysis.dependence import Violation, analyze, check_order, check_written
+from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.counterexamples import (
     conflict,
@@ -20,6 +21,7 @@ from tilewright.tir.schedule.dataflow import (
     require_only_blocks,
 )
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.legality import is_in_row_major_order, starts_first
 from tilewright.tir.schedule.scope import buffers_read, buffers_written, is_intermediate
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
@@ -73,6 +75,7 @@ def _require_values_kept(
         raise ScheduleError(
             f"{{0}} must run exactly once, in the order that it has: {kind.reason}", at=[block]
         )
+    _require_updates_in_order(tree, block)
     written = {buffer.data for buffer in buffers_written(block.block)}
     for leaf in _leaves(tree):
         if leaf is not block and any(b.data in written for b in buffers_written(leaf.block)):
@@ -88,6 +91,20 @@ def _require_values_kept(
     for buffer in buffers_written(block.block):
         if not is_intermediate(tree, buffer):
             _require_still_written(tree, after, block, buffer)
+
+
+def _require_updates_in_order(tree: FunctionTree, block: BlockRealize) -> None:
+    """Refuse a reduction for which it matters that the new loops are in the order of iterators."""
+    if is_in_row_major_order(tree, block):
+        return
+    found = match_reduction(block.block)
+    if found is not None and found.is_order_free and starts_first(tree, block):
+        return
+    raise ScheduleError(
+        "{0} updates elements in another order than its new loops would",
+        at=[block],
+        hint="" if found is None else found.order_hint,
+    )
 
 
 def _leaves(tree: FunctionTree) -> list[BlockRealize]:

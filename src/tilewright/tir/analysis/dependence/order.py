@@ -23,6 +23,7 @@ from tilewright.tir.analysis.dependence.solver import (
 )
 from tilewright.tir.analysis.dependence.statements import Statement, shared_way
 from tilewright.tir.analysis.dependence.violation import Example, NotProved, Violation
+from tilewright.tir.analysis.reduction import Reduction
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block
 
@@ -189,10 +190,12 @@ def _check_pair(
         wrong = _reversed(first, second, pairs)
         if wrong is not None:
             left, right = footprint(source), footprint(sink)
+            reduction = left.reduction if source is sink else None
             return Violation(
                 "order",
                 bounded(functools.partial(conflict_example, first, second, wrong, left, right)),
-                _order_text,
+                functools.partial(_order_text, reduction),
+                "" if reduction is None else reduction.order_hint,
             )
     return None
 
@@ -239,8 +242,10 @@ def _reversed(first: Statement, second: Statement, pairs: Any) -> Any:
     return next((part.reverse() for part in turned if not part.is_empty()), None)
 
 
-def _order_text(example: Example) -> str:
+def _order_text(reduction: Reduction | None, example: Example) -> str:
     first, second = example.instances
     done, other = example.actions
     may = "" if example.certain else " or may be"
-    return f"{example.element}: {done} by {first} after it is{may} {other} by {second}"
+    text = f"{example.element}: {done} by {first} after it is{may} {other} by {second}"
+    why = "" if reduction is None else reduction.order_matters()
+    return f"{text}; the order of updates matters: {why}" if why else text

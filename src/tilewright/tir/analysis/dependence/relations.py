@@ -26,7 +26,7 @@ from tilewright.tir.analysis.dependence.solver import (
 )
 from tilewright.tir.analysis.dependence.statements import Statement
 from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
-from tilewright.tir.analysis.reduction import match_reduction
+from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
 
@@ -163,10 +163,14 @@ class Footprint:
         return pairs.intersect_domain(self.first).union(pairs.intersect_range(self.first))
 
     @functools.cached_property
+    def reduction(self) -> Reduction | None:
+        """What instances do that update one element; None for anything but a reduction."""
+        return None if self._block is None else match_reduction(self._block)
+
+    @property
     def commutes(self) -> bool:
         """Whether instances that update one element may do so in any order."""
-        block = self._block
-        return block is not None and match_reduction(block) is not None
+        return self.reduction is not None and self.reduction.is_order_free
 
 
 def footprint(statement: Statement) -> Footprint:

@@ -68,6 +68,7 @@ class Violation:
         kind: ``"order"``, ``"carried"``, ``"missing"``, ``"twice"`` or ``"extra"``; for questions
             asked when a refusal is shown, also ``"unwritten"``, ``"conflict"``, ``"collision"`` or
             ``"outside"``.
+        hint: what to do instead, if that is known.
     """
 
     def __init__(
@@ -75,8 +76,9 @@ class Violation:
         kind: str,
         find: Callable[[], Example | NotProved],
         text: Callable[[Example], str],
+        hint: str = "",
     ) -> None:
-        self.kind = kind
+        self.kind, self.hint = kind, hint
         self._find, self._text = find, text
 
     @functools.cached_property

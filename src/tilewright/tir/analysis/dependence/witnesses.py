@@ -103,7 +103,8 @@ def _written_by_itself(read: Touch, written: Touch) -> Any:
     found = footprint(read.statement)
     iterations = loop_map(read.statement).map
     block = read.statement.block
-    if block is not None and found.commutes:  # it reads what its init writes, if it has one
+    if block is not None and found.reduction is not None:
+        # It reads what its init writes, if it has one.
         if block.init is None:
             return isl().Set.empty(read.map.wrap().get_space())
         iterations = iterations.intersect_range(found.first)

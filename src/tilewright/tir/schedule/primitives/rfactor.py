@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, is_const_int
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.expr import IterType
@@ -60,15 +60,19 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
                     B[vi] = T.float32(0)
                 B[vi] = B[vi] + B_rf[vk_1, vi]
 
-    The order in which the values are combined changes, which rounds floats differently, and chooses
-    another one of several equally good arguments of a maximum unless the reducer says which one.
-    The initial value need not be neutral. Loops around the block stay around the write-back; the
-    loops around the partial results are new.
+    Floats are rounded differently where the order in which they are combined changes. The initial
+    value need not be neutral. Loops around the block stay around the write-back; the loops around
+    the partial results are new.
 
     Requires: `loop` is a reduction loop of one block, whose body combines values into elements by a
-    commutative, associative operator, at indices that do not depend on the reduction; each element
-    is initialised once, in the first iteration of the reduction loops; the other reduction loops
-    contain nothing else; and nothing else inside of them changes what the block reads.
+    reducer that is proved to be associative, and commutative if another reduction loop is around
+    `loop`; at indices that do not depend on the reduction; each element is initialised once, in the
+    first iteration of the reduction loops; the other reduction loops contain nothing else; and
+    nothing else inside of them changes what the block reads.
+
+    The argument of a maximum that keeps the first (or the last) of equal values is associative, and
+    commutative only if it compares the indices of equal values as well. Values that are NaN are
+    left out of the proof, unless the reducer itself asks for them.
 
     Args:
         loop: the reduction loop.
@@ -98,6 +102,7 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
     for item in nest.loops:
         bind_scope(analyzer, item)
     top = _top(tree, nest, loop)
+    _require_regroupable(nest, loop, reduction)
     _require_fixed_bounds(tree, nest, loop)
     partial = tuple(_partial_buffer(t.buffer, loop.extent, axis) for t in reduction.targets)
     outside = frozenset(item.loop_var for item in tree.all_loops_above(realize))
@@ -147,8 +152,7 @@ def _reduction(realize: BlockRealize) -> tuple[Reduction, tuple[Expr, ...]]:
     found = match_reduction(block)
     if found is None:
         raise ScheduleError(
-            "the body of {0} does not combine a value into an element by a commutative, "
-            "associative operator",
+            "the body of {0} does not combine a value into an element by a reducer that is known",
             at=[realize],
             hint="write it as `C[...] = C[...] + value`, or with *, T.max, T.min, and, or; the "
             "argument of a maximum by T.Select",
@@ -219,6 +223,31 @@ def _top(tree: FunctionTree, nest: ReductionNest, loop: For) -> For:
         at=[writer, realize],
         counterexample=lambda: conflict(tree, writer, realize, shared, ordered=False),
     )
+
+
+def _require_regroupable(nest: ReductionNest, loop: For, reduction: Reduction) -> None:
+    """Refuse a reducer for which the order matters that `loop` as the outermost loop makes."""
+    several = (item for item in nest.reduction if not is_const_int(item.extent, 1))
+    is_order_kept = loop is next(several, loop) or is_const_int(loop.extent, 1)
+    verdict = reduction.laws.associative if is_order_kept else reduction.laws.order_free
+    if verdict is True:
+        return
+    how = "groups" if is_order_kept else "another order"
+    raise ScheduleError(
+        f"the values of {{1}} would be combined in {how}, which is not proved to give the same"
+        if verdict is False
+        else f"the values of {{1}} would be combined in {how}, which may give another result",
+        at=[loop, nest.realize],
+        counterexample=reduction.order_matters() or None,
+        hint="" if is_order_kept else _order_hint(reduction),
+    )
+
+
+def _order_hint(reduction: Reduction) -> str:
+    ways = ["factorise the outermost reduction loop, which keeps the order"]
+    if reduction.order_hint:
+        ways.append(reduction.order_hint)
+    return "; or ".join(ways)
 
 
 def _require_fixed_bounds(tree: FunctionTree, nest: ReductionNest, loop: For) -> None:
