@@ -116,26 +116,61 @@ def attention(p: BlockPrograms) -> None:
 
 
 def argmax(p: BlockPrograms) -> None:
-    """Where the largest of values is that are all different, and that value.
+    """Where the largest of values is, many of which are equal, and that value.
 
-    Of equal ones another order may find another one.
+    The first or the last of them is found, in the order of the loops or in any order.
     """
     source = p.source(2)
     m, n = source.shape
-    best, most = p.new((m,), int(n)), p.new((m,), 16 * source.bound + 99999)
+    best, most = p.new((m,), int(n)), p.new((m,), max(source.bound, 99999))
     place = f'T.Cast("{p.dtype}", k0)'
-    value = f"({source.at('v0', 'k0')} * {p.const(16)} + {place})"
+    access = source.at("v0", "k0")
+    value = p.rng.choice(
+        (access, f"T.max({access}, {p.const(0)})", f"T.min({access}, {p.const(0)})")
+    )
+    old, index = most.at("v0"), best.at("v0")
+    better, way = p.rng.choice(((">", "<"), ("<", ">"), (">", ">")))
+    tie = f"{old} == {value} and {index} {way} {place}"
+    holds = p.rng.choice((f"{old} {better}= {value}", f"{old} {better} {value}",
+                          f"{old} {better} {value} or {tie}"))  # fmt: skip
+    limit = f'T.{"min" if better == ">" else "max"}_value("{p.dtype}")'
+    start = p.const(p.rng.choice((-99999, 0, 1))) if p.rng.random() < 0.3 else limit
     body = [
         "with T.init():",
         f"    {best}[v0] = {p.const(-1)}",
-        f"    {most}[v0] = " + (p.const(-99999) if p.rng.random() < 0.3 else
-                                f'T.min_value("{p.dtype}")'),
-        f"v_best: T.{p.dtype} = T.Select({most}[v0] >= {value}, {best}[v0], {place})",
-        f"v_most: T.{p.dtype} = T.Select({most}[v0] >= {value}, {most}[v0], {value})",
+        f"    {most}[v0] = {start}",
+        f"v_best: T.{p.dtype} = T.Select({holds}, {index}, {place})",
+        f"v_most: T.{p.dtype} = T.Select({holds}, {old}, {value})",
         f"{best}[v0] = v_best",
         f"{most}[v0] = v_most",
     ]  # fmt: skip
-    p.emit(best, body, {"k0": n})
+    order = ["v0", "k0"]
+    if p.rng.random() < 0.3:
+        order.reverse()
+    p.emit(best, body, {"k0": n}, order=order)
+
+
+def argmax_of_all(p: BlockPrograms) -> None:
+    """Where the largest of the elements of two dimensions is: rows first, or columns first."""
+    source = p.source(2)
+    m, n = source.shape
+    best, most = p.new((1,), int(m) * int(n)), p.new((1,), max(source.bound, 99999))
+    place = f'T.Cast("{p.dtype}", k0 * {int(n)} + k1)'
+    value = source.at("k0", "k1")
+    tie = f" or {most}[0] == {value} and {best}[0] < {place}" if p.rng.random() < 0.4 else ""
+    holds = f"{most}[0] {p.rng.choice(('>', '>='))} {value}{tie}"
+    body = [
+        "with T.init():",
+        f"    {best}[0] = {p.const(-1)}",
+        f'    {most}[0] = T.min_value("{p.dtype}")',
+        f"v_best: T.{p.dtype} = T.Select({holds}, {best}[0], {place})",
+        f"v_most: T.{p.dtype} = T.Select({holds}, {most}[0], {value})",
+        f"{best}[0] = v_best",
+        f"{most}[0] = v_most",
+    ]
+    order = ["k0", "k1"]
+    p.rng.shuffle(order)
+    p.block(best.name, {"k0": m, "k1": n}, body, reduced={"k0", "k1"}, order=order)
 
 
 def triangle(p: BlockPrograms) -> None:
@@ -173,5 +208,5 @@ def masked(p: BlockPrograms) -> None:
 
 STAGES = [
     reduction, reduction, reduction, sum_of_all, matmul, matmul, convolution, convolution, softmax,
-    attention, argmax, triangle, masked,
+    attention, argmax, argmax, argmax_of_all, triangle, masked,
 ]  # fmt: skip

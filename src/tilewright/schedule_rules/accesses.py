@@ -85,7 +85,7 @@ class BlockAccesses:
 
     @cached_property
     def reduces(self) -> Reduction | None:
-        """The reduction that the block is, if it is one that may be regrouped."""
+        """The reduction that the block is, if it initialises its elements."""
         return match_reduction(self.block) if self.block.init is not None else None
 
     def _of_type(self, kind: IterType) -> list[Var]:

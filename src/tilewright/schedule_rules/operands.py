@@ -93,7 +93,9 @@ def constant_memory(sch: Schedule) -> frozenset[Var]:
 
 def find_contraction(accesses: BlockAccesses) -> Contraction | None:
     """The block as a contraction, if it is one."""
-    if accesses.reduces is None or len(accesses.stores) != 1 or len(accesses.loads) < 2:
+    if accesses.reduces is None or not accesses.reduces.is_order_free:
+        return None
+    if len(accesses.stores) != 1 or len(accesses.loads) < 2:
         return None
     spatial = [var for var in accesses.spatial if accesses.extents[var] != 1]
     store = accesses.stores[0]

@@ -77,6 +77,16 @@ def comm_reducer(
 ) -> Reducer:
     """A reducer from a commutative and associative combination and its neutral element.
 
+    Schedules may combine values in another order. A combination that can be shown to depend on the
+    order, such as an argument of a maximum that keeps the first of equal values, is combined in the
+    order of the reduction axes: schedules that change it are refused. To free the order, compare
+    the indices of equal values as well::
+
+        te.comm_reducer(
+            lambda x, y: (Select(better(x, y), x[0], y[0]), Select(better(x, y), x[1], y[1])), ...)
+
+    with ``better`` being ``x[1] > y[1] or (x[1] == y[1] and x[0] < y[0])``.
+
     Args:
         fcombine: from two values to their combination; for reductions of tuples, from two tuples
             to a tuple.

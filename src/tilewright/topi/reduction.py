@@ -167,14 +167,18 @@ def argmax(
     select_last_index: bool = False,
     dtype: str = "int32",
 ) -> Tensor:
-    """Where the largest element along `axis` is, the first NaN if there is one.
+    """Where the largest element along `axis` is, as numpy's `argmax` finds it.
+
+    Of equal elements the first one counts. A NaN counts as the largest, so the result is the place
+    of the first NaN if there is one. No schedule changes that: the extremum and the least place of
+    it are two reductions whose values may be combined in any order.
 
     Args:
         data: the tensor.
         axis: a dimension, several, or None for all of them; of several, the place is the
             row-major one.
         keepdims: whether the result has dimensions of extent 1 in place of those in `axis`.
-        select_last_index: whether the last one counts where elements are equal.
+        select_last_index: whether the last of equal elements counts, and the last NaN.
         dtype: of the result.
     """
     return _place("argmax", data, axis, keepdims, select_last_index, dtype)
@@ -187,7 +191,7 @@ def argmin(
     select_last_index: bool = False,
     dtype: str = "int32",
 ) -> Tensor:
-    """Where the smallest element along `axis` is; see `argmax`."""
+    """Where the smallest element along `axis` is, or the first NaN; see `argmax`."""
     return _place("argmin", data, axis, keepdims, select_last_index, dtype)
 
 

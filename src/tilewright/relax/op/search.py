@@ -111,6 +111,8 @@ _ARGMAX, _ARGMIN = _place("argmax", topi.argmax), _place("argmin", topi.argmin)
 def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Call:
     """Where the first of the largest elements is, as int64; a NaN counts as the largest.
 
+    The same as numpy's `argmax`, also of equal elements and in every schedule.
+
     Args:
         x: the array.
         axis: along which dimension; None for the place among all elements in a row.
@@ -120,5 +122,5 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Call:
 
 
 def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Call:
-    """Where the first of the smallest elements is; see `argmax`."""
+    """Where the first of the smallest elements is, or the first NaN; see `argmax`."""
     return _ARGMIN(x, axis, keepdims)

@@ -7,6 +7,8 @@ welcome as long as its values are combined in the order of the reduction axes.
 
 from __future__ import annotations
 
+from operator import is_
+
 from tilewright.ir.expr import is_const_int
 from tilewright.te.operation import ComputeOp
 from tilewright.te.schedule.relation import domain
@@ -53,15 +55,15 @@ def _is_order_kept(stage: Stage) -> bool:
     assert isinstance(op, ComputeOp)
     order = list(op.reduce_axis)
     for relation in stage.relations:
-        reduced = [parent for parent in relation.parents if parent in order]
-        if not reduced:
-            continue
-        start = order.index(reduced[0])
-        if order[start : start + len(reduced)] != reduced:
+        places = {leaf: place for place, leaf in enumerate(order)}
+        found = [places[parent] for parent in relation.parents if parent in places]
+        if found != list(range(min(found, default=0), min(found, default=0) + len(found))):
             return False
-        order[start : start + len(reduced)] = relation.children
-    leaves = [leaf for leaf in stage.leaf_iter_vars if leaf in order and not _is_single(leaf)]
-    return leaves == [leaf for leaf in order if not _is_single(leaf)]
+        if found:
+            order[found[0] : found[-1] + 1] = relation.children
+    several = dict.fromkeys(leaf for leaf in order if not _is_single(leaf))
+    leaves = dict.fromkeys(leaf for leaf in stage.leaf_iter_vars if leaf in several)
+    return all(map(is_, leaves, several))
 
 
 def _is_single(leaf: IterVar) -> bool:

@@ -86,7 +86,7 @@ def partial_block(tree: FunctionTree, factoring: Factoring, analyzer: Analyzer) 
     block = nest.realize.block
     always, tail = _predicate(tree, factoring, analyzer)
     may_be_empty = bool(tail) or factoring.reduction.condition is not None
-    initial = _initial_values(factoring, may_be_empty=may_be_empty)
+    initial = _initial_values(tree, factoring, may_be_empty=may_be_empty)
     iterators = _Iterators(nest, loop, bool(tail))
     part = iterators.of_loop[loop.loop_var]
     body = _Redirection(factoring, part, iterators.values)(block.body)
@@ -117,17 +117,19 @@ def _store(element: BufferLoad, value: Expr) -> BufferStore:
     return BufferStore(element.buffer, value, element.indices)
 
 
-def _initial_values(factoring: Factoring, *, may_be_empty: bool) -> list[Expr]:
+def _initial_values(tree: FunctionTree, factoring: Factoring, *, may_be_empty: bool) -> list[Expr]:
     """What partial results start from: it must change nothing that it is combined with.
 
     Args:
+        tree: the program.
         factoring: the reduction.
         may_be_empty: whether no value may be combined into some partial result.
     """
     laws = factoring.reduction.laws
     if all(laws.absorbing):
         return list(factoring.initial)
-    if not laws.leaves_right and (may_be_empty or not laws.leaves_left):
+    is_neutral = laws.leaves_right or (laws.leaves_left and not may_be_empty)
+    if tree.checked and not is_neutral:
         raise ScheduleError(
             "{0} has no value from which its partial results could start: each changes some result "
             "that it is combined with",

@@ -29,8 +29,9 @@ def reorder(tree: FunctionTree, *ordered_loops: For) -> Edit:
 
     Requires: the loops are on one chain of perfectly nested loops (others may be between them and
     stay where they are), no bounds of a loop depend on one that comes to stand inside of it, and
-    no two iterations that depend on each other change their order. The updates of a reduction by a
-    commutative and associative operator may change theirs.
+    no two iterations that depend on each other change their order. The updates of a reduction may
+    change theirs if its reducer is proved to be commutative and associative, also where values that
+    it compares are equal (see `rfactor`).
 
     Args:
         ordered_loops: the loops in their new order, from the outermost on.

@@ -102,7 +102,8 @@ def rfactor(tree: FunctionTree, loop: For, factor_axis: Number) -> Edit:
     for item in nest.loops:
         bind_scope(analyzer, item)
     top = _top(tree, nest, loop)
-    _require_regroupable(nest, loop, reduction)
+    if tree.checked:
+        _require_regroupable(nest, loop, reduction)
     _require_fixed_bounds(tree, nest, loop)
     partial = tuple(_partial_buffer(t.buffer, loop.extent, axis) for t in reduction.targets)
     outside = frozenset(item.loop_var for item in tree.all_loops_above(realize))
@@ -152,7 +153,8 @@ def _reduction(realize: BlockRealize) -> tuple[Reduction, tuple[Expr, ...]]:
     found = match_reduction(block)
     if found is None:
         raise ScheduleError(
-            "the body of {0} does not combine a value into an element by a reducer that is known",
+            "the body of {0} does not combine a value into an element by a commutative, "
+            "associative operator",
             at=[realize],
             hint="write it as `C[...] = C[...] + value`, or with *, T.max, T.min, and, or; the "
             "argument of a maximum by T.Select",
