@@ -122,7 +122,8 @@ def argmax(p: BlockPrograms) -> None:
     """
     source = p.source(2)
     m, n = source.shape
-    best, most = p.new((m,), int(n)), p.new((m,), max(source.bound, 99999))
+    # What comes last is the result of the program, most of the time.
+    most, best = p.new((m,), max(source.bound, 99999)), p.new((m,), int(n))
     place = f'T.Cast("{p.dtype}", k0)'
     access = source.at("v0", "k0")
     value = p.rng.choice(
@@ -154,7 +155,7 @@ def argmax_of_all(p: BlockPrograms) -> None:
     """Where the largest of the elements of two dimensions is: rows first, or columns first."""
     source = p.source(2)
     m, n = source.shape
-    best, most = p.new((1,), int(m) * int(n)), p.new((1,), max(source.bound, 99999))
+    most, best = p.new((1,), max(source.bound, 99999)), p.new((1,), int(m) * int(n))
     place = f'T.Cast("{p.dtype}", k0 * {int(n)} + k1)'
     value = source.at("k0", "k1")
     tie = f" or {most}[0] == {value} and {best}[0] < {place}" if p.rng.random() < 0.4 else ""
