@@ -64,6 +64,10 @@ class StructuralMismatchError(TVMError, ValueError):
     """Two IR trees differ; the message holds the path of the first difference."""
 
 
+class NestingError(TVMError, ValueError):
+    """A program whose expressions or statements nest too deeply to be looked at."""
+
+
 class ShapeError(TVMError, ValueError):
     """Extents, ranks or strides that do not fit together."""
 

@@ -52,6 +52,7 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.node import Node
+from tilewright.ir.recursion import deep_recursion
 
 
 class RangeLike(Protocol):
@@ -192,6 +193,7 @@ class Analyzer:
 
     # --- answers ----------------------------------------------------------------------------
 
+    @deep_recursion
     def simplify(self, expr: Expr | int) -> Expr:
         """An expression equal to `expr`, as a person would write it; `expr` itself if it is so."""
         source = as_expr(expr)
@@ -205,6 +207,7 @@ class Analyzer:
             answered = self._answers[source] = (found, answer)
         return answered[1]
 
+    @deep_recursion
     def simplified_sum(self, terms: Terms, constant: int, dtype: DType) -> Expr:
         """``sum(factor * term) + constant`` of scalar integers, simplified.
 
@@ -243,6 +246,7 @@ class Analyzer:
         known = constant_difference(a, b)
         return self.can_prove(a <= b) if known is None else known <= 0
 
+    @deep_recursion
     def can_prove(self, condition: Expr | bool) -> bool:
         """Whether `condition` is known to hold; False says nothing about the opposite."""
         expr = as_expr(condition)
@@ -265,6 +269,7 @@ class Analyzer:
             return form is not None and decide(self._simplifier, type(found), *form) is True
         return isinstance(found, IntImm) and found.value != 0
 
+    @deep_recursion
     def can_prove_equal(self, a: Expr | int, b: Expr | int) -> bool:
         """Whether ``a == b`` is known."""
         if a is b:
@@ -290,6 +295,7 @@ class Analyzer:
         simplifier = self._simplifier
         return exact_quotient(simplifier, simplifier(as_expr(value)), simplifier(as_expr(by)))
 
+    @deep_recursion
     def const_int_bound(self, expr: Expr | int) -> ConstIntBound:
         """Constants between which `expr` (integer) lies."""
         found = self._simplifier(as_expr(expr))
@@ -301,6 +307,7 @@ class Analyzer:
             low if low > dtype.min_int else -math.inf, high if high < dtype.max_int else math.inf
         )
 
+    @deep_recursion
     def modular_set(self, expr: Expr | int) -> ModularSet:
         """What is known about the remainder of `expr`, as for alignment."""
         return ModularSet(*modular_of(self._simplifier.facts, self._simplifier(as_expr(expr))))

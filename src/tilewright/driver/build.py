@@ -9,6 +9,7 @@ from tilewright.driver.default import with_default_schedule
 from tilewright.driver.lower import lower
 from tilewright.error import ArgumentError, TargetError
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.runtime.packed_func import Parameter
 from tilewright.target import Target
@@ -25,6 +26,7 @@ Buildable = Schedule | PrimFunc | IRModule
 _DEFAULT_NAME = "default_function"
 
 
+@deep_recursion
 def build(
     inputs: Buildable | Mapping[Any, IRModule] | list[Any],
     args: Sequence[Any] | None = None,

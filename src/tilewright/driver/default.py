@@ -11,6 +11,7 @@ from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import PassContext
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
@@ -65,7 +66,8 @@ def with_default_schedule(
     try:
         scheduled = default_schedule(IRModule(chosen), target).mod
     except Exception as error:  # a schedule that fails must not fail the build
-        warnings.warn(f"tvm.build: no default schedule: {error}", RuntimeWarning, stacklevel=3)
+        pass_on_recursion_error(error)
+        warnings.warn(f"tvm.build: no default schedule: {error}", RuntimeWarning, stacklevel=4)
         return None
     functions = dict(module.functions)
     for var, func in chosen.items():

@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion
 from tilewright.te.schedule import Schedule, schedule_to_prim_func
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.verify import verify_well_formed
@@ -23,6 +24,7 @@ READABLE = (lower_blocks, plan_buffer_locations, compact_buffers)
 """The passes after which a program is loops, and indices are those that the user wrote."""
 
 
+@deep_recursion
 def lower(
     inp: Schedule | PrimFunc | IRModule,
     args: Sequence[Any] | None = None,

@@ -22,6 +22,7 @@ from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.instrument import PassInfo, PassInstrument, called, name_origin, tell_all
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.transform import PassContext
 
 _PASSES: dict[str, Callable[[], Pass]] = {}
@@ -80,6 +81,7 @@ class Pass:
             raise
         return result
 
+    @deep_recursion
     def _run(self, mod: IRModule, ctx: PassContext) -> IRModule:
         try:
             result = self.run(mod, ctx)

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-import threading
+from contextvars import ContextVar
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
-class ScopeStack(threading.local, Generic[T]):
+class ScopeStack(Generic[T]):
     """The objects of the ``with`` statements that a thread is in, for classes with a `current()`.
 
-    Every thread has a stack of its own, which begins empty.
+    Every thread has a stack of its own, which begins empty; only a thread that goes on with the
+    work of another one (`on_large_stack`) shares its stack.
     """
 
     def __init__(self) -> None:
-        self._items: list[T] = []
+        self._items: ContextVar[list[T]] = ContextVar("items")
+
+    @property
+    def items(self) -> list[T]:
+        """The objects, innermost last."""
+        items = self._items.get(None)
+        if items is None:
+            items = []
+            self._items.set(items)
+        return items
 
     def enter(self, item: T) -> None:
         """A ``with`` statement begins."""
-        self._items.append(item)
+        self.items.append(item)
 
     def leave(self) -> None:
         """The innermost one ends."""
-        self._items.pop()
+        self.items.pop()
 
     def innermost(self) -> T | None:
         """The object of the innermost one; None outside of all."""
-        return self._items[-1] if self._items else None
+        items = self._items.get(None)
+        return items[-1] if items else None

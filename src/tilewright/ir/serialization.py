@@ -7,12 +7,14 @@ import json
 from typing import Any
 
 from tilewright.error import ArgumentValueError
+from tilewright.ir.recursion import deep_recursion
 
 # The forms are written next to the tensor programs, above this package.
 _FORM = "tilewright.tir.json_form"
 _GRAPH = "tilewright.tir.node_graph"
 
 
+@deep_recursion
 def save_json(node: Any, form: str = "tilewright") -> str:
     """A node, a module, or a container of those, as JSON text.
 
@@ -32,6 +34,7 @@ def save_json(node: Any, form: str = "tilewright") -> str:
     return json.dumps(importlib.import_module(_FORM).to_json(node))
 
 
+@deep_recursion
 def load_json(text: str) -> Any:
     """What `save_json` wrote, here or in Apache TVM 0.18. Nothing that the text says is executed.
 

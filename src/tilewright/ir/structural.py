@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tilewright.error import StructuralMismatchError
 from tilewright.ir.comparison import Comparison
 from tilewright.ir.function import BaseFunc
+from tilewright.ir.recursion import deep_recursion
 
 Path = tuple[str | int, ...]
 """Attribute names, positions in tuples, and keys of dictionaries, from the root on."""
@@ -32,6 +33,7 @@ class Mismatch(NamedTuple):
         return f"{path_text(self.path)}: {_short(self.lhs)} vs {_short(self.rhs)}"
 
 
+@deep_recursion
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Whether two nodes or modules (or tuples, dictionaries, numbers ...) are equal.
 
@@ -44,6 +46,7 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     return lhs is rhs or Comparison(map_free_vars).equal(lhs, rhs)
 
 
+@deep_recursion
 def get_first_structural_mismatch(
     lhs: Any, rhs: Any, map_free_vars: bool = False
 ) -> Mismatch | None:

@@ -25,8 +25,10 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, Role
 from tilewright.ir.op import Op
+from tilewright.ir.recursion import deep_recursion
 
 
+@deep_recursion
 def structural_hash(obj: Any, map_free_vars: bool = True) -> int:
     """A number of 64 bits that is the same for structurally equal objects.
 

@@ -21,6 +21,7 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.attributes import attributes
 from tilewright.ir.function import GlobalVar
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.scope_stack import ScopeStack
 from tilewright.relax.expr import (
     Binding,
@@ -161,6 +162,7 @@ class BlockBuilder(OpenFunctions):
             raise ArgumentError("emit_output stands inside of `with builder.dataflow()`")
         return self._bind(output, name_hint or "gv", Var)
 
+    @deep_recursion
     def _bind(self, expr: Any, prefix: str, kind: type[Var]) -> Var:
         expr = as_relax(expr)
         value = normalized(self, expr)
@@ -174,6 +176,7 @@ class BlockBuilder(OpenFunctions):
             self.function_scope.remember(expr, var)
         return var
 
+    @deep_recursion
     def match_cast(self, value: Any, struct_info: StructInfo, name_hint: str = "") -> Var:
         """Bind a value to a variable of which more is known, which is checked at run time.
 
@@ -191,10 +194,12 @@ class BlockBuilder(OpenFunctions):
         """Append a binding with its own variable; its value is brought into normal form."""
         return emit_binding(self, binding)
 
+    @deep_recursion
     def normalize(self, expr: Any) -> Any:
         """An expression in normal form; operations inside of it are bound in the open block."""
         return normalized(self, as_relax(expr))
 
+    @deep_recursion
     def normalize_argument(self, expr: Any) -> Any:
         """An expression as an operand: a leaf, or the variable that it is bound to."""
         return operand(self, as_relax(expr))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from tilewright.ir.expr import Add, Call, Cast, Expr, Max, Min, Mul, Select, Sub
@@ -20,6 +21,10 @@ from tilewright.tir.transform.lower_math import EXPANDED
 LONG: Final = frozenset(EXPANDED)
 """Operators that are long chains of arithmetic. One that needs another one is not computed in the
 same loop: a processor would wait there, and does not see the next vectors soon enough."""
+
+LARGEST_VALUE: Final = 256
+"""Maximum number of nodes of a value after inlining. Larger ones need more registers than there are,
+and a chain of thousands of producers would be copied from each to the next."""
 
 CONDITIONAL: Final = ("tir.if_then_else", "tir.likely")
 CHEAP: Final = (Add, Sub, Mul, Min, Max, Cast, Select)
@@ -81,11 +86,19 @@ def _pays(producer: BlockAccesses, value: Expr, consumers: Sequence[BlockAccesse
         return _is_same_element(producer, value)
     if _is_conditional(value) and any(consumer.reduction for consumer in consumers):
         return False
+    size = _size(value)
+    if any(size + _size(consumer.block.body) > LARGEST_VALUE for consumer in consumers):
+        return False
     buffer = producer.stores[0].buffer
     if _calls_in_a_row(value) and any(_is_called_on(c.block, buffer) for c in consumers):
         return False
     times = sum(_times_read(consumer, producer, buffer) for consumer in consumers)
     return times <= (2 if _is_cheap(producer, value) else 1)
+
+
+def _size(root: Node) -> int:
+    """Number of nodes of an expression or statement, at most `LARGEST_VALUE`."""
+    return sum(1 for _ in islice(walk(root), LARGEST_VALUE))
 
 
 def _calls_in_a_row(value: Node) -> int:

@@ -11,6 +11,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.convert import const as const_expr
 from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr, SizeVar, Var
+from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, PlaceholderOp
 from tilewright.te.tag import TagScope
 from tilewright.te.tensor import Tensor, as_shape, zero_like
@@ -103,6 +104,7 @@ def compute(
     return op.outputs if several else op.output(0)
 
 
+@deep_recursion
 def _as_body(owner: str, value: object) -> Expr:
     if value is None:
         raise ArgumentError(f"{owner}: fcompute gives None; does it lack a return?")

@@ -9,6 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.attributes import Attributes, attributes
 from tilewright.ir.dtype import BOOL, HANDLE, DType
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.te.block import BlockBuilder
 from tilewright.te.extern_block import extern_block
@@ -207,6 +208,7 @@ def _readers(operations: list[Operation], inner: set[Operation]) -> dict[Tensor,
     return found
 
 
+@deep_recursion
 def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> PrimFunc:
     """The tensor program that computes some tensors, as blocks that schedules can transform.
 

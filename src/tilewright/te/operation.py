@@ -9,6 +9,7 @@ from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.node import Node
+from tilewright.ir.rewrite import walk
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar, ProducerLoad, Reduce
@@ -172,17 +173,8 @@ class ScanOp(Operation):
 
 def tensors_read(*roots: Node) -> tuple[Tensor, ...]:
     """The tensors that expressions read, in order of first use, each once."""
-    found: dict[Tensor, None] = {}
-
-    def visit(node: Node) -> None:
-        if node.__class__ is ProducerLoad:
-            found[node.producer] = None  # type: ignore[attr-defined]
-        for child in node.children():
-            visit(child)
-
-    for root in roots:
-        visit(root)
-    return tuple(found)
+    loads = (node for root in roots for node in walk(root) if isinstance(node, ProducerLoad))
+    return tuple(dict.fromkeys(load.producer for load in loads))
 
 
 def check_reductions(name: str, body: tuple[Expr, ...]) -> None:
@@ -190,7 +182,7 @@ def check_reductions(name: str, body: tuple[Expr, ...]) -> None:
     first = body[0]
     for index, expr in enumerate(body):
         nested = expr.children() if isinstance(expr, Reduce) else (expr,)
-        if any(map(_contains_reduce, nested)):
+        if any(isinstance(node, Reduce) for part in nested for node in walk(part)):
             raise ArgumentError(
                 f"te.compute {name!r}: a reduction must be the whole expression, not a part of "
                 f"`{expr!r}`; put it into a te.compute of its own and use the result here"
@@ -204,10 +196,6 @@ def check_reductions(name: str, body: tuple[Expr, ...]) -> None:
                 f"te.compute {name!r}: the outputs of a reduction must be all components, in "
                 "order, of one reduction of a tuple"
             )
-
-
-def _contains_reduce(node: Node) -> bool:
-    return node.__class__ is Reduce or any(map(_contains_reduce, node.children()))
 
 
 def topological_order(roots: tuple[Tensor, ...] | list[Tensor]) -> list[Operation]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion
 from tilewright.relax.analysis import all_global_vars, check_well_formed
 from tilewright.relax.devices import check_devices
 from tilewright.relax.expr import Constant, Function, const
@@ -20,6 +21,7 @@ from tilewright.runtime.ndarray import NDArray, from_dlpack
 from tilewright.target import Target
 
 
+@deep_recursion
 def build(
     mod: IRModule | Function,
     target: str | Target | None = None,

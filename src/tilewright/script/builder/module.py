@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
+
+from tilewright.ir.scope_stack import ScopeStack
 
 
 class ModuleUnderConstruction:
@@ -21,24 +22,19 @@ class ModuleUnderConstruction:
         self.global_infos: dict[str, tuple[Any, ...]] = {}
 
     def __enter__(self) -> ModuleUnderConstruction:
-        _THREAD.modules.append(self)
+        _modules.enter(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _THREAD.modules.pop()
+        _modules.leave()
 
 
-class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.modules: list[ModuleUnderConstruction] = []
-
-
-_THREAD = _Thread()
+_modules: ScopeStack[ModuleUnderConstruction] = ScopeStack()
 
 
 def is_reading_module() -> bool:
     """Whether this thread reads a module."""
-    return bool(_THREAD.modules)
+    return _modules.innermost() is not None
 
 
 def current_module() -> ModuleUnderConstruction:
@@ -46,4 +42,4 @@ def current_module() -> ModuleUnderConstruction:
 
     Python itself runs the body of a decorated class before the decorator reads it.
     """
-    return _THREAD.modules[-1] if _THREAD.modules else ModuleUnderConstruction()
+    return _modules.innermost() or ModuleUnderConstruction()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, TypeVar
 
 from tilewright.error import DiagnosticError
+from tilewright.ir.scope_stack import ScopeStack
 from tilewright.ir.span import Span
 from tilewright.tir.stmt import Stmt, seq
 
@@ -24,11 +24,11 @@ class Builder:
         """Where the statement that is being built was written."""
 
     def __enter__(self) -> Builder:
-        _active().append(self)
+        _builders.enter(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _active().pop()
+        _builders.leave()
 
     def parser_of(self, source: Any, scope: Any) -> Any:
         """What parses statements, such as those of a macro, into the constructs of this builder."""
@@ -42,22 +42,12 @@ class Builder:
             self.frames[-1].__exit__(None, None, None)
 
 
-class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.builders: list[Builder] = []
-
-
-_THREAD = _Thread()
-
-
-def _active() -> list[Builder]:
-    return _THREAD.builders
+_builders: ScopeStack[Builder] = ScopeStack()
 
 
 def current_builder() -> Builder | None:
     """The builder of the function that this thread is building."""
-    builders = _active()
-    return builders[-1] if builders else None
+    return _builders.innermost()
 
 
 class Frame:

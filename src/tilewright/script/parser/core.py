@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeVar
 
 from tilewright.error import ScriptError
+from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.script.parser.diagnostics import describe
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import Scope
@@ -57,6 +58,7 @@ class BodyParser:
         except ScriptError:
             raise
         except Exception as error:
+            pass_on_recursion_error(error)
             raise self.source.error(node, describe(error)) from error
 
     def block(self, statements: Sequence[ast.stmt], names: dict[str, Any] | None = None) -> None:

@@ -13,6 +13,7 @@ from tilewright.error import ArgumentError, ScriptError
 from tilewright.ir.dtype import VOID
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
+from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.script.constructs.nodes import call_argument
 from tilewright.script.parser.closed_world import TRUST
 from tilewright.script.parser.diagnostics import describe, is_iterable, suggestion
@@ -65,6 +66,7 @@ class Evaluator:
         except ScriptError:
             raise
         except Exception as error:
+            pass_on_recursion_error(error)
             raise self.source.error(node, describe(error)) from error
 
     def made(self, value: Any) -> Any:

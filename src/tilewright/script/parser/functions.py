@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.error import VerifyError
 from tilewright.ir.dtype import VOID, DType
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import Builder, FunctionFrame
 from tilewright.script.constructs.dtypes import type_of_annotation
@@ -25,6 +26,7 @@ from tilewright.tir.function import PrimFunc
 del _calls, _statements
 
 
+@deep_recursion
 def parse_prim_func(
     source: Source,
     node: ast.FunctionDef,

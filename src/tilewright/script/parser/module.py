@@ -10,6 +10,7 @@ from typing import Any
 
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion
 from tilewright.script.builder.module import ModuleUnderConstruction
 from tilewright.script.parser.calls import FunctionDefinition, ModuleReference
 from tilewright.script.parser.decorators import FunctionDecorator
@@ -19,6 +20,7 @@ from tilewright.script.parser.scope import Scope
 from tilewright.script.parser.source import Source
 
 
+@deep_recursion
 def parse_module(
     source: Source,
     node: ast.ClassDef,

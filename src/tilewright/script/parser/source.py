@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ScriptError
+from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
 from tilewright.ir.span import Span
 from tilewright.script.parser.diagnostics import located_error
 
@@ -37,6 +38,7 @@ class Source:
         self.tree = self._parse(text)
         self._definitions: dict[str, list[Definition]] | None = None
 
+    @deep_recursion
     def _parse(self, text: str) -> ast.Module:
         try:
             with warnings.catch_warnings():
@@ -51,6 +53,7 @@ class Source:
             span = Span(self.filename, line, column, end_line, end)
             raise self.error_at(span, f"this is no Python: {error.msg}") from None
         except (ValueError, RecursionError, MemoryError) as error:
+            pass_on_recursion_error(error)
             span = Span(self.filename, 1, 0, 1, 1)
             raise self.error_at(span, f"this cannot be parsed: {error}") from None
 

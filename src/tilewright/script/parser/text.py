@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.error import ArgumentError, ScriptError
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
 from tilewright.ir.span import Span
 from tilewright.script.parser.closed_world import (
     BUILTINS,
@@ -31,6 +32,7 @@ _PACKAGES = ("tilewright", "tvm")
 """Packages whose import in a text means this one."""
 
 
+@deep_recursion
 def parse_text(
     text: str, extra_vars: dict[str, Any], check_well_formed: bool, trusted: bool
 ) -> BaseFunc | IRModule:
@@ -41,6 +43,7 @@ def parse_text(
     except ScriptError:
         raise
     except Exception as error:
+        pass_on_recursion_error(error)
         place = Span(source.filename, 1, 0, 1, 1)
         raise source.error_at(place, describe(error)) from error
 

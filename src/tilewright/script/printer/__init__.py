@@ -9,6 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, field_repr, set_node_repr
+from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
 from tilewright.ir.scriptable import install_printer
 from tilewright.script.printer import calls, expressions, literals
 from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer, printer_of
@@ -20,6 +21,7 @@ from tilewright.script.printer.underline import nodes_to_underline
 from tilewright.tir.stmt import Stmt
 
 
+@deep_recursion
 def script(obj: Any, **options: Any) -> str:
     """The TVMScript text of a module, function, statement or expression.
 
@@ -69,6 +71,7 @@ def _imports(obj: IRModule | BaseFunc, options: PrinterOptions, lines: list[str]
     return [f"# from tilewright.script import {name} as {prefix}" for name, prefix in names]
 
 
+@deep_recursion
 def node_repr(node: Node) -> str:
     """The text of `repr(node)`: what the script would say, without comments."""
     printer = Printer(options_from({}))
@@ -81,7 +84,8 @@ def node_repr(node: Node) -> str:
             print_statement(printer, node)
         else:
             return printer.expr(node)
-    except Exception:
+    except Exception as error:
+        pass_on_recursion_error(error)
         # A malformed node must still show up in error messages and debuggers.
         return field_repr(node)
     return finish(printer.lines)

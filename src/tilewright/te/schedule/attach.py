@@ -35,6 +35,10 @@ class Places:
                 for op in scan_body(stage.op):
                     self.scans[op] = stage
         self._paths: dict[Stage, tuple[Place, ...]] = {}
+        self._readers: dict[Operation, list[Stage]] = {}
+        for stage in self.stages:
+            for op in dict.fromkeys(tensor.op for tensor in stage.op.input_tensors):
+                self._readers.setdefault(op, []).append(stage)
 
     def place(self, stage: Stage) -> Place | None:
         """The innermost loop of another stage that `stage` is computed in; None for the root.
@@ -91,11 +95,7 @@ class Places:
 
     def readers(self, stage: Stage) -> list[Stage]:
         """The stages that read what `stage` computes."""
-        return [
-            other
-            for other in self.stages
-            if any(tensor.op is stage.op for tensor in other.op.input_tensors)
-        ]
+        return self._readers.get(stage.op, [])
 
     def check(self, stage: Stage) -> None:
         """Require that all readers of `stage` are in the loop that it is computed in.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import ArgumentError, TEScheduleError
+from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, Operation, topological_order
 from tilewright.te.schedule import cache, group, rfactor
 from tilewright.te.schedule.graph import inline, replace_tensors
@@ -186,6 +187,7 @@ class Schedule:
         return f"te.Schedule({', '.join(map(repr, self.stages))})"
 
 
+@deep_recursion
 def create_schedule(ops: Any) -> Schedule:
     """A schedule in which every operation has its axes as loops.
 

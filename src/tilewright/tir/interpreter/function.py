@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tilewright.error import InterpreterError
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, MatchBufferRegion
 from tilewright.tir.function import PrimFunc
@@ -44,6 +45,7 @@ class CompiledFunction(NamedTuple):
     source: str
 
 
+@deep_recursion
 def compile_function(
     function: PrimFunc,
     name: str,

@@ -72,7 +72,7 @@ def users(tree: FunctionTree, buffer: Buffer) -> list[BlockRealize]:
     """The leaf blocks that mention `buffer`; refuses uses that are no plain accesses."""
     require_only_blocks(tree)
     found = []
-    for realize in tree.blocks():
+    for realize in tree.blocks_mentioning(buffer):
         block = realize.block
         for match in block.match_buffers:
             if match.source.buffer.data is buffer.data:
@@ -255,7 +255,7 @@ def enclosing_users(tree: FunctionTree, buffer: Buffer) -> set[BlockKey]:
     """The blocks that contain blocks and say that they access `buffer`."""
     return {
         realize.block.key
-        for realize in tree.blocks()
+        for realize in tree.blocks_mentioning(buffer)
         if realize.block.key is not None
         and tree.blocks_below(realize)
         and _declares(realize.block, buffer)

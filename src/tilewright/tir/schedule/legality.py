@@ -14,6 +14,7 @@ from tilewright.arith import detect_iter_map
 from tilewright.arith.iter_form import IterSplit, IterSum
 from tilewright.arith.linear import mentions
 from tilewright.ir.expr import Var, is_const_int
+from tilewright.ir.recursion import deep_recursion
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.dependence import (
     NotProved,
@@ -224,6 +225,7 @@ def require_all_independent(tree: FunctionTree, kinds: Collection[ForKind]) -> N
             require_independent(tree, loop)
 
 
+@deep_recursion
 def require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
     """Refuse an edit after which iterations that run at once depend on each other.
 

@@ -10,6 +10,7 @@ from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.expr import Expr
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.arguments import resolve
@@ -258,6 +259,7 @@ class Schedule(PrimitiveMethods):
         unchecked = FunctionTree(tree.name, tree.func, checked=False)
         return FunctionTree(tree.name, self._run(primitive, unchecked, values).func, checked=False)
 
+    @deep_recursion
     def _run(self, primitive: Primitive, tree: Any, values: dict[str, Any]) -> Any:
         positional: tuple[Any, ...] = ()
         if primitive.parameters and primitive.parameters[0].variadic:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Var
+from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.assumptions import assumptions, sizes_not_negative
 from tilewright.tir.schedule.tree_index import NO_PARTS, TreeIndex, nearest_blocks
@@ -182,6 +183,14 @@ class FunctionTree:
         if stmt is self.root.block:
             return [block for part in self._parts.values() for block in part.nearest]
         return nearest_blocks(stmt)
+
+    def blocks_mentioning(self, buffer: Buffer) -> list[BlockRealize]:
+        """The blocks that mention the memory of `buffer`, and perhaps more, in order."""
+        found = [self.root]
+        for part in self._parts.values():
+            if buffer.data in part.memory:
+                found += part.blocks.values()
+        return found
 
     def leaf_blocks_below(self, stmt: Stmt) -> list[BlockRealize]:
         """The blocks inside of `stmt`, in any scope, that contain no block; itself if it is one."""

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.ir.expr import Var
+from tilewright.tir.schedule.contents import memory_in
 from tilewright.tir.stmt import (
     Block,
     BlockKey,
@@ -35,14 +36,23 @@ class Part:
         nearest: those of them that are in no other block inside of the statement.
     """
 
-    __slots__ = ("blocks", "loops", "nearest", "parents")
+    __slots__ = ("_memory", "_stmt", "blocks", "loops", "nearest", "parents")
 
     def __init__(self, stmt: Stmt) -> None:
+        self._stmt = stmt
+        self._memory: frozenset[Var] | None = None
         self.parents: Parents = {}
         self.loops: dict[Var, For] = {}
         self.blocks: dict[BlockKey | None, BlockRealize] = {}
         self._walk(stmt)
         self.nearest = nearest_blocks(stmt)
+
+    @property
+    def memory(self) -> frozenset[Var]:
+        """The pointers of the memory that the statement mentions."""
+        if self._memory is None:
+            self._memory = memory_in(self._stmt).anywhere
+        return self._memory
 
     def _walk(self, root: Stmt) -> None:
         parents, loops, blocks = self.parents, self.loops, self.blocks

@@ -16,9 +16,11 @@ so does a sum that the loop adds up.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import TypeGuard
 
 from tilewright.arith import Analyzer
-from tilewright.ir.expr import Var, is_const_int
+from tilewright.ir.expr import IntImm, Var, is_const_int
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
@@ -82,6 +84,8 @@ class _Plan:
         self._body = body
         self._uses = MemoryUses(body)
         self._mentions = Mentions()
+        self._users: dict[Stmt, dict[Var, list[Node]]] = {}
+        self._below: dict[Stmt, Stmt] = {}
 
     def candidates(self) -> Iterator[tuple[Allocate, Buffer]]:
         """The allocations that may move, with the only buffer that each is used by."""
@@ -130,8 +134,35 @@ class _Plan:
 
     def _only_user(self, stmt: Stmt, pointer: Var) -> Stmt | None:
         """The part of `stmt` that has all uses of a pointer, if it is one statement."""
-        users = [child for child in stmt.children() if pointer in self._mentions(child)]
+        if _is_plain(stmt):
+            return self._below_allocations(stmt)
+        by_pointer = self._users.get(stmt)
+        if by_pointer is None:
+            by_pointer = self._users[stmt] = {}
+            for child in stmt.children():
+                for mentioned in self._mentions(child):
+                    by_pointer.setdefault(mentioned, []).append(child)
+        users = by_pointer.get(pointer, ())
         return users[0] if len(users) == 1 and isinstance(users[0], Stmt) else None
+
+    def _below_allocations(self, stmt: Stmt) -> Stmt:
+        """The body of allocations that stand one in the other, of which there may be thousands."""
+        found = self._below.get(stmt)
+        if found is None:
+            chain: list[Stmt] = []
+            found = stmt
+            while _is_plain(found):
+                chain.append(found)
+                found = found.body
+            self._below.update(dict.fromkeys(chain, found))
+        return found
+
+
+def _is_plain(stmt: Stmt) -> TypeGuard[Allocate]:
+    """Whether `stmt` is an allocation of a constant size, which mentions no memory but its own."""
+    return isinstance(stmt, Allocate) and all(
+        isinstance(expr, IntImm) for expr in (*stmt.extents, stmt.condition)
+    )
 
 
 def may_own_memory(loop: For, buffer: Buffer) -> bool:

@@ -66,10 +66,10 @@ class _Reuse(BufferRewriter):
     def For(self, loop: For) -> Stmt:
         self._ranges.bind(loop.loop_var, loop.min, loop.extent)
         new = loop.map_children(self)
-        names = {old.name: target.name for old, target in self._moved.items()}
-        named = [key for key in NAMING if key in loop.annotations] if names else []
-        if not named:
+        named = [key for key in NAMING if key in loop.annotations]
+        if not named or not self._moved:
             return new
+        names = {old.name: target.name for old, target in self._moved.items()}
         renamed = {key: _renamed(loop.annotations[key], names) for key in named}
         return new.replace(annotations={**loop.annotations, **renamed})
 
@@ -98,14 +98,16 @@ class _Reuse(BufferRewriter):
         order = sorted(lifetimes.items(), key=lambda item: item[1].first)
         for var, (first, last) in order:
             allocation = candidates[var]
-            free = [s for s in slots if _fits(allocation, s.allocation)]
-            slot = next((s for s in free if s.last < first), None)
+            slot = next(
+                (s for s in slots if s.last < first and _fits(allocation, s.allocation)), None
+            )
             if slot is None:
                 slot = next(
                     (
                         s
-                        for s in free
+                        for s in slots
                         if s.last == first
+                        and _fits(allocation, s.allocation)
                         and _works_in_place(statements[first], s.tenant, allocation, self._ranges)
                     ),
                     None,

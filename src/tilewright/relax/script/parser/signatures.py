@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.error import ScriptError
 from tilewright.ir.expr import SizeVar
 from tilewright.ir.function import GlobalVar
+from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.relax.expr import Var
 from tilewright.relax.script.annotations import as_struct_info
 from tilewright.relax.script.context import GraphFunction
@@ -72,6 +73,7 @@ def _struct_info(evaluate: GraphEvaluator, annotation: ast.expr) -> Any:
     except ScriptError:
         raise
     except Exception as error:
+        pass_on_recursion_error(error)
         raise evaluate.source.error(annotation, str(error)) from error
 
 
