@@ -33,6 +33,7 @@ import enum
 import os
 import sys
 from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class _Declaration(NamedTuple):
 
 MISSING: Any = object()
 _KEEP: Any = object()
+_PLAIN_CALLABLES = frozenset({FunctionType, MethodType})
 
 
 def child(default: Any = MISSING) -> Any:
@@ -244,7 +246,7 @@ def _generate(
     """Compile the generated methods of `cls`."""
     scope: dict[str, Any] = dict(vars(sys.modules[cls.__module__]))
     scope |= {"_cls": cls, "_KEEP": _KEEP, "_map_tuple": map_tuple, "_check": _check_child}
-    scope["_set"] = object.__setattr__
+    scope |= {"_set": object.__setattr__, "_PLAIN": _PLAIN_CALLABLES}
     for field in arguments:
         if field.default is not MISSING:
             scope[f"_default_{field.name}"] = field.default
@@ -298,7 +300,8 @@ def _map_children_source(arguments: tuple[Field, ...]) -> str:
     children = _children_of(arguments)
     if not children:
         return "def map_children(self, f): return self"
-    lines = ["def map_children(self, f):"]
+    # A call of a bound method takes no stack of C, unlike one of an object with `__call__`.
+    lines = ["def map_children(self, f):", "    if f.__class__ not in _PLAIN: f = f.__call__"]
     for field in children:
         name = field.name
         value = f"_map_tuple(f, self.{name})" if field.many else f"f(self.{name})"
@@ -328,7 +331,7 @@ def map_tuple(f: Callable[[Any], Any], items: tuple[Any, ...]) -> tuple[Any, ...
     for position, item in enumerate(items):
         mapped = f(item)
         if mapped is not item:
-            return (*items[:position], mapped, *map(f, items[position + 1 :]))
+            return (*items[:position], mapped, *[f(item) for item in items[position + 1 :]])
     return items
 
 

@@ -7,6 +7,10 @@ or a chain of 1,000 inlined stages. A call that hits the limit is made once more
 large stack, for which the limit is raised. So ordinary programs pay nothing, and the main thread's
 stack, whose size is not ours to choose, never overflows.
 
+CPython 3.12 and 3.13 have a second limit, of 1,500 or 10,000 nested calls through C (`f(x)` where
+`f` has a `__call__`, `map`, generators), which cannot be raised: that is why `map_children` calls
+methods. What nests deeper than that raises `NestingError`.
+
 What is decorated must be able to run twice: a first, broken-off run leaves no effects.
 """
 
@@ -144,6 +148,8 @@ def _started(run: Callable[[int], None]) -> threading.Thread:
                     # A daemon: an interrupt while waiting for it ends the program.
                     thread = threading.Thread(target=run, args=(frames,), daemon=True)
                     thread.start()
+                except RecursionError:
+                    raise  # for a caller with more room
                 except (RuntimeError, ValueError):
                     continue  # the system does not give so much
                 return thread

@@ -23,8 +23,8 @@ LONG: Final = frozenset(EXPANDED)
 same loop: a processor would wait there, and does not see the next vectors soon enough."""
 
 LARGEST_VALUE: Final = 256
-"""Maximum number of nodes of a value after inlining. Larger ones need more registers than there are,
-and a chain of thousands of producers would be copied from each to the next."""
+"""Maximum number of nodes of a value after inlining. Larger ones need more registers than there
+are, and a chain of thousands of producers would be copied from each to the next."""
 
 CONDITIONAL: Final = ("tir.if_then_else", "tir.likely")
 CHEAP: Final = (Add, Sub, Mul, Min, Max, Cast, Select)

@@ -22,6 +22,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_type
 from tilewright.ir.op import Op
+from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import BlockKey, ForKind
 
@@ -63,6 +64,7 @@ def from_json(form: Any, arrays: Sequence[Any] = ()) -> Any:
     except TVMError:
         raise
     except _MALFORMED as error:
+        pass_on_recursion_error(error)
         raise ArgumentValueError(f"this is no program in JSON: {error}") from None
 
 

@@ -58,7 +58,8 @@ class FoldingRewriter(BufferRewriter):
     """A rewriter that folds constants, and drops branches that are never taken."""
 
     def _binary(self, node: Any) -> Any:
-        a, b = self(node.a), self(node.b)
+        rewritten = self.__call__  # as a method, for sums of thousands of terms: see `map_children`
+        a, b = rewritten(node.a), rewritten(node.b)
         return node if a is node.a and b is node.b else fold_binary(node, a, b)
 
     Add = Sub = Mul = Min = Max = EQ = NE = LT = LE = GT = GE = And = Or = _binary

@@ -179,12 +179,14 @@ class _BlockLowering(FoldingRewriter):
             self._hoist(plan, block, values)
         self._bind(block, values)
         outer, self._frames = self._frames, []
-        body = self(block.body)
-        if block.init is not None and plan is None:
-            start = self._ranges.simplify_condition(start_condition(block, values))
-            body = seq(branch(start, self(block.init)), body)
-            self._has_condition = True
-        self._frames = outer
+        try:
+            body = self(block.body)
+            if block.init is not None and plan is None:
+                start = self._ranges.simplify_condition(start_condition(block, values))
+                body = seq(branch(start, self(block.init)), body)
+                self._has_condition = True
+        finally:
+            self._frames = outer
         buffers = {self.buffer(b): self._alignments.get(b, ()) for b in block.alloc_buffers}
         return branch(predicate, allocate(body, buffers))
 

@@ -1,0 +1,181 @@
+"""Programs with thousands of statements, stages, terms, buffers or operators."""
+
+import ast
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright as tvm
+from tilewright import arith, relax, te, tir
+from tilewright.error import NestingError, ScriptError
+from tilewright.ir import load_json, save_json, structural_equal, structural_hash
+from tilewright.script import relax as R
+from tilewright.tir.interpreter import interpret
+
+LEVELS = 400 if (3, 12) <= sys.version_info < (3, 13) else 2_000
+"""Early releases of CPython 3.12 allow 1,500 nested calls through C, which no one can raise."""
+
+ONES = np.ones(4, "float32")
+
+
+def long_sum(terms):
+    """``B[i] = A[i] + A[i] + ...``."""
+    A = te.placeholder((4,), name="A")
+
+    def total(i):
+        value = A[i]
+        for _ in range(terms - 1):
+            value = value + A[i]
+        return value
+
+    return [A, te.compute((4,), total, name="B")]
+
+
+def nested_calls(levels):
+    """``B[i] = sqrt(sqrt(...))``."""
+    A = te.placeholder((4,), name="A")
+
+    def root(i):
+        value = A[i]
+        for _ in range(levels):
+            value = te.sqrt(value)
+        return value
+
+    return [A, te.compute((4,), root, name="B")]
+
+
+def chain(stages):
+    """Tensors, each one more than the one before."""
+    A = tensor = te.placeholder((4,), name="A")
+    for position in range(stages):
+        source = tensor
+        tensor = te.compute((4,), lambda i, t=source: t[i] + 1.0, name=f"T{position}")
+    return [A, tensor]
+
+
+def run(module, values=ONES):
+    result = np.zeros(4, "float32")
+    module(values, result)
+    return result
+
+
+def test_a_sum_of_thousands_of_terms():
+    function = te.create_prim_func(long_sum(LEVELS))
+    assert structural_equal(function, te.create_prim_func(long_sum(LEVELS)))
+    assert not structural_equal(function, te.create_prim_func(long_sum(LEVELS + 1)))
+    assert structural_hash(function) == structural_hash(te.create_prim_func(long_sum(LEVELS)))
+    result = np.zeros(4, "float32")
+    interpret(function, ONES, result)
+    np.testing.assert_array_equal(result, LEVELS)
+    np.testing.assert_array_equal(run(tvm.build(function)), LEVELS)
+    assert "+ A[v_i]" in repr(function)
+
+
+def test_a_long_sum_as_text_and_as_json():
+    function = te.create_prim_func(long_sum(LEVELS // 2))
+    assert structural_equal(tvm.script.from_source(function.script()), function)
+    assert structural_equal(load_json(save_json(function)), function)
+
+
+def test_a_long_sum_of_a_te_schedule():
+    args = long_sum(LEVELS)
+    schedule = te.create_schedule(args[1].op)
+    schedule[args[1]].vectorize(args[1].op.axis[0])
+    np.testing.assert_array_equal(run(tvm.build(schedule, args, target="llvm")), LEVELS)
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_deeply_nested_calls(target):
+    built = tvm.build(te.create_prim_func(nested_calls(LEVELS // 4)), target=target)
+    np.testing.assert_allclose(run(built, np.full(4, 3, "float32")), 1, rtol=1e-5)
+
+
+def test_text_that_python_cannot_parse_is_an_error_with_a_place():
+    text = te.create_prim_func(nested_calls(400)).script()
+    with pytest.raises(ScriptError, match="too many nested parentheses"):
+        tvm.script.from_source(text)
+    with pytest.raises(SyntaxError):  # it is Python's own limit
+        ast.parse(text)
+
+
+def test_long_index_expressions_are_simplified():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    index = x
+    for step in range(LEVELS):
+        index = index + (y if step % 2 else x) * step
+    half = LEVELS // 2
+    expected = x * (half * (half - 1) + 1) + y * (half * half)
+    assert structural_equal(arith.Analyzer().simplify(index), arith.Analyzer().simplify(expected))
+
+
+def test_more_stages_than_python_has_frames():
+    args = chain(1_200)
+    lowered = tvm.lower(te.create_schedule(args[1].op), args)
+    assert lowered["main"].script().count("for i in") == 1_200
+
+
+def test_a_chain_of_producers_is_inlined_up_to_a_size():
+    np.testing.assert_array_equal(run(tvm.build(te.create_prim_func(chain(200)))), 201)
+
+
+def test_inlined_stages_become_one_deep_expression():
+    args = chain(300)
+    schedule = te.create_schedule(args[1].op)
+    for stage in schedule.stages[1:-1]:
+        stage.compute_inline()
+    np.testing.assert_array_equal(run(tvm.build(schedule, args, target="llvm")), 301)
+
+
+def nested(levels, wrap):
+    """A function whose only statement is inside of `levels` others."""
+    buffer, handle = tir.decl_buffer((4,), "float32", name="A"), tir.Var("a", "handle")
+    body = tir.BufferStore(buffer, tir.const(1.0, "float32"), (tir.const(0),))
+    for level in range(levels):
+        body = wrap(level, body, buffer)
+    return tir.PrimFunc((handle,), body, buffer_map={handle: buffer})
+
+
+def loop(level, body, _):
+    extent = tir.const(2 if level < 3 else 1)
+    return tir.For(tir.Var(f"i{level}", "int32"), tir.const(0), extent, tir.ForKind.SERIAL, body)
+
+
+def branch(level, body, buffer):
+    return tir.IfThenElse(buffer[1] < float(level + 1), body, None)
+
+
+@pytest.mark.parametrize("wrap", [loop, branch])
+def test_deeply_nested_statements(wrap):
+    array = np.zeros(4, "float32")
+    tvm.build(nested(300, wrap))(array)
+    np.testing.assert_array_equal(array, [1, 0, 0, 0])
+
+
+def test_what_nests_deeper_than_any_stack_is_a_clear_error():
+    value = tir.Var("x", "float32")
+    for _ in range(150_000):
+        value = tir.exp(value)
+    with pytest.raises(NestingError, match=r"structural_hash: .* nest too deeply"):
+        structural_hash(value)
+
+
+def test_functions_with_many_parameters():
+    count = 110
+    parameters = ", ".join(f"A{n}: T.Buffer((4,), 'float32')" for n in range(count))
+    stores = "\n".join(f"    A{n + 1}[0] = A{n}[0] + T.float32(1)" for n in range(count - 1))
+    function = tvm.script.from_source(f"@T.prim_func\ndef main({parameters}):\n{stores}")
+    arrays = [np.zeros(4, "float32") for _ in range(count)]
+    tvm.build(function)(*arrays)
+    assert arrays[-1][0] == count - 1
+
+
+def test_a_graph_function_joins_many_arrays():
+    inputs = [relax.Var(f"x{n}", R.Tensor((4,), "float32")) for n in range(80)]
+    builder = relax.BlockBuilder()
+    with builder.function("main", inputs):
+        builder.emit_func_output(builder.emit(relax.op.concat(inputs, 0)))
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), tvm.cpu())
+    arrays = [np.full(4, n, "float32") for n in range(80)]
+    joined = machine["main"](*map(tvm.nd.array, arrays)).numpy()
+    np.testing.assert_array_equal(joined, np.concatenate(arrays))
