@@ -49,7 +49,11 @@ def grid_sample(
     def pixel(n: Any, c: Any, y: Expr, x: Expr) -> Expr:
         inside = tir.all(y >= 0, y < extents[0], x >= 0, x < extents[1])
         value = data(n, c, *(_clamped(i, e) for i, e in zip((y, x), extents, strict=True)))
-        return value if padding_mode == "border" else tir.Select(inside, value, value * 0)
+        return (
+            value
+            if padding_mode == "border"
+            else tir.Select(inside, value, as_expr(0, value.dtype))
+        )
 
     def element(n: Any, c: Any, row: Any, column: Any) -> Expr:
         places = [
@@ -87,5 +91,6 @@ def _clamped(index: Expr, extent: Expr) -> Expr:
 
 
 def _blend(first: Expr, second: Expr, part: Expr) -> Expr:
-    part = cast(first.dtype, part)
-    return first * (1 - part) + second * part
+    """Both by their weights; one of weight 0 does not count, it may be infinite."""
+    share = cast(first.dtype, part)
+    return tir.Select(part.equal(0.0), first, first * (1 - share) + second * share)

@@ -7,7 +7,7 @@ method gives the weights of the pixels around.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tilewright import te, tir
 from tilewright.error import ArgumentValueError, ShapeError
@@ -162,8 +162,8 @@ def _resized(
     for axis, extent in zip(axes, extents, strict=True):
         shape[axis] = cast(data.shape[axis].dtype, extent)
 
-    def weights(place: Sequence[Any], axis: int) -> list[tuple[Any, Any]]:
-        """The pixels that a pixel is made of along a dimension, and their weights."""
+    def mixture(place: Sequence[Any], axis: int) -> _Mixture:
+        """The pixels that a pixel is made of along a dimension."""
         limit = data.shape[axis]
         at = source(mode, place[axis], limit, shape[axis], wide)
         if method == "linear":
@@ -178,16 +178,16 @@ def _resized(
                 at = source(mode, place[axis], limit, shape[axis], wide)
                 index[axis] = _clamped(_rounded(rounding, at, limit.dtype), limit)
             return cast(dtype, data(*index))
-        weighted = [weights(place, axis) for axis in axes]
+        mixtures = [mixture(place, axis) for axis in axes]
 
         def mixed(index: list[Any], level: int) -> Any:
             if level == len(axes):
                 return cast(wide, data(*index))
-            terms = []
-            for weight, pixel in weighted[level]:
-                nearer = [*index[: axes[level]], pixel, *index[axes[level] + 1 :]]
-                terms.append(weight * mixed(nearer, level + 1))
-            return _sum(terms)
+            values = [
+                mixed([*index[: axes[level]], pixel, *index[axes[level] + 1 :]], level + 1)
+                for pixel in mixtures[level].pixels
+            ]
+            return mixtures[level].of(values)
 
         value = mixed(list(place), 0)
         return cast(dtype, value if dtype.is_float else te.round(value))
@@ -228,19 +228,45 @@ def _clamped(index: Expr, extent: Expr) -> Expr:
     return tir.max(tir.min(index, extent - 1), as_expr(0, extent.dtype))
 
 
-def _linear(at: Expr, extent: Expr) -> list[tuple[Any, Any]]:
-    """The weights of the two pixels around."""
+class _Mixture(NamedTuple):
+    """The pixels along a dimension that a pixel is made of.
+
+    Pixels of weight 0 do not count: they may be infinite, or not a number.
+
+    Attributes:
+        pixels: their positions.
+        weights: what each is multiplied by.
+        nearest: which of them has the weight 1 where the result lies on a pixel.
+        part: how far the result is from that pixel.
+        counts: for each pixel the condition that it counts; None for all.
+    """
+
+    pixels: list[Any]
+    weights: list[Any]
+    nearest: int
+    part: Expr
+    counts: list[Any] | None = None
+
+    def of(self, values: Sequence[Any]) -> Any:
+        """The sum of the pixels' values by their weights."""
+        terms = [weight * value for weight, value in zip(self.weights, values, strict=True)]
+        if self.counts is not None:
+            zero = as_expr(0.0, self.part.dtype)
+            terms = [tir.Select(c, t, zero) for c, t in zip(self.counts, terms, strict=True)]
+        return tir.Select(self.part.equal(0.0), values[self.nearest], _sum(terms))
+
+
+def _linear(at: Expr, extent: Expr) -> _Mixture:
+    """The two pixels around."""
     below = te.floor(at)
     part = at - below
     first = cast(extent.dtype, below)
-    return [
-        (as_expr(1.0, at.dtype) - part, _clamped(first, extent)),
-        (part, _clamped(first + 1, extent)),
-    ]
+    pixels = [_clamped(first, extent), _clamped(first + 1, extent)]
+    return _Mixture(pixels, [as_expr(1.0, at.dtype) - part, part], 0, part)
 
 
-def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> list[tuple[Any, Any]]:
-    """The weights of the four pixels around."""
+def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> _Mixture:
+    """The four pixels around."""
     below = te.floor(at)
     t = at - below
     first = cast(extent.dtype, below)
@@ -252,15 +278,13 @@ def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> list[tuple[An
         ((a * (2 - t) - 5 * a) * (2 - t) + 8 * a) * (2 - t) - 4 * a,
     ]
     places = [first + (n - 1) for n in range(4)]
+    pixels, counts = [_clamped(place, extent) for place in places], None
     if exclude:
         zero = as_expr(0.0, at.dtype)
-        weights = [
-            tir.Select(te.all(place >= 0, place < extent), weight, zero)
-            for place, weight in zip(places, weights, strict=True)
-        ]
-        total = _sum(weights)
+        counts = [te.all(place >= 0, place < extent) for place in places]
+        total = _sum([tir.Select(c, w, zero) for c, w in zip(counts, weights, strict=True)])
         weights = [weight / total for weight in weights]
-    return [(w, _clamped(p, extent)) for w, p in zip(weights, places, strict=True)]
+    return _Mixture(pixels, weights, 1, t, counts)
 
 
 def _sum(terms: Sequence[Any]) -> Any:

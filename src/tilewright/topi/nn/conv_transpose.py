@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tilewright import te
 from tilewright.error import ArgumentValueError
@@ -13,11 +14,18 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.topi.nn.convolution import require_divisible, require_rank, windows_times
+from tilewright.topi.nn.transposed_phases import (
+    Phases,
+    interleaved,
+    joined,
+    phases_of,
+    spread,
+    transposed_along,
+)
 from tilewright.topi.nn.window import (
     constant,
     padding_of,
     per_dimension,
-    reach,
     require_equal,
     simplified,
     spatial_axes,
@@ -112,7 +120,10 @@ def transposed_convolution(
     Where elements are spread `stride` apart, every so many results have the same part of the
     kernel: each of these phases is a convolution of the images by that part, turned around::
 
-        stride 2, kernel (a, b, c):   phase 0 has c a,  phase 1 has 0 b
+        stride 2, kernel (a, b, c):   phase 0 has c a,  phase 1 has b
+
+    Phases with the same number of taps are the channels of one convolution. No tap is added to
+    make more of them the same: it would multiply elements that may be infinite by 0.
 
     Along a dimension with a stride and a dilation all results are one phase, of the images with
     zeros between their elements.
@@ -144,82 +155,52 @@ def transposed_convolution(
     extra = padding_of(owner, output_padding, window, apart).after
     _require_less(owner, extra, steps, apart, output_padding)
     along = [
-        _along(data.shape[axis], *options)
+        transposed_along(data.shape[axis], *options)
         for axis, *options in zip(
             axes, window, steps, apart, cut.before, cut.after, extra, strict=True
         )
     ]
-    phases = math.prod(item.phases for item in along)
-    filters = simplified(outputs * phases)
 
-    def part(group: Any, filter: Any, step: Any, *place: Any) -> Any:
-        """The kernel of a phase."""
-        index = {"O": floormod(filter, outputs), "I": simplified(group * depth + step)}
-        phase, inside = floordiv(filter, outputs), []
-        for n in reversed(range(len(along))):
-            item = along[n]
-            at = (item.taps - 1 - place[n]) * item.phases + floormod(phase, item.phases)
-            phase = floordiv(phase, item.phases)
-            index[kernel_layout[kernel_axes[n]]] = at
-            if constant(simplified(window[n] % item.phases)) != 0:
-                inside.append(at < window[n])
-        value = kernel(*(index[letter] for letter in kernel_layout))
-        return te.if_then_else(te.all(*inside), value, 0) if inside else value
+    def convolution(phases: Sequence[Phases]) -> Tensor | None:
+        """The results of some phases, as channels of each group; None if they have no taps."""
+        taps = [item.taps for item in phases]
+        if any(constant(extent) == 0 for extent in taps):
+            return None
+        filters = simplified(outputs * math.prod(item.number for item in phases))
 
-    shape = (as_expr(groups, outputs.dtype), filters, depth, *(item.taps for item in along))
-    parts = te.compute(shape, part, "T_kernel", "injective") if phases > 1 else None
+        def part(group: Any, filter: Any, step: Any, *place: Any) -> Any:
+            """The kernel of a phase."""
+            index = {"O": floormod(filter, outputs), "I": simplified(group * depth + step)}
+            phase, inside = floordiv(filter, outputs), []
+            for n in reversed(range(len(along))):
+                first, count, extent = phases[n]
+                at = (extent - 1 - place[n]) * along[n].phases + floormod(phase, count) + first
+                phase = floordiv(phase, count)
+                index[kernel_layout[kernel_axes[n]]] = at
+                if constant(simplified(window[n] % along[n].phases)) is None:
+                    inside.append(at < window[n])
+            value = kernel(*(index[letter] for letter in kernel_layout))
+            return te.if_then_else(te.all(*inside), value, 0) if inside else value
 
-    def weight(group: Any, filter: Any, step: Any, place: Sequence[Any]) -> Any:
-        if parts is None:
-            return part(group, filter, step, *place)
-        return parts(group, filter, step, *place)
+        shape = (as_expr(groups, outputs.dtype), filters, depth, *taps)
+        is_whole = all(item.phases == 1 for item in along)
+        parts = part if is_whole else te.compute(shape, part, "T_kernel", "injective")
 
-    total = windows_times(
-        owner, _spread(data, axes, along), [item.taps for item in along], (1,) * len(axes),
-        [item.dilation for item in along], weight, out_dtype, groups=shape[0], filters=filters,
-        depth=depth, layout=data_layout,
-    )  # fmt: skip
-    return total if phases == 1 else _interleaved(total, axes, along, outputs, data_layout)
+        def weight(group: Any, filter: Any, step: Any, place: Sequence[Any]) -> Any:
+            return parts(group, filter, step, *place)
 
+        return windows_times(
+            owner, spread(data, axes, along, taps), taps, (1,) * len(axes),
+            [item.dilation for item in along], weight, out_dtype, groups=shape[0],
+            filters=filters, depth=depth, layout=data_layout,
+        )  # fmt: skip
 
-class _Along(NamedTuple):
-    """A transposed convolution along one dimension.
-
-    Attributes:
-        phases: how many phases there are.
-        taps: how many elements of the kernel a phase has.
-        dilation: their distances.
-        between: the distances of the elements of the images.
-        first: which element of a phase the first result is, counted from the first product.
-        offset: which phase the first result has.
-        start: which element of the images, with zeros between them, the first product has.
-        extent: how many elements of each phase are needed.
-        size: how many results there are.
-    """
-
-    phases: int
-    taps: Expr
-    dilation: int
-    between: int
-    first: Expr
-    offset: Expr
-    start: Expr
-    extent: Expr
-    size: Expr
-
-
-def _along(
-    extent: Expr, window: Expr, stride: int, dilation: int, before: Expr, after: Expr, extra: Expr
-) -> _Along:
-    size = spread_extent(extent, window, stride, dilation, before + after, extra)
-    phases = stride if dilation == 1 else 1
-    taps = simplified(floordiv(window + (phases - 1), phases))
-    first = simplified(floordiv(before, phases))
-    last = floordiv(before + size - 1, phases)
-    return _Along(
-        phases, taps, dilation, stride // phases, first, simplified(floormod(before, phases)),
-        simplified(first - (taps - 1) * dilation), simplified(last - first + 1), size,
-    )  # fmt: skip
+    kinds = itertools.product(*map(phases_of, along, window))
+    totals = [(phases, convolution(phases)) for phases in kinds]
+    total = joined(totals, along, outputs, data_layout)
+    if all(item.phases == 1 for item in along):
+        return total
+    return interleaved(total, axes, along, outputs, data_layout)
 
 
 def _require_less(
@@ -232,63 +213,3 @@ def _require_less(
         raise ArgumentValueError(
             f"{owner}: `output_padding` is less than the stride or the dilation, got {given!r}"
         )
-
-
-def spread_extent(
-    extent: Any, window: Any, stride: int, dilation: int, cut: Any, extra: Any
-) -> Expr:
-    """The extent of a transposed convolution.
-
-    Args:
-        extent: that of the input.
-        window: that of the kernel.
-        stride: how far apart the windows are.
-        dilation: the distance of the elements of a window.
-        cut: what is cut off at both ends together.
-        extra: what is added to the end.
-    """
-    return simplified((extent - 1) * stride + reach(window, dilation) - cut + extra)
-
-
-def _spread(data: Tensor, axes: Sequence[int], along: Sequence[_Along]) -> Tensor:
-    """What the products of all phases read: the images with zeros around, and perhaps between."""
-    shape = list(data.shape)
-    for axis, item in zip(axes, along, strict=True):
-        shape[axis] = simplified(item.extent + (item.taps - 1) * item.dilation)
-
-    def element(*output: Any) -> Any:
-        index, inside = list(output), []
-        for axis, item in zip(axes, along, strict=True):
-            place = simplified(output[axis] + item.start)
-            if item.between != 1:
-                inside.append((place % item.between).equal(0))
-            index[axis] = floordiv(place, item.between)
-            inside += [place >= 0, index[axis] < data.shape[axis]]
-        return te.if_then_else(te.all(*inside), data(*index), as_expr(0, data.dtype))
-
-    return te.compute(shape, element, "data_spread", "injective,pad")
-
-
-def _interleaved(
-    total: Tensor, axes: Sequence[int], along: Sequence[_Along], outputs: Expr, layout: str
-) -> Tensor:
-    """The results of all phases in turn; `total` has them as channels of each group."""
-    shape = list(total.shape)
-    channel = layout.index("C")
-    phases = math.prod(item.phases for item in along)
-    shape[channel] = simplified(floordiv(shape[channel], phases))
-    for axis, item in zip(axes, along, strict=True):
-        shape[axis] = item.size
-
-    def element(*output: Any) -> Any:
-        index = list(output)
-        phase: Any = as_expr(0)
-        for axis, item in zip(axes, along, strict=True):
-            place = output[axis] + item.offset
-            index[axis] = floordiv(place, item.phases)
-            phase = phase * item.phases + floormod(place, item.phases)
-        group, filter = floordiv(output[channel], outputs), floormod(output[channel], outputs)
-        index[channel] = (group * phases + phase) * outputs + filter
-        return total(*index)
-
-    return te.compute(shape, element, f"{total.name}_interleaved", "injective")

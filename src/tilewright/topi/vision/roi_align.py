@@ -102,7 +102,9 @@ def _aligned(
         def pixel(y: Tensor, of_y: Tensor, x: Tensor, of_x: Tensor) -> Any:
             index: list[Any] = [images(box), channel, channel, channel]
             index[axes[0]], index[axes[1]] = y(box, row, ry), x(box, column, rx)
-            return data(*index) * (of_y(box, row, ry) * of_x(box, column, rx))
+            weight = of_y(box, row, ry) * of_x(box, column, rx)
+            # A pixel of weight 0 does not count: it may be infinite.
+            return tir.Select(weight.equal(0.0), as_expr(0, data.dtype), data(*index) * weight)
 
         pixels = [pixel(*y, *x) for y in (rows[:2], rows[2:]) for x in (columns[:2], columns[2:])]
         return pixels[0] + pixels[1] + pixels[2] + pixels[3]

@@ -21,8 +21,9 @@ from tilewright.relax.op.inference import Inference, refusing
 from tilewright.relax.op.nn.arguments import numbers
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.topi.nn.conv_transpose import spread_extent, transposed_convolution
+from tilewright.topi.nn.conv_transpose import transposed_convolution
 from tilewright.topi.nn.convolution import convolution, require_divisible, require_groups
+from tilewright.topi.nn.transposed_phases import spread_extent
 from tilewright.topi.nn.window import (
     padding_of,
     per_dimension,

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.relax import const, op
+from tilewright import te, tir
+from tilewright.relax import const
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import number
 from tilewright.relax.frontend.torch.problems import UnsupportedError
 from tilewright.relax.frontend.torch.table import converts
+from tilewright.topi.precision import accumulator
 
 
 def _triangle(distance: np.ndarray) -> np.ndarray:
@@ -41,32 +43,58 @@ def _resized(
     graph: Graph, x: Any, function: Callable[[np.ndarray], np.ndarray], radius: int,
     align_corners: bool, scales: Sequence[Any],
 ) -> Any:  # fmt: skip
-    """``rows x columns^T`` for each image, with a matrix of weights for each dimension."""
+    """The means along the columns, then along the rows."""
     given = scales[0] if scales and isinstance(scales[0], list) else scales
     factors = [*given, None, None]
-    matrices = []
-    for axis in (0, 1):
+    for axis in (1, 0):
         extent, size = (number(shape[2 + axis]) for shape in (graph.shape_of(x), graph.shape))
         if not isinstance(extent, int) or not isinstance(size, int):
             raise UnsupportedError("dynamic extents of images are not supported")
         ratio = 1 / factors[axis] if factors[axis] else extent / size
         if align_corners:
             ratio = (extent - 1) / (size - 1) if size > 1 else 0.0
-        weights = _weights(extent, size, ratio, function, radius)
-        matrices.append(const(weights, graph.dtype_of(x)))
-    rows, columns = matrices
-    return graph.emit(op.matmul(rows, op.matmul(x, op.permute_dims(columns))))
+        first, weights = _weights(extent, size, ratio, function, radius)
+        operands = const(first, "int64"), const(weights, graph.dtype_of(x))
+        x = graph.emit_te(_means, x, *operands, 2 + axis, primfunc_name_hint="resize_antialias")
+    return x
+
+
+def _means(x: te.Tensor, first: te.Tensor, weights: te.Tensor, axis: int) -> te.Tensor:
+    """The means of windows along a dimension; pixels outside of a window do not count.
+
+    Args:
+        x: the images.
+        first: the first pixel of each window, ``(size,)``.
+        weights: those of the pixels of each window, ``(size, most pixels)``; 0 behind its end.
+        axis: the dimension.
+    """
+    size, most = weights.shape
+    step = te.reduce_axis((0, most), "step")
+    shape = [*x.shape[:axis], size, *x.shape[axis + 1 :]]
+    wide = accumulator(x.dtype)
+
+    def element(*place: Any) -> Any:
+        window = place[axis]
+        weight = weights(window, step.var)
+        pixel = tir.min(first(window) + step.var, x.shape[axis] - 1)
+        value = x(*place[:axis], pixel, *place[axis + 1 :])
+        term = tir.Cast(wide, value) * tir.Cast(wide, weight)
+        return te.sum(tir.Select(weight.equal(0.0), tir.const(0.0, wide), term), axis=step)
+
+    total = te.compute(shape, element, "T_total")
+    return te.compute(
+        shape, lambda *place: tir.Cast(x.dtype, total(*place)), "T_means", "injective"
+    )
 
 
 def _weights(
     extent: int, size: int, ratio: float, function: Callable[[np.ndarray], np.ndarray], radius: int
-) -> np.ndarray:
-    """How much each of `extent` pixels counts for each of `size`."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each of `size` windows over `extent` pixels the first pixel, and the weights from it."""
     width = max(ratio, 1.0)
     centre = ratio * (np.arange(size) + 0.5)[:, None]
-    pixels = np.arange(extent)
-    first = np.trunc(centre - radius * width + 0.5)
-    last = np.trunc(centre + radius * width + 0.5)
-    weights = function((pixels - centre + 0.5) / width)
-    weights = np.where((first <= pixels) & (pixels < last), weights, 0)
-    return weights / weights.sum(1, keepdims=True)
+    first = np.maximum(np.trunc(centre - radius * width + 0.5), 0)
+    last = np.minimum(np.trunc(centre + radius * width + 0.5), extent)
+    pixels = first + np.arange(max(int((last - first).max()), 1))
+    weights = np.where(pixels < last, function((pixels - centre + 0.5) / width), 0)
+    return first[:, 0].astype("int64"), weights / weights.sum(1, keepdims=True)

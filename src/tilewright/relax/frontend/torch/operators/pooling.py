@@ -167,6 +167,16 @@ def upsample_bilinear(graph: Graph, x: Any, size: Any, align_corners: bool, *sca
     return _resize(graph, x, "linear", align_corners)
 
 
+@converts("aten.upsample_linear1d", "aten.upsample_trilinear3d")
+def upsample_linear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
+    """Linear interpolation between elements of sequences or volumes."""
+    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    is_volume = graph.rank_of(x) == 5
+    resize, layout = (topi.image.resize3d, "NCDHW") if is_volume else (topi.image.resize1d, "NCW")
+    place = "align_corners" if align_corners else "half_pixel"
+    return graph.emit_te(resize, x, None, graph.shape[2:], layout, "linear", place)
+
+
 @converts("aten.upsample_bicubic2d")
 def upsample_bicubic(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Cubic interpolation between pixels."""
