@@ -3,6 +3,7 @@
 import pytest
 from tests.tir.schedule.checking import (
     assert_equal_results,
+    assert_refused,
     assert_same_meaning,
     assert_would_be_wrong,
     results_of,
@@ -594,3 +595,28 @@ def test_reductions_that_are_begun(bound):
     sch = Schedule(func, debug_mask="all")
     sch.cache_write("B", 0, "local")
     assert_same_meaning(func, sch)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "start"),
+    [("RR", "B[vi] = T.float32(0)"), ("SR", "B[0] = T.float32(0)"),
+     ("SR", "B[T.min(vi, 2)] = T.float32(0)"),
+     ("SR", "if vi > 1:\n                    B[vi] = T.float32(0)")],
+)  # fmt: skip
+def test_an_init_that_does_not_reach_all_elements(kinds, start):
+    func = from_source(f"""
+@T.prim_func
+def func(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("{kinds}", [i, k])
+            with T.init():
+                {start}
+            B[vi] = B[vi] + A[vi, vk]
+""")
+    assert_refused(
+        func,
+        lambda sch: lambda: sch.cache_write("B", 0, "local"),
+        "not proved that block `B` initialises all elements",
+        fails=True,
+    )

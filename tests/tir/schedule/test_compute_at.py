@@ -715,3 +715,25 @@ def test_a_tile_that_is_cut_off_at_the_end(checked):
         np.testing.assert_array_equal(
             results_of(transposed_product)[1], results_of(sch.mod["main"])[1]
         )
+
+
+def test_a_consumer_that_runs_before_its_producer():
+    @T.prim_func
+    def before(
+        A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")
+    ):
+        for i in range(4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = B[vi]
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi]
+
+    assert_refused(
+        before,
+        lambda sch: lambda: sch.compute_at("B", sch.get_loops("C")[0]),
+        "elements of `B` that block `B` does not write before",
+        differs=True,
+    )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from tilewright.arith import Analyzer
 from tilewright.arith.conditions import conjuncts
+from tilewright.error import DiagnosticError
 from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.identical import identical
+from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.bindings import bound_values, conjunction, mentioned
 from tilewright.tir.schedule.domains import runs_whole_domain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.initialisation import ReductionNest, reduction_nest
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import BlockRealize
+from tilewright.tir.stmt import Block, BlockRealize, IfThenElse, While
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -34,8 +38,11 @@ def first_predicate(nest: ReductionNest, analyzer: Analyzer) -> list[Expr]:
 def initialises_what_it_updates(tree: FunctionTree, realize: BlockRealize) -> bool:
     """Whether a block is known to run its init for every element that it updates.
 
-    It does not where the start of the reduction is left to another block.
+    It does not where the start of the reduction is left to another block, or the init stores other
+    elements than the body.
     """
+    if not _init_covers_updates(realize.block):
+        return False
     if runs_whole_domain(tree, realize):
         return True
     above = tree.loops_above(realize)
@@ -60,6 +67,26 @@ def initialises_what_it_updates(tree: FunctionTree, realize: BlockRealize) -> bo
         analyzer.can_prove(substitute(part, start))
         for part in conjuncts(realize.predicate)
         if any(var in start for var in variables_of(part))
+    )
+
+
+def _init_covers_updates(block: Block) -> bool:
+    """Whether the init stores, where the reduction starts, all elements that the body updates."""
+    assert block.init is not None
+    if any(isinstance(node, (IfThenElse, While)) for node in walk(block.init)):
+        return False
+    reducing = {v.var for v in block.iter_vars if v.iter_type is IterType.COMM_REDUCE}
+    try:
+        _, stored = infer_block_regions(block.replace(body=block.init, init=None))
+        _, updated = infer_block_regions(block.replace(init=None))
+    except DiagnosticError:  # it uses a pointer; what it declares is all that is known
+        stored = updated = block.writes
+    found = {region.buffer: region for region in stored}
+    return all(
+        region.buffer in found
+        and identical(region, found[region.buffer])
+        and reducing.isdisjoint(variables_of(region))
+        for region in updated
     )
 
 

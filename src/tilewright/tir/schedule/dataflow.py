@@ -12,7 +12,7 @@ from tilewright.tir.schedule.contents import accesses_outside_of_blocks, content
 from tilewright.tir.schedule.coverage import writes_all
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import Access, accesses, relaxed, whole
-from tilewright.tir.schedule.scope import buffers_read
+from tilewright.tir.schedule.scope import buffers_read, is_intermediate
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import (
     BlockRealize,
@@ -73,9 +73,27 @@ def find_flow(
     if runs_part_of_reduction(producer, tree.between(places[0], producer)):
         return None  # the consumer may see sums that are not complete
     for place in places:
+        if not _may_flow(tree, buffer, producer, consumer, place):
+            return None  # in the first iteration, at the latest, it reads what was there before
         if written_before(tree, buffer, producer, consumer, place):
             return Flow(place, _between(tree, place, producer, consumer))
     return None
+
+
+def _may_flow(
+    tree: FunctionTree,
+    buffer: Buffer,
+    producer: BlockRealize,
+    consumer: BlockRealize,
+    place: For | BlockRealize,
+) -> bool:
+    """Whether the consumer may come after the producer in an iteration of `place`.
+
+    Where both are in one statement, the consumer may read what an earlier iteration wrote; it does,
+    if there is nothing else to read.
+    """
+    first, last = (_position(tree, _statements(place), item) for item in (producer, consumer))
+    return first < last or (first == last and is_intermediate(tree, buffer))
 
 
 def _places(
