@@ -11,6 +11,7 @@ from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.recent import forget
 from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import PassContext
@@ -69,6 +70,8 @@ def with_default_schedule(
         pass_on_recursion_error(error)
         warnings.warn(f"tvm.build: no default schedule: {error}", RuntimeWarning, stacklevel=4)
         return None
+    finally:
+        forget()  # the versions of the program in between are of no use any more
     functions = dict(module.functions)
     for var, func in chosen.items():
         functions[var] = scheduled[var.name_hint]

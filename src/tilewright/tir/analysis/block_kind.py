@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -12,6 +11,7 @@ from tilewright.arith.iter_form import is_one
 from tilewright.arith.linear import mentions
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Let, Var, is_const_int
+from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.identical import identical
 from tilewright.tir.buffer import BufferLoad, Range
@@ -49,8 +49,7 @@ class Classified(NamedTuple):
     reason: str = ""
 
 
-_RECENT: Final[OrderedDict[Block, Classified]] = OrderedDict()
-_SIZE: Final = 4096
+_KINDS: Final[Recent[Classified]] = Recent(4096)
 
 
 def block_kind(block: Block) -> BlockKind:
@@ -60,18 +59,15 @@ def block_kind(block: Block) -> BlockKind:
 
 def classify_block(block: Block) -> Classified:
     """The kind of `block`, with the reason if it is neither complete nor a reduction."""
-    found = _RECENT.get(block)
-    if found is None:
-        try:
-            _Examination(block).run()
-            kind = BlockKind.COMPLETE if block.init is None else BlockKind.REDUCTION
-            found = Classified(kind)
-        except _OtherError as other:
-            found = Classified(BlockKind.OTHER, str(other))
-        _RECENT[block] = found
-        if len(_RECENT) > _SIZE:
-            _RECENT.popitem(last=False)
-    return found
+    return _KINDS.get(block, None, lambda: _classified(block))
+
+
+def _classified(block: Block) -> Classified:
+    try:
+        _Examination(block).run()
+    except _OtherError as other:
+        return Classified(BlockKind.OTHER, str(other))
+    return Classified(BlockKind.COMPLETE if block.init is None else BlockKind.REDUCTION)
 
 
 class _OtherError(Exception):

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 from tilewright.ir.expr import IntImm, Let, Var
 from tilewright.ir.node import Node
+from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import (
     Block,

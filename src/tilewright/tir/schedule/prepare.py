@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.ir.expr import Var
+from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import Rewriter
-from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt

@@ -1,7 +1,9 @@
 """Loading object code into this process.
 
-There is one LLVM ORC JIT for the process, and every compiled module is a library in it. Modules
-share the thread pool, the workspaces and what raises errors, which are libraries of their own.
+Every compiled module is a library in an LLVM ORC JIT. Modules share the thread pool, the workspaces
+and what raises errors, which are libraries of their own. A JIT keeps about 10 KB for each library
+that it has ever had, so a new one is begun after some libraries, and the old one ends with the last
+of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ from tilewright.target.codegen.params import Param
 from tilewright.target.target import Target
 
 _numbers: Final = itertools.count()
+
+LIBRARIES_PER_JIT: Final = 64
+"""Number of libraries after which another JIT is begun; that takes about a millisecond."""
 
 
 def load(
@@ -89,7 +94,7 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
     loaded.tracker = trackers
 
     def find(other: str) -> Library:
-        trackers.append(_jit().lookup(trackers[0].name, other))
+        trackers.append(_tracked(loaded.jit, loaded.jit.lookup(trackers[0].name, other)))
         library = Library({other: trackers[-1][other]})
         library.tracker = trackers
         return library
@@ -112,6 +117,7 @@ class Library(dict[str, int]):
     """Addresses of functions, which are valid as long as this lives."""
 
     tracker: Any
+    jit: Any
     params: dict[str, Param]
     """What the code refers to, which lives as long."""
 
@@ -119,14 +125,24 @@ class Library(dict[str, int]):
 def _link(builder: Any, names: Sequence[str]) -> Library:
     for name in names:
         builder.export_symbol(name)
-    tracker = builder.link(_jit(), f"tilewright{next(_numbers)}")
+    number = next(_numbers)
+    jit = _jit(number // LIBRARIES_PER_JIT)
+    tracker = _tracked(jit, builder.link(jit, f"tilewright{number}"))
     library = Library({name: tracker[name] for name in names})
-    library.tracker = tracker
+    library.tracker, library.jit = tracker, jit
     return library
 
 
-@functools.cache
-def _jit() -> Any:
+def _tracked(jit: Any, tracker: Any) -> Any:
+    """A tracker that keeps its JIT: an object ends before what it refers to."""
+    tracker.jit = jit
+    return tracker
+
+
+@functools.lru_cache(maxsize=1)
+def _jit(generation: int) -> Any:
+    """The JIT of some libraries; older ones live as long as their libraries do."""
+    del generation
     machine = (
         binding()
         .Target.from_default_triple()

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.ir.expr import Var
-from tilewright.tir.analysis.dependence.recent import Recent
+from tilewright.ir.recent import Recent
 from tilewright.tir.analysis.dependence.relations import (
     conflict,
     conflict_parts,

@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tilewright.ir.expr import IntImm
+from tilewright.ir.recent import Recent
 from tilewright.tir.analysis.dependence.accesses import accesses_of
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.linear import parameter_name, text_of
-from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.analysis.dependence.solver import (
     UndecidedError,
     boxed,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar
 
+from tilewright.ir.recent import LOCK
 from tilewright.tir.analysis.dependence.linear import Linear
-from tilewright.tir.analysis.dependence.recent import LOCK
 from tilewright.tir.analysis.dependence.violation import NotProved
 
 MAX_OPERATIONS: Final = 20_000_000

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.tir.analysis.dependence.recent import Recent
+from tilewright.ir.recent import Recent
 from tilewright.tir.analysis.dependence.statements import Statement, Step
 from tilewright.tir.analysis.dependence.surroundings import (
     Memory,

@@ -14,12 +14,23 @@ LOCK: Final = threading.RLock()
 other for ever."""
 
 
+_ALL: Final[list[Recent[Any]]] = []
+"""All of them; they belong to modules, and live as long as the process."""
+
+
+def forget() -> None:
+    """Forget what was worked out about all programs, which keeps them alive."""
+    for recent in _ALL:
+        recent.clear()
+
+
 class Recent(Generic[V]):
     """The values that were asked for last, up to a number of them."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._items: OrderedDict[Any, tuple[Any, V]] = OrderedDict()
+        _ALL.append(self)
 
     def get(self, key: Any, keep: Any, make: Callable[[], V]) -> V:
         """The value of `key`, made if it is not known.
