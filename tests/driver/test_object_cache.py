@@ -1,9 +1,11 @@
 """Compiled code that is kept between processes."""
 
 import os
+import stat
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 
@@ -123,3 +125,120 @@ def test_processes_write_the_same_file_at_the_same_time(tmp_path):
     command = [sys.executable, "-c", program, str(tmp_path)]
     running = [subprocess.Popen(command, env=environment) for _ in range(2)]
     assert [process.wait() for process in running] == [0, 0]
+
+
+# --- who may have written it ---------------------------------------------------------------------
+
+
+def cache_with_content(directory):
+    cache = ObjectCache(directory)
+    cache.put("abcd", b"content")
+    assert cache.get("abcd") == b"content"
+    return cache
+
+
+def assert_refused(cache, match):
+    with pytest.warns(UserWarning, match=match):
+        assert cache.get("abcd") is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # told once
+        assert cache.get_mapped("abcd") is None
+        assert cache.get("abcd") is None
+        cache.put("abcd", b"other")
+
+
+@pytest.mark.parametrize("bits", [stat.S_IWGRP, stat.S_IWOTH])
+@pytest.mark.parametrize("which", ["", "ab", "ab/abcd.bin"])
+def test_what_others_may_write_is_not_used(tmp_path, which, bits):
+    cache = cache_with_content(tmp_path / "cache")
+    path = tmp_path / "cache" / which
+    path.chmod(path.stat().st_mode | bits)
+    assert_refused(cache, r"is not used: other users may write .*`chmod -R go-w`")
+
+
+@pytest.mark.parametrize("which", ["", "ab", "ab/abcd.bin"])
+def test_symbolic_links_are_not_followed(tmp_path, which):
+    cache = cache_with_content(tmp_path / "cache")
+    path = tmp_path / "cache" / which
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.warns(UserWarning, match="is a symbolic link"):
+        assert cache.get("abcd") is None
+    before = sorted(str(p) for p in (tmp_path / "elsewhere").rglob("*"))
+    cache.trim(0)
+    if which != "ab/abcd.bin":
+        cache.put("abcd", b"other")
+        assert sorted(str(p) for p in (tmp_path / "elsewhere").rglob("*")) == before
+
+
+@pytest.mark.parametrize("owner", ["another", "root"])
+@pytest.mark.parametrize("kind", [stat.S_IFDIR, stat.S_IFREG])
+def test_what_belongs_to_another_user_is_not_used(tmp_path, monkeypatch, owner, kind):
+    cache = cache_with_content(tmp_path / "cache")
+    fstat, me = os.fstat, os.geteuid()
+
+    class Status:
+        def __init__(self, status):
+            self._status = status
+            is_kind = stat.S_IFMT(status.st_mode) == kind
+            self.st_uid = {"another": 12345, "root": 0}[owner] if is_kind else me
+
+        def __getattr__(self, name):
+            return getattr(self._status, name)
+
+    monkeypatch.setattr(os, "fstat", lambda file: Status(fstat(file)))
+    if owner == "root":
+        assert cache.get("abcd") == b"content"
+    else:
+        assert_refused(cache, "belongs to another user")
+
+
+def test_only_the_user_can_read_and_write_what_is_made(tmp_path):
+    before = os.umask(0)
+    try:
+        cache_with_content(tmp_path / "deep" / "cache")
+    finally:
+        os.umask(before)
+    modes = [
+        stat.S_IMODE((tmp_path / "deep" / "cache" / part).stat().st_mode)
+        for part in ("", "ab", "ab/abcd.bin")
+    ]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+def test_a_file_under_another_name_is_damaged(tmp_path):
+    cache = cache_with_content(tmp_path)
+    (tmp_path / "ab" / "abcd.bin").rename(tmp_path / "ab" / "abce.bin")
+    assert cache.get("abce") is None
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_not_a_file_is_not_read(tmp_path, make):
+    (tmp_path / "ab").mkdir(0o700)
+    make(tmp_path / "ab" / "abcd.bin", 0o700)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert ObjectCache(tmp_path).get("abcd") is None
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError("no space")
+
+    cache = cache_with_content(tmp_path)
+    monkeypatch.setattr(os, "replace", fail)
+    cache.put("abce", b"content")
+    assert [path.name for path in tmp_path.glob("*/*")] == ["abcd.bin"]
+
+
+def test_keys_depend_on_llvm(monkeypatch):
+    import llvmlite.binding
+
+    before = object_cache.package_fingerprint.__wrapped__()
+    monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (1, 2, 3))
+    assert object_cache.package_fingerprint.__wrapped__() != before
+
+
+def test_keys_depend_on_the_features_of_the_cpu_and_options():
+    targets = ("llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v3 -mattr=-fma", "llvm -mcpu=x86-64-v2")
+    assert len({target_facts(Target(target)) for target in targets}) == 3
