@@ -13,6 +13,7 @@ from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
+from tilewright.tune.interrupts import Interrupts
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.progress.live import LiveObserver
 from tilewright.tune.progress.log import LogObserver
@@ -44,7 +45,9 @@ def tune_tasks(
     """Search for the fastest schedules of programs by measuring.
 
     Ctrl-C ends the search early: what was measured so far is in the database, which is returned
-    as ever. Only if nothing was measured at all, `KeyboardInterrupt` is raised.
+    as ever, and nothing is recorded of candidates that were not finished. `KeyboardInterrupt` is
+    raised if nothing was measured at all, now or in an earlier run in the same database, and at
+    once when Ctrl-C is pressed again.
 
     Candidates that the database has already, from a run before in the same `work_dir`, are not
     measured again; the search goes on from them.
@@ -92,41 +95,60 @@ def tune_tasks(
     scheduler = TaskScheduler.create(
         task_scheduler, **(seed if task_scheduler == "gradient" else {})
     )
-    with ExitStack() as stack:
-        loggers = stack.enter_context(log_files(work_dir, [task.task_name for task in tasks]))
-        for task, logger in zip(tasks, loggers, strict=True):
-            task.logger = logger
-        if isinstance(builder, str):
-            builder = Builder.create(builder, max_workers=workers)
-            stack.callback(builder.close)
-        if isinstance(runner, str):
-            runner = Runner.create(runner)
-            stack.callback(runner.close)
-        _log_workers(builder, runner)
-        profiler = stack.enter_context(Profiler())
-        scheduler.tune(
-            tasks,
-            task_weights,
-            max_trials_global,
-            max_trials_per_task,
-            num_trials_per_iter,
-            builder,
-            runner,
-            callbacks,
-            found,
-            cost_model,
-            max_seconds=max_seconds,
-            patience=patience,
-            observers=[LogObserver(), LiveObserver()],
-        )
-        TUNER.debug("Time by phase:\n%s", profiler.table())
+    with Interrupts() as interrupts:
+        with ExitStack() as stack:
+            loggers = stack.enter_context(log_files(work_dir, [task.task_name for task in tasks]))
+            for task, logger in zip(tasks, loggers, strict=True):
+                task.logger = logger
+            if isinstance(builder, str):
+                builder = Builder.create(builder, max_workers=workers)
+                stack.callback(builder.close)
+            if isinstance(runner, str):
+                runner = Runner.create(runner)
+                stack.callback(runner.close)
+            _log_workers(builder, runner)
+            profiler = stack.enter_context(Profiler())
+            scheduler.tune(
+                tasks,
+                task_weights,
+                max_trials_global,
+                max_trials_per_task,
+                num_trials_per_iter,
+                builder,
+                runner,
+                callbacks,
+                found,
+                cost_model,
+                max_seconds=max_seconds,
+                patience=patience,
+                observers=[LogObserver(), LiveObserver()],
+            )
+            stack.enter_context(interrupts.deferral(raises=False))  # it ends with the processes
+            TUNER.debug("Time by phase:\n%s", profiler.table())
+        try:
+            _write_summaries(work_dir, report_path, found, profiler, interrupts)
+        except KeyboardInterrupt:
+            interrupts.settle()
+            TUNER.warning("interrupted: there is no report of this run")
+    return found
+
+
+def _write_summaries(
+    work_dir: str | Path | None,
+    report_path: Path | None,
+    database: Database,
+    profiler: Profiler,
+    interrupts: Interrupts,
+) -> None:
+    """Write the times of the phases, and the report if there is to be one."""
     phases = profiler.get()
     if work_dir is not None:
-        save_phases(work_dir, phases)
-        phases = load_phases(work_dir) or phases  # of all runs, as the records are
+        with interrupts.deferral():
+            save_phases(work_dir, phases)
+            phases = load_phases(work_dir) or phases  # of all runs, as the records are
     if report_path is not None:
-        _report(report_path, found, phases)
-    return found
+        _report(report_path, database, phases, with_peaks=not interrupts.count)
+    interrupts.check()
 
 
 def _report_path(report: str | Path | bool | None, work_dir: str | Path | None) -> Path | None:
@@ -139,9 +161,9 @@ def _report_path(report: str | Path | bool | None, work_dir: str | Path | None) 
     return Path(work_dir) / "report.html"
 
 
-def _report(path: Path, database: Database, phases: dict[str, float]) -> None:
+def _report(path: Path, database: Database, phases: dict[str, float], with_peaks: bool) -> None:
     try:
-        write_report(path, database, phases=phases)
+        write_report(path, database, phases=phases, peaks="measured" if with_peaks else None)
         TUNER.info("Report: %s", path)
     except DatabaseError as error:
         # What was found is worth more than the report.

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentValueError, TVMError
+from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure.affinity import other_cores
 from tilewright.tune.measure.build_worker import BuildRequest, BuildSettings
 from tilewright.tune.measure.builder import BUILDERS, Builder, BuilderInput, BuilderResult
@@ -94,17 +95,20 @@ class LocalBuilder(Builder):
                         except Exception as error:  # a module that cannot be pickled
                             yield position, BuilderResult(None, error_text(error), "build")
                             continue
-                        child = self._give(request)
-                        busy[child] = position, time.monotonic()
-                        selector.register(child, selectors.EVENT_READ)
+                        with deferred():
+                            child = self._give(request)
+                            busy[child] = position, time.monotonic()
+                            selector.register(child, selectors.EVENT_READ)
                     for child in self._ready(selector, busy):
-                        selector.unregister(child)
-                        position, start = busy.pop(child)
-                        result = self._receive(child, start)
+                        with deferred():
+                            selector.unregister(child)
+                            position, start = busy.pop(child)
+                            result = self._receive(child, start)
                         yield position, result
             finally:
-                for child in busy:  # nobody wants their results
-                    child.end()
+                with deferred():
+                    for child in busy:  # nobody wants their results
+                        child.end()
 
     def close(self) -> None:
         """End the processes."""

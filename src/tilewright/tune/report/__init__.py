@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from tilewright.error import ArgumentValueError, DatabaseError
 from tilewright.runtime.peaks import DTYPES, Peaks, measure
@@ -20,7 +21,7 @@ def write_report(
     records: Database | Iterable[TuningRecord],
     *,
     phases: Mapping[str, float] | None = None,
-    peaks: Peaks | None = None,
+    peaks: Peaks | Literal["measured"] | None = "measured",
     title: str = "Tuning report",
 ) -> Path:
     """Write a report: one file, which needs nothing else.
@@ -32,8 +33,8 @@ def write_report(
         path: the file.
         records: a database, or some of its records.
         phases: the times of a `Profiler`.
-        peaks: what the machine can do at most; measured (which takes seconds) if the records are
-            this machine's, by default.
+        peaks: what the machine can do at most; ``"measured"`` takes seconds, and is nothing for
+            records of another machine; None for a report without.
         title: the headline.
 
     Returns:
@@ -43,7 +44,7 @@ def write_report(
     tasks = summarized(found)
     if not tasks:
         raise ArgumentValueError("there are no records to report about")
-    html = html_page(tasks, title, phases, peaks or _measured(tasks))
+    html = html_page(tasks, title, phases, _measured(tasks) if peaks == "measured" else peaks)
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
 from tilewright.tune.callback.add_to_database import add_to_database
+from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure import RunnerResult
 from tilewright.tune.scheduler.failures import CANCELLED
 from tilewright.tune.scheduler.known_trials import KnownTrials
@@ -85,15 +86,16 @@ def _measure_again(
             results.append(RunnerResult(None, build.error_msg, build.error_kind))
     valid = [i for i, r in enumerate(results) if _counts(task, candidates[i], r)]
     again, outcome = [candidates[i] for i in valid], [results[i] for i in valid]
-    for result in outcome:
-        if result.error_msg is not None:
-            task.failures.add(result.error_kind, result.error_msg)
-    task.replace([(latency_of(r), c) for c, r in zip(again, outcome, strict=True)])
-    for callback in scheduler.measure_callbacks:
-        if isinstance(callback, AddToDatabase) and scheduler.database is not None:
-            add_to_database(scheduler.database, task, again, outcome, supersede=True)
-        if isinstance(callback, RemoveBuildArtifact):
-            callback.apply(scheduler, task.task_id, candidates, artifacts, results)
+    with deferred():
+        for result in outcome:
+            if result.error_msg is not None:
+                task.failures.add(result.error_kind, result.error_msg)
+        task.replace([(latency_of(r), c) for c, r in zip(again, outcome, strict=True)])
+        for callback in scheduler.measure_callbacks:
+            if isinstance(callback, AddToDatabase) and scheduler.database is not None:
+                add_to_database(scheduler.database, task, again, outcome, supersede=True)
+            if isinstance(callback, RemoveBuildArtifact):
+                callback.apply(scheduler, task.task_id, candidates, artifacts, results)
 
 
 def _counts(task: TaskRecord, candidate: Any, result: RunnerResult) -> bool:

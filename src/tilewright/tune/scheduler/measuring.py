@@ -74,7 +74,8 @@ class Measuring:
         with Profiler.timeit("SendToBuilder"):
             for position, build in self._stream(task, candidates):
                 builds[position] = build
-                futures[position] = _failed(build)
+                if build.artifact_path is None:
+                    futures[position] = _failed(build)
                 if overlap and build.artifact_path is not None:
                     self._run(task, candidates, builds, futures, [position])
                 built(build)

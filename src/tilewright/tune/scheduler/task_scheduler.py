@@ -11,6 +11,7 @@ from tilewright.tune.callback import MeasureCallback, RemoveBuildArtifact
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
+from tilewright.tune.interrupts import Interrupts, deferred
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.progress.observer import TuningObserver
 from tilewright.tune.progress.profiler import Profiler
@@ -18,7 +19,6 @@ from tilewright.tune.registry import Registry
 from tilewright.tune.scheduler.budget import Budget
 from tilewright.tune.scheduler.failures import CANCELLED
 from tilewright.tune.scheduler.finalists import measure_finalists
-from tilewright.tune.scheduler.interrupts import Interrupts
 from tilewright.tune.scheduler.known_trials import KnownTrials
 from tilewright.tune.scheduler.measuring import Measuring
 from tilewright.tune.scheduler.task_record import TaskRecord
@@ -77,7 +77,8 @@ class TaskScheduler:
         """Spend trials on tasks until the budget is used up or all are done.
 
         An interrupt (Ctrl-C) ends the run like a budget that is used up: what was measured so far
-        is kept, and `was_interrupted` is set. It is raised again if nothing was measured at all.
+        is kept, and `was_interrupted` is set. It is raised again if nothing was measured at all,
+        now or in an earlier run that the database knows. A second interrupt is raised at once.
 
         Args:
             tasks: what to tune.
@@ -110,14 +111,15 @@ class TaskScheduler:
         try:
             for observer in observers:
                 observer.begin(self)
-            try:
-                with Interrupts() as interrupts:
+            with Interrupts() as interrupts:
+                try:
                     self._spend_trials(interrupts)
-            except KeyboardInterrupt:
-                if not any(task.trials or task.is_running for task in self.tasks):
-                    raise
-                self._abandon_batches()
-            self._finish()
+                except KeyboardInterrupt:
+                    interrupts.settle()
+                    self._abandon_batches()
+                    if not self._has_results():
+                        raise
+                self._finish(interrupts)
         finally:
             for observer in observers:
                 observer.end(self)
@@ -176,6 +178,7 @@ class TaskScheduler:
         with Profiler.timeit("InitializeTasks"):
             for task in self.tasks:
                 self._begin_task(task)
+                interrupts.check()
         while not self.budget.is_out_of_time and self._trials_left() > 0:
             task_id = self.next_task_id()
             if task_id < 0:
@@ -258,17 +261,19 @@ class TaskScheduler:
         candidates, builds = task.measure_candidates or [], task.builder_results or []
         results = self._measuring.check(task, candidates, builds, results, task.latency)
         kept = [i for i, result in enumerate(results) if result.error_kind != CANCELLED]
-        task.end_batch(results)
         measured = [candidates[i] for i in kept], [builds[i] for i in kept]
         outcome = [results[i] for i in kept]
-        self._remove_cancelled(task, candidates, builds, results)
-        with Profiler.timeit("ApplyMeasureCallbacks"):
-            for callback in self.measure_callbacks:
-                callback.apply(self, task.task_id, *measured, outcome)
-        with Profiler.timeit("NotifyRunnerResults"):
-            task.ctx.notify_runner_results(measured[0], outcome)
-        self._tell("batch_ends", task)
-        self._terminate_if_done(task)
+        with deferred():  # a batch counts as a whole
+            task.end_batch(results)
+            self._remove_cancelled(task, candidates, builds, results)
+            if kept:
+                with Profiler.timeit("ApplyMeasureCallbacks"):
+                    for callback in self.measure_callbacks:
+                        callback.apply(self, task.task_id, *measured, outcome)
+                with Profiler.timeit("NotifyRunnerResults"):
+                    task.ctx.notify_runner_results(measured[0], outcome)
+            self._tell("batch_ends", task)
+            self._terminate_if_done(task)
         return results
 
     def _remove_cancelled(
@@ -299,12 +304,23 @@ class TaskScheduler:
         for task in self.tasks:
             self.join_running_task(task.task_id)
 
-    def _finish(self) -> None:
+    def _has_results(self) -> bool:
+        """Whether anything was measured, now or in an earlier run."""
+        database = self.database
+        return any(
+            task.trials
+            or (database is not None and database.query_tuning_record(task.mod, task.target))
+            for task in self.tasks
+        )
+
+    def _finish(self, interrupts: Interrupts) -> None:
         if not self.was_interrupted:
             try:
                 with Profiler.timeit("MeasureFinalists"):
                     measure_finalists(self._measuring, self, self._known)
+                interrupts.check()
             except KeyboardInterrupt:
+                interrupts.settle()
                 self.was_interrupted = True
         reason = "interrupted" if self.was_interrupted else "the budget is used up"
         for task in self.tasks:

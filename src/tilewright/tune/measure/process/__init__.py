@@ -16,8 +16,8 @@ what a child sends may be rubbish: code that writes where it should not runs the
 
 No child outlives its user. The fork server ends its children and itself when the control socket is
 closed, which the system does whatever way the user's process ends; where the system can do it
-(Linux), children are killed when the fork server dies. Everybody is in a process group of their own
-and ignores interrupts, so Ctrl-C reaches the user's process only.
+(Linux), children are killed when the fork server dies. All are in a session of their own and ignore
+interrupts, so Ctrl-C reaches the user's process only.
 """
 
 from tilewright.tune.measure.process.child import Child, ChildDiedError, ChildTimeoutError, Death

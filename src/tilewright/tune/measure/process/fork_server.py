@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import IO, Any, Final
 
 from tilewright.error import TVMError
+from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure.process import channel
 
 START_LIMIT: Final = 120.0
@@ -28,8 +29,7 @@ _ONE_THREAD: Final = dict.fromkeys(
 """Libraries that would start threads, which a process that forks must not have."""
 
 _PROGRAM: Final = """
-import json, os, signal, sys
-os.setpgid(0, 0)
+import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 control, sys.path[:] = int(sys.argv[1]), json.loads(sys.argv[2])
 from tilewright.tune.measure.process.server_main import main
@@ -62,6 +62,7 @@ class ForkServer:
                 stdout=self._last_words,
                 stderr=self._last_words,
                 env={**os.environ, **_ONE_THREAD},
+                start_new_session=True,  # Ctrl-C on the terminal is not for it, not even now
             )
         self._at_exit = atexit.register(self.close)
 
@@ -110,7 +111,7 @@ class ForkServer:
 
     def _ask(self, request: dict[str, Any], fds: Sequence[int] = ()) -> Any:
         """The fork server's answer to a request."""
-        with self._lock:
+        with deferred(), self._lock:
             try:
                 if not self._ready:
                     self._answer()
@@ -123,6 +124,9 @@ class ForkServer:
                 raise TVMError(
                     f"the fork server does not answer: {self._complaint(error)}"
                 ) from None
+            except BaseException:  # the next answer would be taken for that of another request
+                self._process.kill()
+                raise
 
     def _answer(self) -> Any:
         return channel.receive_json(self._control, time.monotonic() + START_LIMIT)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tilewright.tune.scheduler.interrupts import Interrupts
+from tilewright.tune.interrupts import Interrupts
 
 
 @pytest.fixture(autouse=True)
