@@ -105,6 +105,10 @@ class LineFile:
         try:
             fcntl.flock(file, lock)
             yield file
+        except DatabaseError:
+            raise
+        except OSError as error:
+            raise _failure("read", self.path, error) from None
         finally:
             os.close(file)  # which gives the lock back
 

@@ -245,10 +245,13 @@ class SQLiteDatabase(Database):
     def _errors(self, action: str) -> Iterator[None]:
         try:
             yield
+        except DatabaseError:
+            raise
         except (sqlite3.Error, OSError) as error:
-            if isinstance(error, DatabaseError):
-                raise
             raise DatabaseError(f"cannot {action} {self.path}: {error}") from None
+        except (UnicodeDecodeError, MemoryError, OverflowError):
+            # Messages about damage quote it; damaged sizes are larger than any memory.
+            raise DatabaseError(f"cannot {action} {self.path}: the file is damaged") from None
 
 
 def _digest(key: tuple[str, ...]) -> str:
@@ -258,5 +261,5 @@ def _digest(key: tuple[str, ...]) -> str:
 def _loaded(text: Any) -> Any:
     try:
         return json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise RecordError("this is no JSON") from None
