@@ -1,5 +1,6 @@
 """Building in processes."""
 
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,8 @@ from tests.tune.measure.programs import (
 )
 
 from tilewright import TVMError
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.driver.build import build
+from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
 from tilewright.runtime.object_file import load_object
 from tilewright.target import Target
 from tilewright.tune.measure import Builder, BuilderInput, LocalBuilder
@@ -91,9 +93,41 @@ def test_an_initializer_that_fails_is_the_users_to_know():
         builder.build([to_build(add_one)])
 
 
+def test_local_functions_of_the_user(tmp_path):
+    calls = {"count": 0}
+    marks = tmp_path / "marks"
+
+    def note(text, depth=2, *, end="\n"):
+        if depth:
+            note(text, depth - 1)  # which refers to itself
+        else:
+            marks.write_text(text + end)
+
+    def f_build(mod, target, params):
+        calls["count"] += 1
+        note(f"{len(list(mod.functions))} function, call {calls['count']}")
+        return build(mod, target=target)
+
+    builder = LocalBuilder(
+        f_build=f_build, f_export=lambda module: export_library(module, str(tmp_path / "a.so")),
+        max_workers=1,
+    )  # fmt: skip
+    results = builder.build([to_build(add_one)] * 2)
+    builder.close()
+    assert [result.error_msg for result in results] == [None, None]
+    assert marks.read_text() == "1 function, call 2\n"
+    assert calls == {"count": 0}  # what the function changes is of the other process
+
+
 def test_functions_that_a_process_cannot_get_are_refused():
-    with pytest.raises(ArgumentError, match="LocalBuilder: f_build runs in another process"):
-        LocalBuilder(f_build=lambda mod, target, params: None)
+    lock = threading.Lock()
+    with pytest.raises(ArgumentError, match=r"LocalBuilder: f_build runs in another .*lock"):
+        LocalBuilder(f_build=lambda mod, target, params: lock)
+    with pytest.raises(UnknownNameError, match=r"f_build: no function .* 'unknown'.*initializer"):
+        LocalBuilder(f_build="unknown")
+    builder = LocalBuilder(f_build="unknown", initializer=print)
+    with pytest.raises(TVMError, match="no function is registered under 'unknown'"):
+        builder.build([to_build(add_one)])
     with pytest.raises(ArgumentError, match="f_export is a function or a registered name, got 3"):
         LocalBuilder(f_export=3)
     with pytest.raises(ArgumentValueError, match="max_workers is at least 1"):

@@ -44,8 +44,8 @@ class LocalBuilder(Builder):
         max_workers: how many processes; by default one for each core that is not needed for timing.
         timeout_sec: how long one candidate may take.
         f_build: ``f_build(mod, target, params)`` makes a module; by default `tvm.build` without a
-            default schedule. A function that another process can import, or the name under which
-            `initializer` registers one.
+            default schedule. It is sent to other processes, with the variables around it that it
+            uses. Or the name under which `initializer` registers one there.
         f_export: ``f_export(module)`` writes the module and returns the path of the file; by
             default it writes object code, in a new directory for each.
         initializer: called once in each process.
@@ -67,8 +67,8 @@ class LocalBuilder(Builder):
         self.max_workers = max_workers
         self.timeout_sec = timeout_sec
         self._settings = {
-            "f_build": portable(f_build, "LocalBuilder: f_build"),
-            "f_export": portable(f_export, "LocalBuilder: f_export"),
+            "f_build": portable(f_build, "LocalBuilder: f_build", initializer),
+            "f_export": portable(f_export, "LocalBuilder: f_export", initializer),
             "initializer": portable(initializer, "LocalBuilder: initializer"),
         }
         self._idle: list[Child] = []

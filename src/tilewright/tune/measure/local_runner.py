@@ -65,8 +65,8 @@ class LocalRunner(Runner):
         cooldown_sec: how long to rest after each candidate.
         alloc_repeat: how many sets of arguments to measure with.
         f_alloc_argument: ``f_alloc_argument(device, args_info, alloc_repeat)`` returns the sets of
-            arguments; by default they are random. A function that another process can import, or
-            the name under which `initializer` registers one.
+            arguments; by default they are random. It is sent to other processes, with the variables
+            around it that it uses. Or the name under which `initializer` registers one there.
         f_run_evaluator: ``f_run_evaluator(module, device, evaluator_config, repeated_args)``
             returns seconds; by default candidates are compared with a reference, see `RunnerInput`.
         f_cleanup: called without arguments after each candidate.
@@ -106,7 +106,12 @@ class LocalRunner(Runner):
             self.evaluator_config,
             cooldown_sec=cooldown_sec,
             alloc_repeat=alloc_repeat,
-            **{name: portable(f, f"LocalRunner: {name}") for name, f in functions.items()},
+            **{
+                name: portable(
+                    f, f"LocalRunner: {name}", None if name == "initializer" else initializer
+                )
+                for name, f in functions.items()
+            },
         )
         self._queue = RunQueue(RunSession(settings))
         self._workloads: dict[Any, Workload] = {}

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Final
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.tune.measure.process.local_functions import reduced
 
 CallableOrName = Callable[..., Any] | str
 """A function, or the name under which one is registered."""
@@ -33,6 +34,11 @@ class _Pickler(pickle.Pickler):
     dispatch_table[MappingProxyType] = _reduce_view
 
 
+class _FunctionPickler(_Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        return reduced(obj)
+
+
 def dumps(request: Any) -> bytes:
     """A request in the form in which it is sent; `pickle.loads` reads it."""
     stream = io.BytesIO()
@@ -40,34 +46,46 @@ def dumps(request: Any) -> bytes:
     return stream.getvalue()
 
 
-def portable(function: CallableOrName | None, purpose: str) -> bytes | str | None:
+def portable(
+    function: CallableOrName | None, purpose: str, initializer: CallableOrName | None = None
+) -> bytes | str | None:
     """A user's function in a form in which another process finds or makes it.
 
     Args:
         function: the function, or the name under which one is registered.
         purpose: what it is, for messages.
+        initializer: what may register the name in that process.
 
     Raises:
         ArgumentError: if another process cannot get it.
+        UnknownNameError: if nothing registers the name.
     """
+    if isinstance(function, str) and initializer is None:
+        from tilewright.runtime.registry import get_global_func
+
+        try:
+            get_global_func(function)
+        except UnknownNameError as error:
+            raise UnknownNameError(
+                f"{purpose}: {error}; give the function, or an `initializer` that registers it"
+            ) from None
     if function is None or isinstance(function, str):
         return function
     if not callable(function):
         raise ArgumentError(f"{purpose} is a function or a registered name, got {function!r}")
-    if importlib.util.find_spec("cloudpickle") is not None:
-        import cloudpickle  # pyright: ignore[reportMissingImports]
-
-        return cloudpickle.dumps(function)
+    stream = io.BytesIO()
     try:
-        content = pickle.dumps(function)
-        if b"__main__" in content:
-            raise pickle.PicklingError("it is defined in the program that was started")
-        return content
+        _FunctionPickler(stream, pickle.HIGHEST_PROTOCOL).dump(function)
     except Exception as error:
+        if importlib.util.find_spec("cloudpickle") is not None:
+            import cloudpickle  # pyright: ignore[reportMissingImports]
+
+            return cloudpickle.dumps(function)
         raise ArgumentError(
             f"{purpose} runs in another process, which cannot get {function!r} ({error}). Define "
-            "it at the top level of a module that can be imported, or install cloudpickle"
+            "what it uses at the top level of a module that can be imported, or install cloudpickle"
         ) from None
+    return stream.getvalue()
 
 
 def received(function: bytes | str | None, default: Callable[..., Any] | None = None) -> Any:
