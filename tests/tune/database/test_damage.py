@@ -1,4 +1,4 @@
-"""Files of records that are damaged in any way: records are skipped, or there is a DatabaseError."""
+"""Files of records that are damaged: records are skipped, or there is a DatabaseError."""
 
 import contextlib
 import logging
