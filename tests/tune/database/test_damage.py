@@ -79,8 +79,8 @@ def damaged(content, rng):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "json"])
-def test_random_damage(kind, sound, tmp_path, budget):
-    logging.getLogger("tilewright").setLevel(logging.CRITICAL)
+def test_random_damage(kind, sound, tmp_path, budget, caplog):
+    caplog.set_level(logging.CRITICAL, "tilewright")
     rng = random.Random(1)
     for _ in budget.examples(60):
         shutil.rmtree(tmp_path)
