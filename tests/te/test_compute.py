@@ -164,6 +164,17 @@ def same_axis_twice():
     te.compute((4,), lambda i: te.sum(a[i, k], axis=[k, k]))
 
 
+def domain_of_data():
+    a, _ = matrices()
+    sizes = te.placeholder((4,), "int32", "sizes")
+    te.compute((4,), lambda i: te.sum(a[i, 0], axis=te.reduce_axis((0, sizes[i]), "k")))
+
+
+def domain_of_an_axis():
+    a, _ = matrices()
+    te.compute((4,), lambda i: te.sum(a[i, 0], axis=te.reduce_axis((0, i + 1), "k")))
+
+
 A = te.placeholder((4, 6), name="A")
 MISTAKES = [
     (lambda: te.placeholder((4, -1)), ShapeError, "extent 1 is -1, which is negative"),
@@ -197,6 +208,8 @@ MISTAKES = [
     (reduce_over_spatial_axis, ArgumentError, "j is not a reduction axis"),
     (reduction_inside_an_expression, ArgumentError, "whole expression"),
     (same_axis_twice, ArgumentError, "twice"),
+    (domain_of_data, ArgumentError, r"axis k depends on `sizes.*where=k < n"),
+    (domain_of_an_axis, ArgumentError, "axis k depends on `i`, which differs between elements"),
 ]
 
 

@@ -1,9 +1,12 @@
 """What the primitives of TE schedules refuse, and what they say."""
 
+import numpy as np
 import pytest
 
+import tilewright as tvm
 import tilewright.te as te
 from tilewright.error import ArgumentError, TEScheduleError, TVMError
+from tilewright.tir.interpreter import interpret
 
 
 @pytest.fixture
@@ -79,11 +82,11 @@ MISTAKES = [
     (other_stage, r"not part of the schedule of this stage; the loops are \(i, j, k\)"),
     (lambda c, s: s[c].reorder(c.op.axis[0], c.op.axis[0]), "can not appear more than once"),
     (lambda c, s: s[c].fuse(c.op.axis[0], c.op.reduce_axis[0]), "consecutive between each other"),
-    (lambda c, s: s[c].fuse(), "at least one"),
     (lambda c, s: s[c].vectorize(c.op.reduce_axis[0]), "cannot vectorize k"),
     (lambda c, s: s[c].parallel(c.op.reduce_axis[0]), "cannot parallel k"),
     (lambda c, s: s[c].vectorize(s[c].fuse(*s[c].leaf_iter_vars[1:])), "cannot vectorize j_k_f"),
-    (lambda c, s: s[c].pragma(c.op.axis[0], "fast"), "unknown pragma 'fast'"),
+    (lambda c, s: s[c].pragma(c.op.axis[0], ""), "the name of a pragma is a string"),
+    (lambda c, s: s[c].pragma(c.op.axis[0], 3), "the name of a pragma is a string"),
     (lambda c, s: s[te.compute((1,), lambda i: 1.0, name="D")], "cannot find the stage of D"),
 ]
 
@@ -110,3 +113,26 @@ def test_create_schedule_wants_operations():
         te.create_schedule(3)
     with pytest.raises(ArgumentError, match="no operation"):
         te.create_schedule([])
+
+
+def test_fusing_nothing_makes_a_loop_of_one_iteration(program):
+    c, s = program
+    single = s[c].fuse()
+    assert s[c].leaf_iter_vars[0] is single
+    assert single.dom.extent.value == 1
+    s[c].bind(single, te.thread_axis("blockIdx.x"))
+    s[c].reorder(c.op.reduce_axis[0], single)
+    func = tvm.lower(s, [c.op.input_tensors[0], c])["main"]
+    a = np.arange(48, dtype="float32").reshape(6, 8)
+    out = np.zeros((6, 6), "float32")
+    interpret(func, a, out)
+    np.testing.assert_array_equal(out, a @ a.T)
+
+
+def test_pragmas_of_any_name_are_annotations(program):
+    c, s = program
+    s[c].pragma(c.op.axis[1], "my_pass", "fast")
+    func = tvm.lower(s, [c.op.input_tensors[0], c], simple_mode=True)["main"]
+    loops = [node for node in tvm.ir.walk(func.body) if isinstance(node, tvm.tir.For)]
+    assert [str(loop.annotations.get("pragma_my_pass", "")) for loop in loops].count("fast") == 1
+    assert "pragma_my_pass" in func.script()

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.te.tensor import Tensor
@@ -96,8 +96,23 @@ class ComputeOp(Operation):
         self.axis, self.body = axis, body
         shape = tuple(iv.dom.extent for iv in axis if iv.dom is not None)
         check_reductions(name, body)
+        self._check_domains(name)
         outputs = [(shape, expr.dtype) for expr in body]
         super().__init__(name, tag, attrs, outputs, tensors_read(*body))
+
+    def _check_domains(self, name: str) -> None:
+        """Require that the domain of a reduction axis is the same for all elements."""
+        axes = {item.var for item in (*self.axis, *self.reduce_axis)}
+        for item in self.reduce_axis:
+            assert item.dom is not None
+            for node in walk(item.dom):
+                if isinstance(node, ProducerLoad) or (isinstance(node, Var) and node in axes):
+                    axis = item.var.name
+                    raise ArgumentError(
+                        f"te.compute {name!r}: the domain of reduction axis {axis} depends on "
+                        f"`{node!r}`, which differs between elements; reduce over the largest "
+                        f"domain, where a condition holds: te.sum(x, axis={axis}, where={axis} < n)"
+                    )
 
     @property
     def reduce_axis(self) -> tuple[IterVar, ...]:

@@ -7,24 +7,12 @@ from typing import Any
 from tilewright.ir.attributes import as_attribute
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm
-from tilewright.te.schedule.relation import Fuse, Relation, Split
+from tilewright.te.schedule.relation import Fuse, Relation, Singleton, Split
 from tilewright.te.schedule.stage_state import StageState
 from tilewright.te.tensor import Tensor
 from tilewright.te.tensor_intrin import TensorIntrin
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import ForKind
-
-PRAGMAS = (
-    "auto_unroll_max_step",
-    "unroll_explicit",
-    "parallel_schedule",
-    "parallel_launch_point",
-    "parallel_barrier_when_finish",
-    "parallel_stride_pattern",
-    "debug_skip_region",
-    "import_llvm",
-    "loop_partition_hint",
-)
 
 
 class LoopPrimitives(StageState):
@@ -68,7 +56,8 @@ class LoopPrimitives(StageState):
         """Fuse consecutive loops into one.
 
         Args:
-            *args: two or more loops, each directly inside the one before; one loop stays as it is.
+            *args: loops, each directly inside the one before; one loop stays as it is. Without
+                any, a loop of one iteration is made around all others.
 
         Returns:
             The loop, named ``<outer>_<inner>_fused``.
@@ -78,7 +67,9 @@ class LoopPrimitives(StageState):
         """
         loops = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else [*args]
         if not loops:
-            raise self.error("fuse", "at least one loop is needed")
+            single = Singleton()
+            self._replace(0, 0, single)
+            return single.loop
         fused = loops[0]
         self.position("fuse", fused)
         for loop in loops[1:]:
@@ -210,12 +201,17 @@ class LoopPrimitives(StageState):
         Args:
             var: the loop.
             pragma_type: such as ``"auto_unroll_max_step"`` (the largest number of steps that are
-                unrolled below the loop) or ``"unroll_explicit"``.
+                unrolled below the loop), ``"unroll_explicit"`` or ``"parallel_schedule"``. Any
+                other name becomes the annotation ``pragma_<name>`` of the loop, which passes of
+                your own may read; code generation ignores it.
             pragma_value: its value, 1 by default.
+
+        Raises:
+            TEScheduleError: if `var` is no loop of this stage, or `pragma_type` no string.
         """
         self.position("pragma", var)
-        if pragma_type not in PRAGMAS:
-            raise self.error("pragma", f"unknown pragma {pragma_type!r}; there are {list(PRAGMAS)}")
+        if not isinstance(pragma_type, str) or not pragma_type:
+            raise self.error("pragma", f"the name of a pragma is a string, got {pragma_type!r}")
         value = as_attribute(1 if pragma_value is None else pragma_value)
         self.pragmas.setdefault(var, {})[f"pragma_{pragma_type}"] = value
 

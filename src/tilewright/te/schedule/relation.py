@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import floordiv, floormod, minimum
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import INT64, promote
+from tilewright.ir.dtype import INT32, INT64, promote
 from tilewright.ir.expr import Expr, IntImm, Var
-from tilewright.tir.buffer import Range
-from tilewright.tir.expr import IterVar
+from tilewright.tir.buffer import ONE, ZERO, Range
+from tilewright.tir.expr import IterType, IterVar
 
 Ranges = Mapping[IterVar, Range]
 
@@ -151,6 +151,26 @@ class Fuse(Relation):
             for value, parent in zip(parents, self.parents, strict=True)
         )
         return (outer * cast(dtype, ranges[self.inner].extent) + inner,)
+
+
+class Singleton(Relation):
+    """A loop of one iteration, which follows from nothing."""
+
+    __slots__ = ("children", "loop", "parents")
+    verb = "made"
+
+    def __init__(self) -> None:
+        self.loop = IterVar(Range(ZERO, ONE), Var("singleton", INT32), IterType.DATA_PAR)
+        self.parents, self.children = (), (self.loop,)
+
+    def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
+        return (domain(self.loop),)
+
+    def parent_values(self, children: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        return ()
+
+    def child_values(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
+        return (ZERO,)
 
 
 Values = dict[IterVar, Expr]
