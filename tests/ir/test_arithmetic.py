@@ -216,9 +216,32 @@ class TestLogic:
         assert isinstance(chosen, Select)
         assert chosen.dtype is I32
 
+    def test_equality_is_sameness(self):
+        x, y = var("x"), var("y")
+        assert x == x
+        assert bool(x == y) is False
+        assert x != y
+        assert x * 2 + 1 == x * 2 + 1
+        assert x + 1 != x + 2
+        assert x not in (y, x + 1)
+        assert [y, x].index(x) == 1
+        assert bool(x == 3) is False
+
+    def test_equality_of_unknown_values_is_no_truth_value(self):
+        x, y = var("x"), var("y")
+        with ir.expr.values_unknown([x]):
+            assert x != y
+            assert y == y
+            assert bool(y == 3) is False
+            with pytest.raises(SymbolicTruthError, match="structural_equal"):
+                bool(x == 3)
+            with ir.expr.values_unknown(None), pytest.raises(SymbolicTruthError):
+                bool(y == y)
+        assert bool(x == 3) is False
+
     def test_an_expression_is_no_truth_value(self):
         with pytest.raises(SymbolicTruthError, match="structural_equal"):
-            bool(var() == var())
+            bool(var() < var())
         with pytest.raises(SymbolicTruthError):
             if var():
                 pass

@@ -4,10 +4,35 @@ import pickle
 
 import pytest
 
-from tilewright.ir import Add, Call, DType, IntImm, Op, Var, const, structural_equal, walk
+from tilewright.error import DTypeError
+from tilewright.ir import (
+    Add,
+    Broadcast,
+    Call,
+    DType,
+    FloatImm,
+    IntImm,
+    Op,
+    Range,
+    Select,
+    Var,
+    const,
+    structural_equal,
+    walk,
+)
 from tilewright.ir.node import Role
 from tilewright.ir.rewrite import Rewriter, rewrite
-from tilewright.tir import Evaluate, For, ForKind, SeqStmt
+from tilewright.tir import (
+    BufferLoad,
+    Evaluate,
+    For,
+    ForKind,
+    IterType,
+    IterVar,
+    PrimFunc,
+    SeqStmt,
+    decl_buffer,
+)
 
 I32 = DType("int32")
 
@@ -74,10 +99,27 @@ def test_nodes_are_immutable_under_the_guard():
 
 def test_children_are_checked_under_the_guard():
     x = Var("x", I32)
-    with pytest.raises(TypeError, match=r"Add\.b must be a node"):
-        Add(x, 1)
-    with pytest.raises(TypeError, match=r"SeqStmt\.seq must be a tuple"):
-        SeqStmt([loop()])
+    with pytest.raises(TypeError, match=r"For\.body must be a node"):
+        For(x, x, x, ForKind.SERIAL, 3)
+    with pytest.raises(TypeError, match=r"SeqStmt\.seq must be a tuple of nodes"):
+        SeqStmt([loop(), 3])
+
+
+def test_constructors_convert_what_stands_for_an_expression():
+    x, buffer = Var("x", I32), decl_buffer((4, 4))
+    assert isinstance(Add(x, 1).b, IntImm)
+    assert isinstance(Select(True, 0, 2.0).false_value, FloatImm)
+    assert Broadcast(0, 4).dtype == "int32x4"
+    load = BufferLoad(buffer, [x, 3])
+    assert load.indices[0] is x
+    assert isinstance(load.indices[1], IntImm)
+    assert all(isinstance(index, IntImm) for index in BufferLoad(buffer, (0, 1)).indices)
+    assert isinstance(SeqStmt([loop(), loop()]).seq, tuple)
+    iterator = IterVar(Range(0, 4), x, IterType.DATA_PAR)
+    assert Add(iterator, x).a is x
+    assert isinstance(PrimFunc([], Evaluate(0)).body.value, IntImm)
+    with pytest.raises(DTypeError, match="expected a number or an expression"):
+        Add(x, None)
 
 
 def test_derived_fields_follow_the_children():

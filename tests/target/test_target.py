@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import tilewright as tvm
+from tilewright import te
 from tilewright.error import TargetError
 from tilewright.target import Target, create
 from tilewright.target.cpu import Host
@@ -98,7 +99,7 @@ def test_an_exception_leaves_the_scope():
 
 
 def test_kinds():
-    assert Target.list_kinds() == ["c", "cuda", "llvm", "opencl"]
+    assert {"c", "cuda", "llvm", "opencl", "metal"} < set(Target.list_kinds())
     assert Target.from_device("cpu").kind.name == "llvm"
     assert Target.from_device(tvm.cpu(0)).kind.name == "llvm"
     assert Target.from_device("cuda").kind.name == "cuda"
@@ -199,3 +200,13 @@ def test_import_of_targets_needs_no_llvm():
         "assert not any(name.startswith('llvmlite') for name in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+@pytest.mark.parametrize("kind", ["rocm", "metal", "vulkan", "webgpu", "hexagon"])
+def test_kinds_without_a_backend(kind):
+    assert Target(kind).kind.name == kind
+    assert tvm.target.Target(f"{kind} -keys=some,other").keys[:2] == ["some", "other"]
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1, name="B")
+    with pytest.raises(TargetError, match=f"'{kind}' has no backend"):
+        tvm.build(te.create_prim_func([a, b]), target=kind)

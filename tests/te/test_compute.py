@@ -5,7 +5,7 @@ import pytest
 
 import tilewright.te as te
 from tilewright.error import ArgumentError, DTypeError, ShapeError
-from tilewright.ir import Add, Cast, IntImm, Mul
+from tilewright.ir import Add, Cast, IntImm, Mul, SymbolicTruthError
 from tilewright.tir import ProducerLoad, Reduce
 
 
@@ -236,3 +236,23 @@ def test_parameters_with_a_default_are_no_indices():
     a = te.placeholder((8,), name="A")
     tensors = [te.compute((4,), lambda i, step=step: a[i + step], name="B") for step in (0, 2)]
     assert [len(tensor.op.axis) for tensor in tensors] == [1, 1]
+
+
+def test_the_truth_of_a_comparison_of_an_index_is_refused():
+    a, n = te.placeholder((4,), name="A"), te.var("n")
+    assert te.placeholder((n, n)).shape[0] == n
+    with pytest.raises(SymbolicTruthError, match="`i == 0` is not known"):
+        te.compute((4,), lambda i: a[i] if i == 0 else a[i] * 2)
+    te.compute((4,), lambda i: a[i] if n == 0 else a[i] * 2)
+
+
+def test_a_list_of_one_shape_makes_one_tensor():
+    assert te.extern([(4,)], [], lambda _, outs: outs[0].vstore(0, 1.0), dtype="float32").ndim == 1
+
+
+def test_whole_extents_may_be_floats():
+    shape = te.compute((64 / 8, 4, 2.0), lambda i, j, k: i + j + k).shape
+    assert [int(extent) for extent in shape] == [8, 4, 2]
+    assert all(extent.dtype == "int32" for extent in shape)
+    with pytest.raises(DTypeError, match="extents are integers"):
+        te.compute((10 / 4,), lambda i: i)

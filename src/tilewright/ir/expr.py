@@ -2,11 +2,17 @@
 
 Python operators on expressions build expressions. Operands of different dtypes are promoted, a
 Python number takes the dtype of the other operand, and constants are folded, so `x + 0` is `x`.
-`==` and `!=` build comparisons too; an expression whose value is not known refuses to be a truth
-value, so a forgotten `structural_equal` or `is` raises instead of silently choosing a branch.
+`==` and `!=` build comparisons too. The truth value of `a == b` is whether the two say the same, as
+`structural_equal` finds it; all other expressions whose value is not known refuse to be a truth
+value, and so do comparisons of indices in the function of a computation or in a script, which
+raise instead of silently choosing a branch (see `values_unknown`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from tilewright.error import TVMError
 from tilewright.ir.dtype import BOOL, DType
@@ -20,6 +26,54 @@ class SymbolicTruthError(TVMError, TypeError):
     """A symbolic expression was used where Python needs True or False."""
 
 
+_UNKNOWN: ContextVar[frozenset[Expr] | None] = ContextVar("unknown values", default=frozenset())
+
+
+@contextmanager
+def values_unknown(variables: Iterable[Expr] | None) -> Iterator[None]:
+    """Inside, `a == b` has no truth value if it depends on one of `variables`, say, on an index.
+
+    Which of two variables is meant may be asked all the same.
+
+    Args:
+        variables: the variables, which stand for many values; None if no comparison has a truth
+            value, not even one of two variables.
+    """
+    outer = _UNKNOWN.get()
+    known = variables is not None and outer is not None
+    token = _UNKNOWN.set(outer.union(variables) if known else None)  # type: ignore[union-attr, arg-type]
+    try:
+        yield
+    finally:
+        _UNKNOWN.reset(token)
+
+
+def _is_same(comparison: EQ | NE) -> bool:
+    """Whether both sides of a comparison say the same.
+
+    Raises:
+        SymbolicTruthError: where it depends on values that are not known; see `values_unknown`.
+    """
+    from tilewright.ir.rewrite import walk
+    from tilewright.ir.structural import structural_equal
+
+    unknown = _UNKNOWN.get()
+    if unknown is None:
+        raise _unknown_truth(comparison)
+    both_variables = isinstance(comparison.a, Var) and isinstance(comparison.b, Var)
+    if unknown and not both_variables and not unknown.isdisjoint(walk(comparison)):
+        raise _unknown_truth(comparison)
+    return structural_equal(comparison.a, comparison.b)
+
+
+def _unknown_truth(expr: Expr) -> SymbolicTruthError:
+    return SymbolicTruthError(
+        f"the value of `{expr!r}` is not known while the program is built; use "
+        "tir.if_then_else, tir.all or tir.any in an expression, and structural_equal(a, b) "
+        "or `a is b` to compare two expressions"
+    )
+
+
 class Expr(Operators, Node):
     """Base class of all scalar and vector expressions; every subclass has a `dtype`."""
 
@@ -27,11 +81,7 @@ class Expr(Operators, Node):
     dtype: DType
 
     def __bool__(self) -> bool:
-        raise SymbolicTruthError(
-            f"the value of `{self!r}` is not known while the program is built; use "
-            "tir.if_then_else, tir.all or tir.any in an expression, and structural_equal(a, b) "
-            "or `a is b` to compare two expressions"
-        )
+        raise _unknown_truth(self)
 
 
 @node
@@ -206,20 +256,26 @@ class Max(BinaryExpr):
 
 @node
 class EQ(CompareExpr):
-    """`a == b`."""
+    """`a == b`; its truth value is whether both say the same."""
 
     a: Expr = child()
     b: Expr = child()
     dtype: DType = derived("compare_dtype(a.dtype)")
+
+    def __bool__(self) -> bool:
+        return _is_same(self)
 
 
 @node
 class NE(CompareExpr):
-    """`a != b`."""
+    """`a != b`; its truth value is whether the two differ, as `structural_equal` finds it."""
 
     a: Expr = child()
     b: Expr = child()
     dtype: DType = derived("compare_dtype(a.dtype)")
+
+    def __bool__(self) -> bool:
+        return not _is_same(self)
 
 
 @node

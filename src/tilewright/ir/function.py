@@ -8,7 +8,6 @@ from tilewright.ir.attributes import Attributes, attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.node import Node, attr, derived, node
-from tilewright.ir.scriptable import Scriptable
 
 
 @node
@@ -29,7 +28,7 @@ class GlobalVar(Expr):
         return hash(self.name_hint)
 
 
-class BaseFunc(Scriptable, Node):
+class BaseFunc(Node):
     """Base class of functions: nodes with an `attrs` dictionary."""
 
     __slots__ = ()

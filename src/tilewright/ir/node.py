@@ -20,6 +20,10 @@ and `__is_reference__` says that nodes of the class are referred to like variabl
 compared by what corresponds, and by contents where they are defined. A fourth, `__node_name__`, is
 the name by which rewriters know the class, where another package has a class of the same name.
 
+The constructor takes what stands for the fields: a Python number or an object with `as_expr()`
+for a sub-node that is annotated `Expr`, a dtype by name, any sequence for a tuple. Copies by
+`map_children`, where time matters, have nothing to convert.
+
 Nodes are immutable for the type checker, and at run time too when the environment variable
 ``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks that children are nodes. Guarding
 every construction would cost more than the construction itself. `==` is identity on nodes, except
@@ -32,9 +36,11 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+
+from tilewright.ir.scriptable import Scriptable
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -77,6 +83,8 @@ class Field(NamedTuple):
     default: Any
     source: str
     """The Python expression that gives the value; for an argument, its name."""
+    is_expr: bool = False
+    """The value, or each of them, is a scalar expression."""
 
 
 class _Declaration(NamedTuple):
@@ -121,7 +129,7 @@ def derived(source: str, *, init: Literal[False] = False) -> Any:
     return _Declaration(Role.DERIVED, MISSING, source)
 
 
-class Node:
+class Node(Scriptable):
     """Base class of all IR nodes."""
 
     __slots__ = ()
@@ -237,7 +245,36 @@ def _declared_fields(cls: type) -> Iterator[Field]:
         if text == "DType" and declaration.role is Role.ATTR:
             # So that callers may name a dtype; one that is a DType costs a comparison.
             source = f"{name} if {name}.__class__ is DType else DType({name})"
-        yield Field(name, declaration.role, many, optional, default, source)
+        is_expr = declaration.role is Role.CHILD and text in _EXPRESSIONS and _has_expr(cls)
+        yield Field(name, declaration.role, many, optional, default, source, is_expr)
+
+
+_EXPRESSIONS = ("Expr", "Expr | None", "tuple[Expr, ...]")
+"""Annotations of fields that hold scalar expressions."""
+
+
+def _has_expr(cls: type) -> bool:
+    """Whether `Expr` means the scalar expressions where `cls` is defined."""
+    expr = vars(sys.modules[cls.__module__]).get("Expr")
+    return expr is not None and expr.__module__ == "tilewright.ir.expr"
+
+
+_CONVERT: list[Callable[[object], Any]] = []
+
+
+def set_expr_conversion(convert: Callable[[object], Any]) -> None:
+    """Make `convert` turn what constructors get for expressions into expressions."""
+    _CONVERT.append(convert)
+
+
+def _as_expr(value: object) -> Any:
+    return _CONVERT[0](value)
+
+
+def _as_exprs(values: Any) -> tuple[Any, ...]:
+    """Several expressions; one may stand alone."""
+    items = values if isinstance(values, Iterable) else (values,)
+    return tuple(_CONVERT[0](item) for item in items)
 
 
 def _generate(
@@ -246,13 +283,15 @@ def _generate(
     """Compile the generated methods of `cls`."""
     scope: dict[str, Any] = dict(vars(sys.modules[cls.__module__]))
     scope |= {"_cls": cls, "_KEEP": _KEEP, "_map_tuple": map_tuple, "_check": _check_child}
-    scope |= {"_set": object.__setattr__, "_PLAIN": _PLAIN_CALLABLES}
+    scope |= {"_set": object.__setattr__, "_new": object.__new__, "_PLAIN": _PLAIN_CALLABLES}
+    scope |= {"_as_expr": _as_expr, "_as_exprs": _as_exprs}
     for field in arguments:
         if field.default is not MISSING:
             scope[f"_default_{field.name}"] = field.default
     source = "\n".join(
         (
             _init_source(cls.__name__, fields, arguments),
+            _make_source(cls, fields, arguments),
             _children_source(arguments),
             _map_children_source(arguments),
             _replace_source(arguments),
@@ -261,6 +300,7 @@ def _generate(
     )
     methods: dict[str, Any] = {}
     exec(compile(source, f"<node {cls.__name__}>", "exec"), scope, methods)
+    scope["_make"] = methods.pop("_make")
     for name, method in methods.items():
         method.__qualname__ = f"{cls.__name__}.{name}"
     return methods
@@ -272,6 +312,7 @@ def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, .
     )
     lines = [f"def __init__(self, {parameters}):"]
     for field in fields:
+        lines += [f"    {line}" for line in _conversion_source(field)]
         value = field.source
         if GUARD and field.role is Role.CHILD:
             flags = f"{field.many}, {field.optional}"
@@ -279,6 +320,34 @@ def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, .
         assign = f"_set(self, {field.name!r}, {value})" if GUARD else f"self.{field.name} = {value}"
         lines.append(f"    {assign}")
     return "\n".join(lines) if fields else "def __init__(self): pass"
+
+
+def _conversion_source(field: Field) -> list[str]:
+    """Lines that turn what an argument may be into what the field holds."""
+    name = field.name
+    if field.many and field.role in (Role.CHILD, Role.BINDS):
+        given = f"{name} is not None and " if field.optional else ""
+        if not field.is_expr:
+            return [f"if {given}{name}.__class__ is not tuple: {name} = tuple({name})"]
+        lines = [f"if {name}.__class__ is not tuple: {name} = _as_exprs({name})", "else:"]
+        lines += [f"    for _item in {name}:", "        if not isinstance(_item, Expr):"]
+        return [*lines, f"            {name} = _as_exprs({name})", "            break"]
+    if field.is_expr:
+        given = f"{name} is not None and " if field.optional else ""
+        return [f"if {given}not isinstance({name}, Expr): {name} = _as_expr({name})"]
+    return []
+
+
+def _make_source(cls: type, fields: tuple[Field, ...], arguments: tuple[Field, ...]) -> str:
+    """What makes a node of fields that are known to be right."""
+    names = ", ".join(f.name for f in arguments)
+    if GUARD or "__init__" in vars(cls):
+        return f"def _make({names}): return _cls({names})"
+    lines = [f"def _make({names}):", "    self = _new(_cls)"]
+    lines += [
+        f"    self.{f.name} = {f.source if f.role is Role.DERIVED else f.name}" for f in fields
+    ]
+    return "\n".join([*lines, "    return self"])
 
 
 def _children_of(arguments: tuple[Field, ...]) -> list[Field]:
@@ -311,7 +380,7 @@ def _map_children_source(arguments: tuple[Field, ...]) -> str:
     same = " and ".join(f"{f.name} is self.{f.name}" for f in children)
     names = {f.name for f in children}
     values = ", ".join(f.name if f.name in names else f"self.{f.name}" for f in arguments)
-    return "\n".join([*lines, f"    if {same}: return self", f"    return _cls({values})"])
+    return "\n".join([*lines, f"    if {same}: return self", f"    return _make({values})"])
 
 
 def _replace_source(arguments: tuple[Field, ...]) -> str:

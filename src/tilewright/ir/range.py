@@ -22,6 +22,12 @@ class Range(Node):
         return Range(IntImm(size.dtype, 0), size)
 
     @staticmethod
+    def from_min_extent(min_value: object, extent: object, span: object = None) -> Range:
+        """The range of `extent` integers that starts at `min_value`."""
+        del span
+        return Range(as_expr(min_value), as_expr(extent))
+
+    @staticmethod
     def from_bounds(begin: object, end: object) -> Range:
         """The range from `begin` to before `end`."""
         low, high = as_expr(begin), as_expr(end)

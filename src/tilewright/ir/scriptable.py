@@ -28,7 +28,7 @@ def script_text(obj: Any, **options: Any) -> str:
 
 
 class Scriptable:
-    """Mixin of objects that print as TVMScript."""
+    """Base class of what prints as TVMScript: all nodes, and modules."""
 
     __slots__ = ()
 

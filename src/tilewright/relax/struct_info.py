@@ -15,7 +15,6 @@ from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.global_info import VDevice
 from tilewright.ir.node import Node, attr, child, meta, node
-from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ UNKNOWN_NDIM = -1
 _set = object.__setattr__
 
 
-class StructInfo(Scriptable, Node):
+class StructInfo(Node):
     """Base class of struct info."""
 
     __slots__ = ()

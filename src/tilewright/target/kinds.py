@@ -36,6 +36,13 @@ _GPU: Final[dict[str, type]] = {
     "l2_cache_size_bytes": int, "max_function_args": int, "max_local_memory_per_block": int,
 }  # fmt: skip
 
+_VULKAN: Final[dict[str, type]] = {
+    **_GPU, "from_device": int, "max_push_constants_size": int, "supports_float16": bool,
+    "supports_float32": bool, "supports_float64": bool, "supports_int8": bool,
+    "supports_int16": bool, "supports_int32": bool, "supports_int64": bool,
+    "supports_8bit_buffer": bool, "supports_16bit_buffer": bool,
+}  # fmt: skip
+
 KINDS: Final = {
     kind.name: kind
     for kind in (
@@ -43,6 +50,12 @@ KINDS: Final = {
         TargetKind("c", "cpu", ("cpu",), {**_CPU, "constants-byte-alignment": int}),
         TargetKind("cuda", "cuda", ("cuda", "gpu"), _GPU),
         TargetKind("opencl", "opencl", ("opencl", "gpu"), _GPU),
+        # Programs name these, too. They can be described, and `tvm.build` refuses them.
+        TargetKind("rocm", "rocm", ("rocm", "gpu"), {**_GPU, "mtriple": str, "mattr": list}),
+        TargetKind("metal", "metal", ("metal", "gpu"), _GPU),
+        TargetKind("vulkan", "vulkan", ("vulkan", "gpu"), _VULKAN),
+        TargetKind("webgpu", "webgpu", ("webgpu", "gpu"), _GPU),
+        TargetKind("hexagon", "hexagon", ("hexagon", "cpu"), {**_CPU, "vtcm-capacity": int}),
     )
 }
 """All kinds by name."""

@@ -10,7 +10,7 @@ from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.convert import const as const_expr
 from tilewright.ir.dtype import FLOAT32, DType
-from tilewright.ir.expr import Expr, SizeVar, Var
+from tilewright.ir.expr import Expr, SizeVar, Var, values_unknown
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, PlaceholderOp
 from tilewright.te.tag import TagScope
@@ -95,7 +95,9 @@ def compute(
             _axis_names(owner, fcompute, len(extents), varargs_names), extents, strict=True
         )
     )
-    result = fcompute(*[iv.var for iv in axis])
+    indices = [iv.var for iv in axis]
+    with values_unknown(indices):
+        result = fcompute(*indices)
     several = isinstance(result, (tuple, list))
     body = tuple(_as_body(owner, item) for item in (result if several else (result,)))
     if not body:

@@ -65,7 +65,7 @@ def extern(
     outs = _buffers(owner, "out_buffers", out_buffers, wanted)
     body = as_statement(owner, fcompute(list(ins), list(outs)))
     op = ExternOp(name, TagScope.resolve(tag), attrs, tensors, ins, outs, body)
-    return op.outputs if several else op.output(0)
+    return op.outputs if len(op.outputs) > 1 else op.output(0)
 
 
 def extern_primfunc(

@@ -192,7 +192,7 @@ def as_shape(shape: Any, owner: str) -> tuple[Expr, ...]:
     """Extents as expressions; one extent may stand alone.
 
     Args:
-        shape: integers or integer expressions.
+        shape: integers, floats that are whole (as ``64 / 8`` is), or integer expressions.
         owner: what has the shape, for messages.
 
     Raises:
@@ -202,7 +202,7 @@ def as_shape(shape: Any, owner: str) -> tuple[Expr, ...]:
     items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     extents = []
     for position, item in enumerate(items):
-        extent = as_expr(item)
+        extent = as_expr(int(item) if isinstance(item, float) and item.is_integer() else item)
         if not extent.dtype.is_integral or extent.dtype.is_bool or extent.dtype.is_vector:
             raise DTypeError(
                 f"{owner}: extent {position} is {extent!r} of dtype {extent.dtype!s}; extents are "

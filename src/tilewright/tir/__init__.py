@@ -45,15 +45,17 @@ if TYPE_CHECKING:
 
 _SCHEDULE: Final = ("BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "Trace")
 
+_MODULES: Final = ("analysis", "ir_builder", "schedule", "stmt_functor", "transform")
+
 
 def __getattr__(name: str) -> Any:
     """Sub-packages that not every program needs are loaded when they are first used."""
     if name in _SCHEDULE:
         return getattr(importlib.import_module("tilewright.tir.schedule"), name)
-    if name in ("analysis", "schedule", "transform"):
+    if name in _MODULES:
         return importlib.import_module(f"tilewright.tir.{name}")
     raise AttributeError(f"module 'tilewright.tir' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SCHEDULE, "analysis", "schedule", "transform"})
+    return sorted({*globals(), *_SCHEDULE, *_MODULES})

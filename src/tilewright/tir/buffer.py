@@ -11,7 +11,6 @@ from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use
 from tilewright.ir.range import Range
-from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
 from tilewright.ir.types import PointerType, PrimType
 
@@ -20,7 +19,7 @@ ONE = IntImm(INT32, 1)
 
 
 @node
-class Buffer(Scriptable, Node):
+class Buffer(Node):
     """A multi-dimensional view of memory.
 
     Element ``[i, j]`` is at ``data + elem_offset + i * strides[0] + j * strides[1]``, in elements;
@@ -85,6 +84,36 @@ class Buffer(Scriptable, Node):
         items = begin if isinstance(begin, (tuple, list)) else (begin,)
         return BufferLoad(self, _indices(self, items, dtype), predicate)
 
+    def access_ptr(
+        self,
+        access_mask: str | int,
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: object = 0,
+        extent: object = None,
+    ) -> Expr:
+        """The address of the elements, as an argument of a call.
+
+        Args:
+            access_mask: what the callee does: ``"r"``, ``"w"`` or ``"rw"`` (or 1, 2 or 3).
+            ptr_type: dtype of the address.
+            content_lanes: how many elements the callee takes for one; it divides the offset.
+            offset: in elements, added to `elem_offset`.
+            extent: number of elements that may be accessed; by default all after the offset.
+
+        Raises:
+            ArgumentError: for another mask.
+        """
+        # Operators are made of buffers.
+        from tilewright.tir.op.memory import address_to_access
+
+        return address_to_access(self, access_mask, ptr_type, content_lanes, offset, extent)
+
+    def offset_of(self, indices: Any) -> tuple[Expr, ...]:
+        """The position of an element in the memory, counted in elements, as a tuple of one."""
+        items = indices if isinstance(indices, (tuple, list)) else (indices,)
+        return (_offset(self, _indices(self, items, None)),)
+
     def vstore(self, begin: Any, value: object, predicate: Expr | None = None) -> Any:
         """The statement that stores `value` at `begin`, in lanes for which `predicate` holds."""
         from tilewright.tir.stmt import BufferStore
@@ -92,6 +121,19 @@ class Buffer(Scriptable, Node):
         items = begin if isinstance(begin, (tuple, list)) else (begin,)
         stored = as_expr(value, self.dtype)
         return BufferStore(self, stored, _indices(self, items, stored.dtype), predicate)
+
+
+def _offset(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+    """The distance of an element from the start of the memory."""
+    offset = buffer.elem_offset
+    if buffer.strides:
+        for index, stride in zip(indices, buffer.strides, strict=True):
+            offset = offset + index * stride
+        return offset
+    position: Expr = ZERO
+    for index, extent in zip(indices, buffer.shape, strict=True):
+        position = position * extent + index
+    return offset + position
 
 
 def _indices(buffer: Buffer, items: Any, dtype: str | None) -> tuple[Expr, ...]:

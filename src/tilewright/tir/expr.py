@@ -46,6 +46,16 @@ class IterVar(Operators, Node):
     iter_type: IterType = attr()
     thread_tag: str = attr(default="")
 
+    DataPar = IterType.DATA_PAR
+    ThreadIndex = IterType.THREAD_INDEX
+    CommReduce = IterType.COMM_REDUCE
+    Ordered = IterType.ORDERED
+    Opaque = IterType.OPAQUE
+    Unrolled = IterType.UNROLLED
+    Vectorized = IterType.VECTORIZED
+    Parallelized = IterType.PARALLELIZED
+    Tensorized = IterType.TENSORIZED
+
     @property
     def dtype(self) -> DType:
         """The dtype of the variable."""

@@ -12,12 +12,11 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node, binds, child, node
 from tilewright.ir.range import Range
-from tilewright.ir.scriptable import Scriptable
 from tilewright.tir.substitute import substitute, variables_of
 
 
 @node
-class IndexMap(Scriptable, Node):
+class IndexMap(Node):
     """A function from the indices of one layout to those of another.
 
     ``IndexMap.from_func(lambda i, j: (i // 4, j, i % 4))`` puts a matrix of shape ``(16, 8)`` into

@@ -35,6 +35,7 @@ from tilewright.ir.expr import (
     Select,
     Sub,
     Var,
+    values_unknown,
 )
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.index_map import IndexMap
@@ -51,8 +52,9 @@ def map_of_function(
     if not callable(function):
         raise ArgumentError(f"IndexMap.from_func expects a function, got {function!r}")
     variables, keywords = _parameters(function, ndim, index_dtype)
-    result = function(*variables, **keywords)
     initial = (*variables, *keywords.values())
+    with values_unknown(initial):
+        result = function(*variables, **keywords)
     common = initial[0].dtype if initial else DType("int32")
     final: list[Expr] = []
     separators: list[int] = []

@@ -10,13 +10,12 @@ from tilewright.ir.attributes import EMPTY, Attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, StringImm, Var
 from tilewright.ir.node import Node, attr, binds, child, meta, node, use
-from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
 from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.expr import IterVar
 
 
-class Stmt(Scriptable, Node):
+class Stmt(Node):
     """Base class of statements."""
 
     __slots__ = ()

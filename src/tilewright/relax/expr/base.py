@@ -11,7 +11,6 @@ from tilewright.error import ArgumentError, TVMError
 from tilewright.ir.expr import SymbolicTruthError
 from tilewright.ir.node import Node
 from tilewright.ir.operators import Operators
-from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
 from tilewright.relax.struct_info import (
     ObjectStructInfo,
@@ -25,7 +24,7 @@ class FieldIndexError(TVMError, IndexError):
     """A tuple has no such field."""
 
 
-class RelaxExpr(Operators, Scriptable, Node):
+class RelaxExpr(Operators, Node):
     """Base class of graph expressions.
 
     Python's operators build calls of the operators of `tilewright.relax.op`; ``==`` is identity.

@@ -9,7 +9,6 @@ from typing import Any
 from tilewright.ir.attributes import EMPTY, Attributes
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.node import Node, attr, binds, child, meta, node
-from tilewright.ir.scriptable import Scriptable
 from tilewright.ir.span import Span
 from tilewright.relax.expr.base import RelaxExpr
 from tilewright.relax.expr.leaves import Var
@@ -22,7 +21,7 @@ from tilewright.relax.struct_info import (
 _set = object.__setattr__
 
 
-class Binding(Scriptable, Node):
+class Binding(Node):
     """Base class of what gives a variable its value."""
 
     __slots__ = ()
@@ -58,7 +57,7 @@ class MatchCast(Binding):
 
 
 @node
-class BindingBlock(Scriptable, Node):
+class BindingBlock(Node):
     """Bindings, one after the other."""
 
     bindings: tuple[Binding, ...] = child()

@@ -190,8 +190,8 @@ def stored_value(value: Any, target: DType, name: str) -> Expr:
 
 
 def _widens(source: DType, target: DType) -> bool:
-    """Whether `target` holds every value of `source`, and is of the same kind."""
-    if source is target:
+    """Whether `target` holds every value of `source`, or rounds integers as floats do."""
+    if source is target or (source.is_integral and target.is_float):
         return True
     same = source.code == target.code or (source.is_float and target.is_float)
     return same and not source.is_handle and source.bits < target.bits

@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.error import VerifyError
 from tilewright.ir.dtype import VOID, DType
+from tilewright.ir.expr import values_unknown
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import Builder, FunctionFrame
@@ -48,7 +49,7 @@ def parse_prim_func(
         ScriptError: for any mistake in it.
     """
     scope = Scope(names)
-    with Builder() as builder:
+    with Builder() as builder, values_unknown(None):
         parser = BodyParser(source, scope, builder)
         builder.scopes.append(scope)
         builder.span = source.span(node)

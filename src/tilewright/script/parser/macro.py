@@ -66,10 +66,8 @@ class Macro:
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         """The parameters with their values."""
         spec = self.node.args
-        if spec.vararg or spec.kwarg:
-            raise self._source.error(self.node, "a macro has neither *args nor **kwargs")
         names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
-        if len(arguments) > len(names):
+        if len(arguments) > len(names) and spec.vararg is None:
             raise TypeError(f"{self.__name__}() takes {len(names)} arguments, got {len(arguments)}")
         bound = dict(zip(names, arguments, strict=False))
         evaluate = Evaluator(self._source, Scope(self._names))
@@ -85,9 +83,17 @@ class Macro:
                 if default is None:
                     raise TypeError(f"{self.__name__}() needs a value for {name!r}")
                 bound[name] = evaluate(default)
-        if keywords:
+        if keywords and spec.kwarg is None:
             raise TypeError(f"{self.__name__}() has no parameter {next(iter(keywords))!r}")
-        return {n: v.value if isinstance(v, MetaVar) else v for n, v in bound.items()}
+        if spec.vararg is not None:
+            bound[spec.vararg.arg] = tuple(map(_plain, arguments[len(names) :]))
+        if spec.kwarg is not None:
+            bound[spec.kwarg.arg] = {name: _plain(value) for name, value in keywords.items()}
+        return {name: _plain(value) for name, value in bound.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, MetaVar) else value
 
 
 class MacroDecorator:

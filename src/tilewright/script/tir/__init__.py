@@ -50,6 +50,7 @@ from tilewright.script.constructs.loops import (
     vectorized,
 )
 from tilewright.script.constructs.nodes import *  # noqa: F403
+from tilewright.script.constructs.operations import OPERATIONS
 from tilewright.script.constructs.statements import *  # noqa: F403
 from tilewright.script.parser.entry import macro, prim_func
 from tilewright.tir.expr import CommReducer, ProducerLoad
@@ -58,6 +59,9 @@ axis = AXIS
 Buffer = buffer = buffer_decl = BUFFER
 Ptr = ptr
 vars(sys.modules[__name__]).update(DTYPE_FUNCTIONS)
+for _name, _operation in OPERATIONS.items():
+    if getattr(_operation, "__wrapped__", None) is globals()[_name]:
+        globals()[_name] = _operation
 
 
 def __getattr__(name: str) -> Any:

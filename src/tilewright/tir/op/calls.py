@@ -12,7 +12,8 @@ from tilewright.tir.op.memory import tvm_stack_make_array, tvm_stack_make_shape
 
 __all__ = [
     "call_cpacked", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
-    "call_packed", "call_pure_extern", "trace", "tvm_tuple",
+    "call_packed", "call_pure_extern", "llvm_lookup_intrinsic_id", "trace", "tvm_call_cpacked",
+    "tvm_call_packed", "tvm_tuple",
 ]  # fmt: skip
 
 register_op("tir.call_extern", CallEffectKind.OPAQUE, vectorizable=False)
@@ -74,6 +75,15 @@ def call_packed(*args: object) -> Expr:
 def call_cpacked(*args: object) -> Expr:
     """Like `call_packed`, for a function of the same module with the packed calling convention."""
     return _packed("tvm_call_cpacked", args)
+
+
+tvm_call_packed = call_packed
+tvm_call_cpacked = call_cpacked
+
+
+def llvm_lookup_intrinsic_id(name: str) -> Expr:
+    """What `call_llvm_intrin` and `call_llvm_pure_intrin` know an LLVM intrinsic by: its name."""
+    return StringImm(name)
 
 
 def trace(args: object, trace_action: str = "tvm.default_trace_action") -> Expr:

@@ -81,6 +81,37 @@ def tvm_access_ptr(
     return Call(HANDLE, Op.get("tir.tvm_access_ptr"), arguments)
 
 
+_MASKS = {"r": 1, "w": 2, "rw": 3, 1: 1, 2: 2, 3: 3}
+
+
+def address_to_access(
+    buffer: Buffer,
+    access_mask: str | int,
+    ptr_type: str,
+    content_lanes: int,
+    offset: object,
+    extent: object,
+) -> Expr:
+    """See `Buffer.access_ptr`."""
+    mask = _MASKS.get(access_mask)
+    if mask is None:
+        raise ArgumentError(f"access_ptr: the mask is 'r', 'w' or 'rw', got {access_mask!r}")
+    start = buffer.elem_offset + as_expr(offset)
+    if extent is None:
+        count: Expr = const(1, start.dtype)
+        for size in buffer.shape:
+            count = count * size
+        if buffer.strides:
+            count = buffer.shape[0] * buffer.strides[0]
+        extent = count - as_expr(offset)
+    dtype = buffer.dtype.element
+    if content_lanes > 1:
+        start, extent = start // content_lanes, as_expr(extent) // content_lanes
+        dtype = dtype.with_lanes(content_lanes)
+    arguments = (type_annotation(dtype), buffer.data, start, as_expr(extent), const(mask, "int32"))
+    return Call(DType(ptr_type), Op.get("tir.tvm_access_ptr"), arguments)
+
+
 def type_annotation(dtype: str) -> Expr:
     """A dtype as an argument of a call."""
     return Call(DType(dtype), Op.get("tir.type_annotation"), ())
