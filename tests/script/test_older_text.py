@@ -33,8 +33,8 @@ def evaluating(text):
             'T.tvm_access_ptr(T.type_annotation(dtype="float32"), A.data, 0, 4, 1, dtype="handle")',
             'T.tvm_access_ptr(T.type_annotation("float32"), A.data, 0, 4, 1)',
         ),
-        ('T.tvm_call_packed("f", i, dtype="int32")', 'T.tvm_call_packed("f", i)'),
-        ('T.tvm_call_cpacked("f", i, dtype="int32")', 'T.tvm_call_cpacked("f", i)'),
+        ('T.tvm_call_packed("f", i, dtype="int32")', 'T.call_packed("f", i)'),
+        ('T.tvm_call_cpacked("f", i, dtype="int32")', 'T.call_cpacked("f", i)'),
         (
             'T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id("llvm.fabs.f32"), A[i], '
             'dtype="float32")',

@@ -122,7 +122,8 @@ class IRBuilder:
             stmt = Evaluate(stmt)
         if not isinstance(stmt, Stmt) and not callable(stmt):
             raise ArgumentError(f"ir_builder: emit takes a statement or a call, got {stmt!r}")
-        self._blocks[-1].append(stmt)
+        part: Any = stmt
+        self._blocks[-1].append(part)
 
     def get(self) -> Stmt:
         """All statements as one.

@@ -37,7 +37,7 @@ def _call(p: Printer, node: Call) -> Rendered:
 def _function_names(op: Op) -> list[str]:
     """Names that its function may have: ``tir.tvm_call_packed`` is made by `call_packed`."""
     name = op.name.removeprefix("tir.")
-    return [n for n in (name, name.removeprefix("tvm_")) if hasattr(functions, n)]
+    return [n for n in dict.fromkeys((name.removeprefix("tvm_"), name)) if hasattr(functions, n)]
 
 
 def _gives(name: str, node: Call, dtype_at: int | None) -> bool:
