@@ -26,6 +26,8 @@ SHOWN = {
     "model_in_c.py": ["The C program says:\nimage 0: class", "Python is not in it."],
     "resnet18.py": ["ResNet-18, on one core", "batch 3 │", "e-0"],
     "bert.py": ["BERT-base, 1 layers, on one core", "batch 1, 77 words │", "e-0"],
+    "te_tutorials.py": ["vector_add: correct", "external_functions: correct"],
+    "tensorir_tutorials.py": ['func_name="main"', "modules: correct"],
     "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
 }
 """Text that the output contains."""

@@ -1,6 +1,6 @@
 """Operators as tensor expressions."""
 
-from tilewright.topi import image, nn, testing, vision
+from tilewright.topi import image, nn, testing, utils, vision
 from tilewright.topi.broadcast import (
     add,
     atan2,
