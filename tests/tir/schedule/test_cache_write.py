@@ -620,3 +620,20 @@ def func(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
         "not proved that block `B` initialises all elements",
         fails=True,
     )
+
+
+def test_a_block_reads_its_own_result_from_the_cache():
+    func = from_source("""
+@T.prim_func
+def func(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(B[vi], A[vi, vk])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+""")
+    sch = Schedule(func)
+    sch.cache_write("B", 0, "local", consumer_blocks=["B"])
+    assert_same_meaning(func, sch)

@@ -91,7 +91,8 @@ def cache_write(
         require_no_view(tree, scope, buffer)
         require_in_blocks(scope, buffer, only_writes=False)
     require_own_values(tree, block, buffer)
-    consumers = blocks_given(tree, scope, consumer_blocks or [], buffer)
+    found = blocks_given(tree, scope, consumer_blocks or [], buffer)
+    consumers = [item for item in found if item is not block]  # it reads its own result anyway
     others = scope.users(buffer, besides=[block, *consumers])
     place = place_after(tree, scope.realize, block, others)
     region = region_written(tree, block, buffer, place.around)
