@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tilewright.error import CodegenError, LoweringError
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.target.codegen.c_library import own_name
+from tilewright.target.codegen.llvm.interrupts import (
+    POLL,
+    STEP,
+    UNKNOWN_STEP,
+    can_poll,
+    needs_polls,
+)
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.parallel import Parallel
 from tilewright.target.codegen.llvm.raising import COLD, SHARED
 from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
+from tilewright.target.codegen.llvm.work import iteration_work
 from tilewright.target.codegen.llvm.workspace import ALLOCATE, FREE
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -45,6 +54,7 @@ class Control(Parallel):
         super().__init__(module, parent)
         self._workspaces: list[str] = []
         self._name = ""
+        self._polls = False
         self._statements: dict[type[Stmt], Callable[[Any], None]] = {
             SeqStmt: self._sequence,
             For: self._loop,
@@ -73,6 +83,7 @@ class Control(Parallel):
         elif isinstance(func.ret_type, PrimType):
             self.result_type = value_type(func.ret_type.dtype)
         self._name = name
+        self._polls = self.result_type == "i32" and can_poll(func, self.module.target)
         self.statement(func.body)
         self.leave("zeroinitializer")
         # `leave` starts a block for what may follow; nothing does.
@@ -118,6 +129,8 @@ class Control(Parallel):
 
     def _loop(self, stmt: For) -> None:
         if stmt.kind is ForKind.PARALLEL and self.parallel_loop(stmt):
+            if self._polls and needs_polls(stmt, self._work_of(stmt)):
+                self._poll()
             return
         if stmt.kind in (ForKind.THREAD_BINDING, ForKind.VECTORIZED):
             raise LoweringError(
@@ -138,9 +151,56 @@ class Control(Parallel):
         else:
             end = self.pure(f"add i64 {start}, {extent}", start, extent)
         positive = self.analyzer.can_prove_greater_equal(stmt.extent, 1)
-        with self.counted_loop(start, end, runs_at_least_once=positive) as counter:
+        step = self._poll_step(stmt)
+        if step is None:
+            self._iterate(stmt, start, end, positive)
+            return
+        with self._polled_parts(start, end, step, positive) as (begin, stop):
+            self._iterate(stmt, begin, stop, True)
+
+    def _iterate(self, stmt: For, start: str, end: str, runs_at_least_once: bool) -> None:
+        with self.counted_loop(start, end, runs_at_least_once=runs_at_least_once) as counter:
             self.variables[stmt.loop_var] = self.loop_variable(counter, stmt.loop_var.dtype)
             self.statement(stmt.body)
+
+    # --- interrupts ---------------------------------------------------------------------------
+
+    def _work_of(self, loop: For) -> Expr | None:
+        work = iteration_work(loop, self.module.target.vector_bits)
+        return None if work is None else self.analyzer.simplify(work)
+
+    def _poll_step(self, loop: For) -> str | None:
+        """The number of iterations between two polls of an outermost loop; None for no polls."""
+        if not self._polls or self.region.level > 0:
+            return None
+        work = self._work_of(loop)
+        if not needs_polls(loop, work):
+            return None
+        return str(UNKNOWN_STEP) if work is None else self._iterations_of(STEP, work)
+
+    @contextmanager
+    def _polled_parts(
+        self, start: str, end: str, step: str, runs_at_least_once: bool
+    ) -> Iterator[tuple[str, str]]:
+        """A loop over parts of a range of `step` iterations, with a poll in front of each.
+
+        The loop itself stays as it is, so that it is optimised as without polls.
+        """
+        extent = self.value(f"sub i64 {end}, {start}")
+        rounded = self.value(f"add i64 {extent}, {step}")
+        count = self.value(f"sdiv i64 {self.value(f'sub i64 {rounded}, 1')}, {step}")
+        with self.counted_loop("0", count, runs_at_least_once=runs_at_least_once) as part:
+            self._poll()
+            begin = self.value(f"add i64 {self.value(f'mul i64 {part}, {step}')}, {start}")
+            after = self.value(f"add i64 {begin}, {step}")
+            is_last = self.value(f"icmp sgt i64 {after}, {end}")
+            yield begin, self.value(f"select i1 {is_last}, i64 {end}, i64 {after}")
+
+    def _poll(self) -> None:
+        """End the call if it was interrupted."""
+        self.module.needs_polls = True
+        attributes = "nounwind willreturn memory(inaccessiblemem: readwrite)"
+        self.leave_if_failed(self.value(f"call i32 @{POLL}() {attributes}"))
 
     def _while(self, stmt: While) -> None:
         head, body, done = self.label("while"), self.label("do"), self.label("done")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.target.codegen.c_library import NO_HOST, NOT_REGISTERED
+from tilewright.target.codegen.llvm.interrupts import POLL_TEXT
 from tilewright.target.codegen.llvm.raising import RAISE, SHARED_TYPES, raising_name, raising_text
 from tilewright.target.target import Target
 
@@ -13,6 +14,7 @@ FFI_FUNCTIONS = {
     "TVMFFIFunctionGetGlobal": "i32 @TVMFFIFunctionGetGlobal(ptr, ptr)",
     "TVMFFIFunctionCall": "i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)",
     "TVMFFIObjectDecRef": "i32 @TVMFFIObjectDecRef(ptr)",
+    "TVMFFIEnvCheckSignals": "i32 @TVMFFIEnvCheckSignals()",
     "TVMFFITensorFromDLPackVersioned": ("i32 @TVMFFITensorFromDLPackVersioned(ptr, i32, i32, ptr)"),
 }
 """Functions of a tvm-ffi host; they are weak, so the code also loads where there is no host."""
@@ -103,6 +105,7 @@ class ModuleText:
         self.needs_errors = False
         self.needs_nontemporal = False
         self.needs_packed_calls = False
+        self.needs_polls = False
         self._raising: set[tuple[str, ...]] = set()
         self.needs_objects = False
         self.params: dict[str, None] = {}
@@ -207,6 +210,11 @@ class ModuleText:
             for name in ("TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall", "TVMFFIObjectDecRef"):
                 self.declare_ffi(name)
             yield CALL_PACKED
+        if self.needs_polls:
+            for name in ("TVMFFIEnvCheckSignals", "TVMFFIErrorSetRaisedFromCStr"):
+                self.declare_ffi(name)
+            self.declare("clock_gettime", "i32", ("i32", "ptr"))
+            yield POLL_TEXT
 
 
 def _escaped(data: bytes) -> str:
