@@ -179,3 +179,16 @@ def test_a_graph_function_joins_many_arrays():
     arrays = [np.full(4, n, "float32") for n in range(80)]
     joined = machine["main"](*map(tvm.nd.array, arrays)).numpy()
     np.testing.assert_array_equal(joined, np.concatenate(arrays))
+
+
+def test_deeply_nested_blocks_are_scheduled():
+    always = tir.const(True, "bool")
+
+    def block(level, body, _):
+        return tir.BlockRealize((), always, tir.Block((), (), (), f"block{level}", body))
+
+    schedule = tir.Schedule(nested(200, block))
+    schedule.annotate(schedule.get_block("block0"), "mark", 1)
+    array = np.zeros(4, "float32")
+    tvm.build(schedule.mod["main"])(array)
+    np.testing.assert_array_equal(array, [1, 0, 0, 0])

@@ -12,6 +12,7 @@ from tilewright.ir.convert import cast
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.node import attr, binds, child, meta, node
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.span import Span
 from tilewright.ir.types import Type
 from tilewright.tir.buffer import Buffer
@@ -47,6 +48,7 @@ class PrimFunc(BaseFunc):
         """A copy with another body."""
         return self.replace(body=body, span=span or self.span)
 
+    @deep_recursion
     def specialize(self, values: Mapping[Var, Any]) -> PrimFunc:
         """A copy in which symbolic sizes (or whole buffers) of the parameters are fixed.
 

@@ -11,6 +11,7 @@ from tilewright.ir.expr import Call, Let, SizeVar, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, Role
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.span import Span
 from tilewright.ir.structural import path_text
 from tilewright.tir.analysis.typing_rules import broken_rules
@@ -32,6 +33,7 @@ from tilewright.tir.stmt import (
 )
 
 
+@deep_recursion
 def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = True) -> bool:
     """Check the rules that every tensor program obeys.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.error import InternalError, VerifyError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import deep_recursion
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
@@ -84,6 +85,7 @@ class ScheduleState:
         """The name object of a function."""
         return self._source.get_global_var(name)
 
+    @deep_recursion
     def tree(self, name: str) -> FunctionTree:
         """The function of that name, indexed."""
         found = self._trees.get(name)
