@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tilewright.driver.lower import lower
     from tilewright.error import TVMError
     from tilewright.ir import IRModule, instrument
+    from tilewright.runtime import DataType
     from tilewright.runtime.device import (
         Device,
         cl,
@@ -75,6 +76,7 @@ _REGISTRY: Final = (
 )  # fmt: skip
 
 _HOME: Final = {
+    "DataType": "tilewright.runtime",
     "IRModule": "tilewright.ir",
     "Module": "tilewright.runtime.module",
     "NDArray": "tilewright.runtime.ndarray",

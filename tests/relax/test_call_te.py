@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.relax.builders import array, bindings_in, module_of
 
-from tilewright import relax, te
+from tilewright import relax, te, tir
 from tilewright.error import ArgumentError, StructInfoError
 from tilewright.ir import Var as Size
 from tilewright.ir import structural_equal
@@ -154,3 +154,37 @@ def test_what_cannot_be_converted_is_refused():
         with pytest.raises(ArgumentError, match="o is no array, shape or scalar"):
             builder.call_te(total, [anything])
         builder.emit_func_output(x)
+
+
+@pytest.mark.parametrize("is_in_shape", [True, False])
+def test_functions_may_use_sizes_that_they_are_not_given(is_in_shape):
+    n = tir.Var("n", "int64")
+    x = relax.Var("x", relax.TensorStructInfo((n,), "float32"))
+
+    def halves(a):
+        if is_in_shape:
+            return te.compute((tir.floordiv(n, 2),), lambda i: a[i] + 1)
+        return te.compute(a.shape, lambda i: a[i] + tir.Cast("float32", n))
+
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit_te(halves, x))
+    vm = relax.VirtualMachine(relax.build(builder.get(), "llvm"), "cpu")
+    data = np.arange(6, dtype="float32")
+    expected = data[:3] + 1 if is_in_shape else data + 6
+    np.testing.assert_array_equal(vm["main"](data).numpy(), expected)
+
+
+def test_a_size_that_no_argument_of_the_function_has_is_passed_to_it():
+    n, m = tir.Var("n", "int64"), tir.Var("m", "int64")
+    x = relax.Var("x", relax.TensorStructInfo((n,), "float32"))
+    y = relax.Var("y", relax.TensorStructInfo((m,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, y]):
+        added = builder.emit_te(
+            lambda a: te.compute((n + m,), lambda i: te.if_then_else(i < n, a[i], m - i)), x
+        )
+        builder.emit_func_output(added)
+    vm = relax.VirtualMachine(relax.build(builder.get(), "llvm"), "cpu")
+    result = vm["main"](np.ones(2, "float32"), np.ones(3, "float32"))
+    np.testing.assert_array_equal(result.numpy(), [1, 1, 1, 0, -1])

@@ -21,7 +21,7 @@ def arrays(n=4):
 
 
 def test_statistics():
-    result = BenchmarkResult.of([1.0, 2.0, 6.0])
+    result = BenchmarkResult([1.0, 2.0, 6.0])
     assert (result.mean, result.median, result.min, result.max) == (3.0, 2.0, 1.0, 6.0)
     assert result.std == pytest.approx(np.std([1, 2, 6]))
     assert result.results == (1.0, 2.0, 6.0)

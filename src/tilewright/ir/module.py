@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
@@ -94,6 +94,15 @@ class IRModule(Scriptable):
         items = other.functions if isinstance(other, IRModule) else other
         for name, function in items.items():
             self.update_func(_as_global_var(name), function)
+
+    def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:
+        """Set what the module says about its surroundings, such as its devices, in place.
+
+        Args:
+            name: what it is about, such as ``"vdevice"``.
+            global_info: the new items, which replace those of that name.
+        """
+        self.global_infos = {**self.global_infos, name: tuple(global_info)}
 
     def clone(self) -> IRModule:
         """A copy whose dictionary is its own; the functions are shared."""

@@ -69,7 +69,17 @@ _MODULES: Final = (
 )
 """Parts that are imported when they are first used, because that takes a while."""
 
+_CALLS: Final = (
+    "assert_op", "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed",
+    "call_tir", "call_tir_inplace", "call_tir_with_grad", "invoke_closure", "invoke_pure_closure",
+    "make_closure", "null_value", "print", "shape_of", "shape_to_tensor", "tensor_to_shape",
+    "to_vdevice", "hint_on_device",
+)  # fmt: skip
+"""Operators that are found beside the expressions, too."""
+
 _HOME: Final = {
+    **dict.fromkeys(_CALLS, "tilewright.relax.op"),
+    "get_shape_of": "tilewright.relax.op.shapes",
     "Executable": "tilewright.relax.vm",
     "PyExprMutator": "tilewright.relax.mutator",
     "PyExprVisitor": "tilewright.relax.visitor",

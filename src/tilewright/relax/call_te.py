@@ -36,7 +36,7 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 from tilewright.te.tensor import Tensor
-from tilewright.tir.substitute import substitute
+from tilewright.tir.substitute import substitute, variables_of, with_sizes
 
 if TYPE_CHECKING:
     from tilewright.relax.block_builder import BlockBuilder
@@ -196,10 +196,19 @@ class Conversion:
     ) -> Any:
         """The call of the tensor program that computes `outputs`."""
         tensors = [*self.values, *outputs]
-        read = {extent for tensor in tensors for extent in tensor.shape if isinstance(extent, Var)}
+        # The function may have used sizes of the graph that it was not given.
+        sizes = [var for var in _variables_of(outputs) if self._builder.defines_size(var)]
+        replaced = {size: self.inside(size) for size in sizes}
+        extents = {extent for tensor in tensors for extent in tensor.shape}
+        read = {replaced.get(var, var) for var in extents if isinstance(var, Var)}
         scalars = [var for var in self._outer if var not in read]
-        function = te.create_prim_func([*tensors, *scalars])
-        function = function.without_attr("global_symbol").with_attrs(attrs)
+        function = te.create_prim_func([*tensors, *scalars, *sizes])
+        own = [param for param in function.params if param not in replaced]
+        function = (
+            with_sizes(function.replace(params=own), replaced)
+            .without_attr("global_symbol")
+            .with_attrs(attrs)
+        )
         infos = [self._struct_info(output) for output in outputs]
         return call_tir(
             self._builder.add_func(function, name),
@@ -212,6 +221,21 @@ class Conversion:
         simplify = self._builder.analyzer.simplify
         extents = [simplify(substitute(extent, self._outer)) for extent in output.shape]
         return TensorStructInfo(extents, output.dtype)
+
+
+def _variables_of(outputs: list[Tensor]) -> list[Var]:
+    """The variables that tensor programs mention, those of their own loops among them."""
+    found: dict[Var, None] = {}
+    seen, waiting = set(outputs), list(outputs)
+    while waiting:
+        tensor = waiting.pop()
+        body = getattr(tensor.op, "body", ())  # that of an external operation is one statement
+        for expr in (*tensor.shape, *(body if isinstance(body, (tuple, list)) else [body])):
+            found.update(dict.fromkeys(variables_of(expr)))
+        fresh = [source for source in tensor.op.input_tensors if source not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return list(found)
 
 
 def _letters(position: int) -> str:

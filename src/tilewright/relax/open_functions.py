@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
+from tilewright.ir.expr import Var as Size
 from tilewright.ir.module import IRModule
 from tilewright.relax.expr import (
     BindingBlock,
@@ -139,6 +140,10 @@ class OpenFunctions(ModuleBuilder):
     def get_unique_name(self, name_prefix: str) -> str:
         """A name that no variable of this function has."""
         return self.function_scope.names.unique(name_prefix)
+
+    def defines_size(self, size: Size) -> bool:
+        """Whether a symbolic size is known in this function."""
+        return self.function_scope.defines_size(size)
 
     @property
     def analyzer(self) -> Analyzer:

@@ -164,6 +164,10 @@ class FunctionScope:
             if param.struct_info is not None:
                 self.add_sizes_of(param.struct_info)
 
+    def defines_size(self, size: Size) -> bool:
+        """Whether a symbolic size is known in the function."""
+        return size in self._sizes
+
     def add_sizes_of(self, info: StructInfo) -> list[Size]:
         """Make the symbolic sizes of `info` known; those that were not before."""
         fresh = [size for size in symbolic_vars_of(info) if size not in self._sizes]

@@ -3,6 +3,7 @@
 from tilewright.runtime import ffi_import
 
 # isort: split
+from tilewright.ir.dtype import DType as DataType
 from tilewright.runtime.benchmark import BenchmarkResult
 from tilewright.runtime.build_info import enabled, system_lib
 from tilewright.runtime.device import Device, cpu, cuda, device
@@ -24,6 +25,7 @@ from tilewright.runtime.registry import (
     register_func,
     remove_global_func,
 )
+from tilewright.runtime.shape_tuple import ShapeTuple
 from tilewright.runtime.texts import print_values
 from tilewright.runtime.threads import num_threads, set_num_threads
 from tilewright.runtime.tracing import default_trace_action

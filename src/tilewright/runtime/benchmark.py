@@ -12,7 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import tvm_ffi
@@ -76,25 +76,36 @@ done:
 """
 
 
-class BenchmarkResult(NamedTuple):
-    """Run times of a function, in seconds per run."""
+class BenchmarkResult:
+    """Run times of a function, in seconds per run.
 
-    mean: float
-    median: float
-    max: float
-    min: float
-    std: float
-    """The standard deviation of the repetitions (of the population)."""
-    results: tuple[float, ...]
-    """One per repetition: the mean of the runs of that repetition."""
+    Attributes:
+        results: one per repetition: the mean of the runs of that repetition.
+        mean: of the repetitions.
+        median: of the repetitions.
+        max: the slowest repetition.
+        min: the quickest repetition.
+        std: the standard deviation of the repetitions (of the population).
+    """
 
-    @staticmethod
-    def of(results: Sequence[float]) -> BenchmarkResult:
-        """The statistics of `results`."""
-        return BenchmarkResult(
-            statistics.fmean(results), statistics.median(results), max(results), min(results),
-            statistics.pstdev(results), tuple(results),
-        )  # fmt: skip
+    def __init__(self, results: Sequence[float]) -> None:
+        self.results = tuple(results)
+        if not self.results:
+            raise ArgumentValueError("BenchmarkResult: there are no results")
+        self.mean, self.median = statistics.fmean(results), statistics.median(results)
+        self.max, self.min = max(results), min(results)
+        self.std = statistics.pstdev(results)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BenchmarkResult) and self.results == other.results
+
+    def __hash__(self) -> int:
+        return hash(self.results)
+
+    def __repr__(self) -> str:
+        names = ("mean", "median", "max", "min", "std", "results")
+        listed = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"BenchmarkResult({listed})"
 
     def __str__(self) -> str:
         names = ("mean", "median", "max", "min", "std")
@@ -166,7 +177,7 @@ class TimeEvaluator:
             results.append(self._measure(run))
             if self._cooldown and (repetition + 1) % self._repeats_to_cooldown == 0:
                 time.sleep(self._cooldown)
-        return BenchmarkResult.of(results)
+        return BenchmarkResult(results)
 
     def _measure(self, run: Callable[[int], float]) -> float:
         """Seconds per run, of enough runs to take `min_repeat_ms`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import warnings
 from typing import Final
 
@@ -66,6 +67,24 @@ class Device(core.Device):
         if self.device_type == DEVICE_TYPES["cuda"]:
             return self.device_id < _cuda_device_count()
         return False
+
+    @property
+    def total_global_memory(self) -> int | None:
+        """Bytes of memory of the device; None for one that is not here, or does not tell."""
+        return self._memory("SC_PHYS_PAGES")
+
+    @property
+    def available_global_memory(self) -> int | None:
+        """Bytes of memory of the device that are free; None where they are not known."""
+        return self._memory("SC_AVPHYS_PAGES")
+
+    def _memory(self, pages: str) -> int | None:
+        if self.device_type != CPU or not self.exist:
+            return None
+        try:
+            return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, OSError, ValueError):  # not on this system
+            return None
 
     def sync(self, stream: object = None) -> None:
         """Wait until all work that was given to the device is done; the CPU has none pending.

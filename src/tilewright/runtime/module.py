@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from tvm_ffi import core
 
 from tilewright.error import ArgumentError, ExportError, UnknownNameError
+from tilewright.runtime.benchmark import BenchmarkResult as BenchmarkResult
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import as_device, require_host
 from tilewright.runtime.linking import join_objects, link_shared

@@ -143,10 +143,17 @@ def specialize_function(function: PrimFunc, values: Mapping[Var, Any]) -> PrimFu
     for var in variables:
         if var not in known:
             raise ArgumentError(f"specialize: {var.name} is no parameter or size of the function")
-    rewriter = Substitution(variables)
-    buffer_map = {p: rewriter.buffer(b) for p, b in function.buffer_map.items()}
     params = tuple(p for p in function.params if p not in variables)
-    return function.replace(params=params, buffer_map=buffer_map, body=rewriter(function.body))
+    return with_sizes(function.replace(params=params), variables)
+
+
+def with_sizes(function: PrimFunc, sizes: Mapping[Var, Expr]) -> PrimFunc:
+    """`function` with variables that are not parameters replaced, also in its buffers' shapes."""
+    if not sizes:
+        return function
+    rewriter = Substitution(sizes)
+    buffer_map = {p: rewriter.buffer(b) for p, b in function.buffer_map.items()}
+    return function.replace(buffer_map=buffer_map, body=rewriter(function.body))
 
 
 def _match_buffer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -134,6 +134,31 @@ class Function(BaseFunc, RelaxExpr):
         """The signature."""
         infos = [param.struct_info or ObjectStructInfo() for param in self.params]
         return FuncStructInfo(infos, self.ret_struct_info, self.is_pure)
+
+    def __bool__(self) -> bool:
+        # A function is not a value of the graph whose truth only the running program knows.
+        return True
+
+    def bind_params(self, binding_map: Mapping[str | Var, Any]) -> Function:
+        """This function with some parameters fixed; see `tilewright.relax.transform.BindParams`.
+
+        Args:
+            binding_map: from parameters, or their names, to arrays.
+        """
+        from tilewright.relax.transform.bind_params import bind_named_params
+
+        return bind_named_params(self, binding_map)
+
+    def bind_symbolic_vars(self, binding_map: Mapping[Any, Any]) -> Function:
+        """This function with symbolic sizes fixed; see `relax.transform.BindSymbolicVars`.
+
+        Args:
+            binding_map: from symbolic sizes, or their names, to numbers.
+        """
+        from tilewright.ir.module import IRModule
+        from tilewright.relax.transform.bind_symbolic_vars import BindSymbolicVars
+
+        return BindSymbolicVars(binding_map, "main")(IRModule({"main": self}))["main"]
 
     def graph(self) -> Any:
         """A picture of the function: boxes are operations, arrows the arrays between them.

@@ -7,10 +7,10 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.error import ArgumentValueError
-from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, RelaxExpr, as_shape
 from tilewright.relax.op.agreement import at_least, require_at_least
 from tilewright.relax.op.inference import Inference
+from tilewright.relax.op.rules import result_dtype
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import ShapeStructInfo, TensorStructInfo
 from tilewright.topi.image.resize import COORDINATES, METHODS, ROUNDINGS
@@ -94,8 +94,8 @@ def resize2d(
         "rounding_method": rounding_method or "round", "cubic_alpha": float(cubic_alpha),
         "cubic_exclude": int(cubic_exclude),
     }  # fmt: skip
-    if out_dtype:
-        attrs["out_dtype"] = DType(out_dtype)
+    if result_dtype(out_dtype) is not None:
+        attrs["out_dtype"] = result_dtype(out_dtype)
     return call(_RESIZE2D, data, _as_size(size), attrs=attrs)
 
 

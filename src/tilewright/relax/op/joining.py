@@ -7,12 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 from tilewright import topi
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.relax.expr import Call, RelaxExpr, Tuple, TupleGetItem
 from tilewright.relax.op.agreement import agreeing, sized
 from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import array_like, axis_of, checked
 from tilewright.relax.op.table import call, register
+from tilewright.relax.op.view import flatten
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     StructInfo,
@@ -80,8 +81,17 @@ def _agreeing_fields(builder: Any, value: RelaxExpr, axis: int | None) -> list[R
 _CONCAT = register("concat", ("tensors",), _infer_concat, _legalize_concat)
 
 
-def concat(tensors: Any, axis: int = 0) -> Call:
-    """The arrays one after the other along `axis`."""
+def concat(tensors: Any, axis: int | None = 0) -> Call:
+    """The arrays one after the other along `axis`.
+
+    Args:
+        tensors: the arrays, a tuple.
+        axis: the dimension; None for the elements of all of them one after the other.
+    """
+    if axis is None:
+        if isinstance(tensors, RelaxExpr) and not isinstance(tensors, Tuple):
+            raise ArgumentError("R.concat: axis=None needs the arrays one by one, in a tuple")
+        tensors, axis = [flatten(tensor) for tensor in tensors], 0
     return call(_CONCAT, tensors, attrs={"axis": axis})
 
 

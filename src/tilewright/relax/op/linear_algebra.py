@@ -7,13 +7,13 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.error import ArgumentError
-from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.op.agreement import agreeing, require_agreement, sized
 from tilewright.relax.op.binary import add
 from tilewright.relax.op.broadcasting import broadcast_extents, fitting
 from tilewright.relax.op.inference import Inference, refusing
+from tilewright.relax.op.rules import result_dtype
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
@@ -28,7 +28,8 @@ def _product_dtype(inference: Inference) -> Any:
 
 
 def _out_dtype(out_dtype: str | None) -> dict[str, Any]:
-    return {"out_dtype": DType(out_dtype)} if out_dtype else {}
+    dtype = result_dtype(out_dtype)
+    return {} if dtype is None else {"out_dtype": dtype}
 
 
 def _in_wide(builder: Any, expr: Call, function: Any, operands: Sequence[Any], name: str) -> Any:

@@ -246,9 +246,9 @@ def _infer_collapse(inference: Inference) -> StructInfo:
     info = inference.tensor(0)
     if info.dtype is not None and info.dtype.is_bool:
         inference.error(f"{inference.name_of(0)} must have numbers, it has bool")
-    target = inference.call.args[1]
-    known = target.struct_info
-    if isinstance(known, TensorStructInfo):
+    target: Any = inference.call.args[1]
+    if inference.call.op is _COLLAPSE_SUM_LIKE:
+        known = inference.tensor(1)
         shape, extents, ndim = known.shape, known.extents, known.ndim
     else:
         declared = shape_argument(inference, 1)

@@ -68,6 +68,12 @@ def shape_argument(inference: Inference, position: int) -> ShapeStructInfo:
     return info
 
 
+def result_dtype(dtype: Any) -> DType | None:
+    """An optional dtype of a result; ``"void"`` stands for that of the inputs, as None does."""
+    chosen = DType(dtype) if dtype else None
+    return None if chosen == "void" else chosen
+
+
 def scalar_argument(inference: Inference, position: int) -> Expr | None:
     """The value of argument `position`, a scalar; None if it is not known."""
     info = inference.struct_info(position)

@@ -60,3 +60,10 @@ def tensor_to_shape(expr: RelaxExpr) -> Call:
 def shape_to_tensor(expr: Any) -> Call:
     """The 1-dimensional array of int64 whose elements are the extents of a shape."""
     return call(SHAPE_TO_TENSOR, expr if isinstance(expr, RelaxExpr) else ShapeExpr(expr))
+
+
+def get_shape_of(expr: Any) -> Any:
+    """The shape of an array: a `ShapeExpr` if it is known, otherwise the call of `shape_of`."""
+    info = getattr(expr, "struct_info", None)
+    known = info.shape if isinstance(info, TensorStructInfo) else None
+    return shape_of(expr) if known is None else known

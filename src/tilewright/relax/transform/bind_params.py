@@ -50,10 +50,15 @@ class BindParams(ModulePass):
         if not self._params:
             return mod
         require_no_caller(mod, self._func_name)
-        values = {_parameter(function, key): value for key, value in self._params.items()}
+        bound = bind_named_params(function, self._params)
         result = mod.clone()
-        result.update_func(mod.get_global_var(self._func_name), bind_params(function, values))
+        result.update_func(mod.get_global_var(self._func_name), bound)
         return result
+
+
+def bind_named_params(function: Function, params: Mapping[str | Var, Any]) -> Function:
+    """`function` with parameters, given by themselves or by their names, fixed to arrays."""
+    return bind_params(function, {_parameter(function, key): v for key, v in params.items()})
 
 
 def bind_params(function: Function, values: Mapping[Var, Any]) -> Function:

@@ -67,6 +67,27 @@ class GraphFunction:
         return f"<tilewright.relax.GraphFunction {self.native.name}>"
 
 
+class SavedFunction:
+    """A function without parameters that calls another one with fixed arguments.
+
+    Attributes:
+        function: that is called.
+        arguments: its arguments.
+    """
+
+    def __init__(self, function: Any, arguments: tuple[Any, ...], include_return: bool) -> None:
+        self.function, self.arguments = function, arguments
+        self._include_return = include_return
+
+    def __call__(self) -> Any:
+        """Call the function."""
+        result = self.function(*self.arguments)
+        return result if self._include_return else None
+
+    def __repr__(self) -> str:
+        return f"<tilewright.relax.SavedFunction of {self.function!r}>"
+
+
 class EvaluatedFunction:
     """A graph function that is no native code: Python walks through it, its kernels are compiled.
 

@@ -13,6 +13,7 @@ from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.function import (
     EvaluatedFunction,
     GraphFunction,
+    SavedFunction,
     descriptions_of,
     graph_function,
 )
@@ -99,10 +100,14 @@ class VirtualMachine:
 
     def invoke_stateful(self, func_name: str) -> None:
         """Call a function with the arguments of `set_input`; `get_outputs` tells the result."""
-        if func_name not in self._inputs:
-            raise ArgumentError(f"invoke_stateful: call set_input({func_name!r}, ...) first")
+        arguments = self._stateful_arguments("invoke_stateful", func_name)
         self._outputs.pop(func_name, None)  # those of an earlier call, if this one fails
-        self._outputs[func_name] = self[func_name](*self._inputs[func_name])
+        self._outputs[func_name] = self[func_name](*arguments)
+
+    def _stateful_arguments(self, caller: str, func_name: str) -> tuple[Any, ...]:
+        if func_name not in self._inputs:
+            raise ArgumentError(f"{caller}: call set_input({func_name!r}, ...) first")
+        return self._inputs[func_name]
 
     def get_outputs(self, func_name: str) -> Any:
         """What the last `invoke_stateful` returned."""
@@ -127,13 +132,8 @@ class VirtualMachine:
             include_return: whether the result is returned.
             **kwargs: the other arguments, by name.
         """
-        function, arguments = self[func_name], self._arguments(func_name, args, kwargs)
-
-        def saved() -> Any:
-            result = function(*arguments)
-            return result if include_return else None
-
-        self._functions[saved_name] = saved
+        arguments = self._arguments(func_name, args, kwargs)
+        self._functions[saved_name] = SavedFunction(self[func_name], arguments, include_return)
 
     def _arguments(
         self, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -154,9 +154,29 @@ class VirtualMachine:
     def time_evaluator(
         self, func_name: str, dev: core.Device, number: int = 10, repeat: int = 1, **options: Any
     ) -> Callable[..., Any]:
-        """Something that times a function; see `tilewright.runtime.Module.time_evaluator`."""
+        """Something that times a function; see `tilewright.runtime.Module.time_evaluator`.
+
+        Args:
+            func_name: the function; ``"invoke_stateful"`` for one that is called by its name, with
+                the arguments of `set_input`.
+            dev: where it runs.
+            number: how often it runs per repetition.
+            repeat: how many repetitions there are.
+            **options: others of `tilewright.runtime.Module.time_evaluator`.
+        """
         require_host(as_device(dev), "time_evaluator")
-        function = self[func_name]
+        if func_name == "invoke_stateful":
+            return lambda name: self._timer(self[name], name, number, repeat, options)(
+                *self._stateful_arguments("time_evaluator", name)
+            )
+        return self._timer(self[func_name], func_name, number, repeat, options)
+
+    def _timer(
+        self, function: Any, func_name: str, number: int, repeat: int, options: dict[str, Any]
+    ) -> Callable[..., Any]:
+        if isinstance(function, SavedFunction):
+            timer = self._timer(function.function, func_name, number, repeat, options)
+            return lambda: timer(*function.arguments)
         if isinstance(function, EvaluatedFunction):
             raise ArgumentError(
                 f"time_evaluator: {func_name} is evaluated by Python, see Executable.reasons"

@@ -15,6 +15,7 @@ from tilewright.relax.op.table import call, register
 from tilewright.relax.op.unary import infer_same, is_number
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
+from tilewright.topi.axes import as_int
 from tilewright.topi.precision import accumulator
 
 
@@ -144,7 +145,11 @@ def _softmax(name: str, kernel: Callable[..., Tensor]) -> Callable[[Any, int], C
         return builder.call_te(in_single_precision, expr.args[0], primfunc_name_hint=name)
 
     op = register(f"nn.{name}", ("data",), _infer_along_axis, legalize)
-    return lambda data, axis: call(op, data, attrs={"axis": int(axis)})
+
+    def make(data: Any, axis: Any) -> Call:
+        return call(op, data, attrs={"axis": as_int(f"R.nn.{name}", "axis", axis)})
+
+    return make
 
 
 _SOFTMAX = _softmax("softmax", topi.nn.softmax)

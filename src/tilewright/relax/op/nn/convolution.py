@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import floordiv
-from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.op.agreement import agreeing, require_agreement, requiring, sized
 from tilewright.relax.op.inference import Inference, refusing
 from tilewright.relax.op.nn.arguments import numbers
+from tilewright.relax.op.rules import result_dtype
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.conv_transpose import transposed_convolution
@@ -60,8 +60,7 @@ def _operator(name: str, rank: int, *, transposed: bool) -> Callable[..., Call]:
         if attrs["groups"] < 1:
             raise ArgumentValueError(f"{owner}: `groups` is at least 1, got {attrs['groups']}")
         attrs.update(data_layout=layouts.data, kernel_layout=layouts.kernel)
-        if attrs["out_dtype"]:
-            attrs["out_dtype"] = DType(attrs["out_dtype"])
+        attrs["out_dtype"] = result_dtype(attrs["out_dtype"])
         return call(op, data, weight, attrs={k: v for k, v in attrs.items() if v not in (None, "")})
 
     return make

@@ -112,8 +112,11 @@ def _infer_channels(inference: Inference) -> TensorStructInfo:
     if info.ndim == -1:
         return info
     channel = inference.axis(attrs["channel_axis"], info.ndim)
-    if channel in [inference.axis(axis, info.ndim) for axis in attrs["axes"]]:
+    axes = [inference.axis(axis, info.ndim) for axis in attrs["axes"]]
+    if channel in axes:
         inference.error("`axes` are dimensions besides `channel_axis`")
+    if len(set(axes)) != len(axes):
+        inference.error(f"an axis appears twice in {tuple(attrs['axes'])}")
     groups = attrs.get("num_groups")
     if groups is not None and info.extents is not None:
         rest = floormod(info.extents[channel], const(groups, INT64))

@@ -10,15 +10,20 @@ from tilewright.ir.expr import Var as Size
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.span import Span
 from tilewright.relax.expr import (
+    Call,
+    Constant,
     DataflowVar,
     MatchCast,
+    PrimValue,
     RelaxExpr,
+    ShapeExpr,
     TupleGetItem,
     Var,
     VarBinding,
     as_relax,
 )
 from tilewright.relax.normalize import value_struct_info
+from tilewright.relax.op.table import operator_of
 from tilewright.relax.script.annotations import as_struct_info
 from tilewright.relax.script.context import Declaration, GraphBuilder
 from tilewright.relax.script.parser.body import GraphParser, parses_graph
@@ -94,6 +99,8 @@ def _check_annotation(
 def _assign(parser: GraphParser, node: ast.Assign) -> None:
     value = parser.evaluate.unbound(node.value)
     first, *others = node.targets
+    if others and isinstance(value, RelaxExpr) and not isinstance(value, Var):
+        raise parser.error(node, "one name for a value: write `b = a` in a line of its own")
     bound = assign(parser, node, first, value)
     for target in others:
         if not isinstance(target, ast.Name):
@@ -259,7 +266,22 @@ def _expression(parser: GraphParser, node: ast.Expr) -> None:
         return
     if isinstance(value, (Var, GlobalVar)) or not _is_graph_value(value):
         raise parser.error(node, f"this has no effect: it is {kind_of(value)}")
-    bind_value(parser.builder, "_", value, parser.source.span(node))
+    bound = bind_value(parser.builder, "_", value, parser.source.span(node))
+    is_void = isinstance(bound.struct_info, TupleStructInfo) and not bound.struct_info.fields
+    if not is_void and _has_no_effect(value):
+        raise parser.error(
+            node,
+            f"this has no effect: its value, {bound.struct_info!r}, is not bound; write "
+            "`name = ...`, or leave it out",
+        )
+
+
+def _has_no_effect(value: Any) -> bool:
+    """Whether a value could be left out if nothing uses it."""
+    operator = operator_of(value)
+    if isinstance(value, Call):
+        return operator is not None and operator.is_pure
+    return isinstance(value, (Constant, PrimValue, ShapeExpr, TupleGetItem))
 
 
 @parses_graph(ast.Pass)

@@ -100,6 +100,8 @@ def _parse(
     with blocks.function(node.name, params, None, pure, private) as open_function:
         _parse_body(parser, function, node)
         open_function.attrs = function.attrs
+        if private and "global_symbol" in function.attrs:
+            raise parser.error(node, "a private function has no 'global_symbol': drop private=True")
         name = parser.guarded(function.end, blocks.emit_func_output, function.result)
         result = blocks.get()[name]
         returned = _returned(parser, function, node, result.ret_struct_info)
