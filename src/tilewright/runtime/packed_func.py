@@ -90,8 +90,11 @@ class PackedFunc(core.Function):
             UnknownNameError: if it calls a function that is not registered.
             ProgramAssertionError: if an assertion of the program fails.
         """
-        if "torch" in _modules and not _PLAIN.issuperset(map(type, args)):
-            prepare_arguments(self.name, self.parameters, args)
+        if "torch" in _modules:
+            for arg in args:
+                if arg.__class__ not in _PLAIN:
+                    prepare_arguments(self.name, self.parameters, args)
+                    break
         try:
             result = _native_call(self, *args)
         except BufferError:
