@@ -336,6 +336,24 @@ class ArgumentChecks:
 
     # --- steps --------------------------------------------------------------------------------
 
+    def distinct(self, arrays: list[tuple[int, str]], overlapping: Expr) -> Stmt:
+        """The check that two arrays do not overlap.
+
+        Args:
+            arrays: their positions and names.
+            overlapping: the condition that they do.
+        """
+        (first, name), (second, other) = arrays
+        return IfThenElse(
+            overlapping,
+            abi.raise_error(
+                "ValueError",
+                f"{self._where(second, other)} the array shares memory with argument {first + 1} "
+                f"({name}), one of them is written, and the function takes them to be distinct "
+                "(tir.noalias): pass a copy, or build it with tir.noalias=False",
+            ),
+        )
+
     def _where(self, position: int, name: str) -> str:
         """What an argument is called in messages, which are printf formats."""
         return f"{self._function}: argument {position + 1} ({name}):"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from tilewright.error import LoweringError, UnknownNameError
@@ -32,7 +33,7 @@ from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
 from tilewright.tir.transform.metadata import METADATA_FUNCTION, TEXTS, signatures_of, text_function
-from tilewright.tir.transform.overlapping import IF_OVERLAPPING, overlap
+from tilewright.tir.transform.overlapping import IF_OVERLAPPING, broken_promises, overlap
 from tilewright.tir.transform.return_results import (
     ANY_PARAMS,
     INTO,
@@ -243,10 +244,22 @@ class _PackedFunction:
         function = self._function
         call = _call_raw(function, self._raw_name, arguments, result)
         if IF_OVERLAPPING not in function.attrs:
-            return call
+            if not int(function.attrs.get("tir.noalias", 0)):
+                return call
+            return seq(*self._distinct(checks), call)
         other = GlobalVar(str(function.attrs[IF_OVERLAPPING]))
         careful = _call_raw(function, other, arguments, result)
         return IfThenElse(overlap(function, checks.values), careful, call)
+
+    def _distinct(self, checks: ArgumentChecks) -> Iterator[Stmt]:
+        """Refuse arrays that overlap, where the function was promised that they do not."""
+        function = self._function
+        numbers = {param: number for number, param in enumerate(function.params)}
+        for first, second, overlapping in broken_promises(function, checks.values):
+            pair = sorted((first, second), key=numbers.__getitem__)
+            yield checks.distinct(
+                [(numbers[param], function.buffer_map[param].name) for param in pair], overlapping
+            )
 
 
 def _call_raw(function: PrimFunc, raw: GlobalVar, arguments: tuple[Expr, ...], result: Var) -> Stmt:

@@ -27,6 +27,12 @@ def allocates(root: Stmt) -> bool:
     return any(isinstance(stmt, Allocate) for stmt in statements(root))
 
 
+def stored_pointers(function: PrimFunc) -> set[Var]:
+    """The pointers through which `function` itself writes."""
+    nodes = walk_once(function.body)
+    return {item.buffer.data for item in nodes if isinstance(item, BufferStore)}
+
+
 def written_pointers(function: PrimFunc) -> set[Var]:
     """The pointers through which `function` writes, or that it passes to someone who may."""
     written: set[Var] = set()
