@@ -97,7 +97,8 @@ def test_iterators_of_outer_blocks_are_visible_inside():
     index = outer.var * 2 + inner.var
     block = Block((inner,), (), (point(A, index),), "in", BufferStore(A, const(0.0), (index,)))
     body = loop_nest([(j, 2)], BlockRealize((j,), TRUE, block))
-    realize = BlockRealize((i,), TRUE, Block((outer,), (), (), "out", body))
+    tile = tir.BufferRegion(A, (tir.Range(outer.var * 2, const(2)),))
+    realize = BlockRealize((i,), TRUE, Block((outer,), (), (tile,), "out", body))
     assert verify_well_formed(function((A,), loop_nest([(i, 4)], realize)))
 
 
@@ -106,7 +107,9 @@ def test_match_buffers_and_sizes_of_arguments_define_variables():
     A = decl_buffer((n, n + m), "float32", "A")
     V = decl_buffer((m,), "float32", "V", strides=(int_var("s"),), elem_offset=int_var("o"))
     region = tir.BufferRegion(A, (tir.Range(ZERO, const(1)), tir.Range(ZERO, m)))
-    block = Block((), (), (), "b", Evaluate(V[0]), match_buffers=(MatchBufferRegion(V, region),))
+    block = Block(
+        (), (region,), (), "b", Evaluate(V[0]), match_buffers=(MatchBufferRegion(V, region),)
+    )
     func = function((A,), BlockRealize((), TRUE, block))
     assert verify_well_formed(func.replace(params=(*func.params, m)))
 
@@ -203,7 +206,8 @@ def test_the_place_is_underlined():
 def test_lets_inside_of_a_loop_hide_from_blocks():
     A = decl_buffer((8,), "float32", "A")
     t, n, i = int_var("t"), int_var("n"), int_var("i")
-    realize = BlockRealize((), TRUE, Block((), (), (), "b", BufferStore(A, const(0.0), (t,))))
+    store = BufferStore(A, const(0.0), (t,))
+    realize = BlockRealize((), TRUE, Block((), (), (point(A, t),), "b", store))
     inside = loop_nest([(i, 8)], LetStmt(t, i, realize))
     with pytest.raises(VerifyError, match="block b mentions t"):
         verify_well_formed(function((A,), inside))

@@ -631,33 +631,6 @@ def test_a_predicate_that_leaves_instances_out_by_another_loop():
 
 
 @T.prim_func
-def wrong_regions(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):
-    B = T.alloc_buffer((8, 4))
-    for i, j in T.grid(8, 4):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] * T.float32(2)
-    for i in range(8):
-        with T.block("outer"):
-            vi = T.axis.spatial(8, i)
-            T.reads(B[vi, 0:2])
-            T.writes(C[vi, 0:4])
-            for j in range(4):
-                with T.block("C"):
-                    vj = T.axis.spatial(4, j)
-                    C[vi, vj] = B[vi, 3 - vj] + T.float32(1)
-
-
-def test_a_block_that_reads_more_than_its_region_says():
-    refused(
-        wrong_regions,
-        at("B", "outer", 0),
-        "block `C` may read elements of `B` that block `B` would not compute in the same iteration",
-        fails=True,
-    )
-
-
-@T.prim_func
 def output_of_each_step(
     A: T.Buffer((2, 4), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((2, 2), "float32")
 ):

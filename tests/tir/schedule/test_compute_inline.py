@@ -202,7 +202,7 @@ def nested(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):
     for i in range(8):
         with T.block("outer"):
             vi = T.axis.spatial(8, i)
-            T.reads(A[vi, 0:4])
+            T.reads(A[vi, 0:4], B[vi, 0:4])
             T.writes(B[vi, 0:4], C[vi, 0:4])
             for j in range(4):
                 with T.block("B"):

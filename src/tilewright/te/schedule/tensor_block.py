@@ -43,22 +43,25 @@ def tensor_block(
     variables: dict[Var, Expr] = {}
     views: dict[Buffer, Buffer] = {}
     matches: list[MatchBufferRegion] = []
-    inputs, outputs = [], []
+    inputs, outputs, updated = [], [], []
     pointers = {node for node in walk(body) if isinstance(node, Var) and node.dtype.is_handle}
-    used = {node.buffer for node in walk(body) if isinstance(node, (BufferLoad, BufferStore))}
+    loaded = {node.buffer for node in walk(body) if isinstance(node, BufferLoad)}
+    used = loaded | {node.buffer for node in walk(body) if isinstance(node, BufferStore)}
     count = len(tile.intrin.inputs)
     for position, (view, (tensor, box)) in enumerate(
         zip(tile.intrin.buffers, tile.regions, strict=True)
     ):
         region = BufferRegion(buffers[tensor], box)
         (inputs if position < count else outputs).append(region)
+        if position >= count and (reads[1] or view in loaded):
+            updated.append(region)
         if view not in used and view.data not in pointers:
             continue
         _check_layout(stage, tile, view, region)
         views[view] = _copy(view, variables)
         matches.append(MatchBufferRegion(views[view], region))
     body = substitute(body, variables, views)
-    read = (*(inputs if reads[0] else ()), *(outputs if reads[1] else ()))
+    read = (*inputs, *updated) if reads[0] else tuple(updated)
     return Block((), read, tuple(outputs), name, body, None, (), tuple(matches))
 
 

@@ -51,8 +51,8 @@ def infer_block_regions(
 ) -> tuple[tuple[BufferRegion, ...], tuple[BufferRegion, ...]]:
     """What one instance of `block` reads and writes, in the order of first accesses.
 
-    Buffers that live inside of the block are left out. In a block with an initialisation, the
-    buffers that it writes are left out of the reads: it only updates them.
+    Buffers that live inside of the block are left out. In a block with an initialisation, what it
+    writes is left out of the reads: it only updates that.
 
     Raises:
         DiagnosticError: if the body uses the pointer of a buffer, so that nothing is known.
@@ -63,9 +63,25 @@ def infer_block_regions(
             collector.analyzer.bind(iter_var.var, iter_var.dom)
     collector.block(block)
     writes = collector.regions(collector.written)
-    updated = {region.buffer for region in writes} if block.init is not None else set()
-    reads = (r for r in collector.regions(collector.read) if r.buffer not in updated)
+    reads = collector.regions(collector.read)
+    if block.init is not None:
+        updated = {region.buffer: region for region in writes}
+        reads = [r for r in reads if not _is_within(r, updated.get(r.buffer))]
     return tuple(reads), tuple(writes)
+
+
+def _is_within(region: BufferRegion, other: BufferRegion | None) -> bool:
+    """Whether a region shows to be a part of another one of the same buffer."""
+    if other is None:
+        return False
+    for inner, outer in zip(region.region, other.region, strict=True):
+        if structural_equal(inner, outer):
+            continue
+        before = constant_difference(inner.min, outer.min)
+        after = constant_difference(inner.min + inner.extent, outer.min + outer.extent)
+        if before is None or after is None or before < 0 or after > 0:
+            return False
+    return True
 
 
 class _Collector:

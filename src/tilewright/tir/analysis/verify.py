@@ -14,6 +14,7 @@ from tilewright.ir.node import Node, Role
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.span import Span
 from tilewright.ir.structural import path_text
+from tilewright.tir.analysis.declared_regions import undeclared_access
 from tilewright.tir.analysis.typing_rules import broken_rules
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion
 from tilewright.tir.expr import IterVar, ProducerLoad, Reduce
@@ -43,6 +44,8 @@ def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = Tru
       as many indices as dimensions.
     * A block binds as many values as it has iterators. Its body mentions iterators of the blocks
       around it, sizes and parameters, but no loop variable from outside.
+    * A block accesses no element that it does not declare, as far as that is known: see
+      `undeclared_access`.
     * Calls of functions of the module name one that exists, with as many arguments.
 
     Args:
@@ -66,6 +69,17 @@ def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = Tru
             raise
         return False
     return True
+
+
+def verify_declared_regions(module: IRModule) -> None:
+    """Check only that the blocks of a module access what they declare: see `undeclared_access`.
+
+    Raises:
+        VerifyError: with the access, and the script with the place underlined.
+    """
+    for var, function in module.functions.items():
+        if isinstance(function, PrimFunc):
+            _Verifier(function, module, var.name_hint).verify_regions()
 
 
 class _Verifier:
@@ -102,6 +116,14 @@ class _Verifier:
             with self.at("buffer_map", param.name):
                 self.declare(buffer)
         self.child(function, "body")
+        self.verify_regions()
+
+    def verify_regions(self) -> None:
+        """Check that blocks access only what they declare."""
+        found = undeclared_access(self.function.body)
+        if found is not None:
+            self.path = list(_path_to(found.node, self.function.body, ("body",)) or ("body",))
+            self.fail(found.rule)
 
     def fail(self, rule: str) -> None:
         """Raise the error for a broken rule at the current place."""
@@ -327,6 +349,24 @@ class _Verifier:
 
     def _tensor_load(self, load: ProducerLoad) -> None:
         self.fail(f"{load!r} reads a tensor of a tensor expression, which is no buffer")
+
+
+def _path_to(wanted: Node, node: Node, path: tuple[str | int, ...]) -> tuple[str | int, ...] | None:
+    """The path of a node below another one, whose own path is given."""
+    if node is wanted:
+        return path
+    for field in type(node).__node_fields__:
+        if field.role is not Role.CHILD:
+            continue
+        value = getattr(node, field.name)
+        parts = enumerate(value) if isinstance(value, tuple) else ((None, value),)
+        for position, item in parts:
+            if isinstance(item, Node):
+                steps = (field.name,) if position is None else (field.name, position)
+                found = _path_to(wanted, item, (*path, *steps))
+                if found is not None:
+                    return found
+    return None
 
 
 _METHODS: Final[dict[type[Node], Callable[[_Verifier, Any], None]]] = {

@@ -242,7 +242,7 @@ def _block_images(block: Block, around: _Surroundings) -> Iterator[Image]:
     if _uses_pointer(block.body, {inside.buffer.data, *(view.data for view in inside.views)}):
         for region in block.writes:
             if region.buffer is inside.buffer:
-                ranges = substitute(region.region, inside.values)
+                ranges = substitute(region, inside.values).region
                 yield Image(ranges, inside.loops, inside.conditions)
         return
     yield from _images(block.body, inside)

@@ -11,6 +11,7 @@ from tilewright.ir.expr import Expr
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import deep_recursion
+from tilewright.tir.analysis.verify import verify_declared_regions
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.arguments import resolve
@@ -50,6 +51,9 @@ class Schedule(PrimitiveMethods):
             ``"fast"`` one line, ``"none"`` nothing.
         enable_check: whether primitives prove what they require. Without, a wrong schedule gives
             a wrong program; for replaying schedules that were proved before.
+
+    Raises:
+        VerifyError: for a block that accesses what it does not declare to read or to write.
     """
 
     def __init__(
@@ -69,7 +73,10 @@ class Schedule(PrimitiveMethods):
             raise ArgumentValueError(
                 f"Schedule: error_render_level is one of {_LEVELS}, got {error_render_level!r}"
             )
-        self._state = ScheduleState(_as_module(mod), bool(enable_check))
+        module = _as_module(mod)
+        if enable_check:
+            verify_declared_regions(module)
+        self._state = ScheduleState(module, bool(enable_check))
         self._trace = Trace()
         self._random = RandomState(seed)
         self._symbols = SymbolTable()

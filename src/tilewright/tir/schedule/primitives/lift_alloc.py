@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from tilewright.error import DiagnosticError
+from tilewright.ir.convert import const
 from tilewright.ir.expr import Var
-from tilewright.tir.buffer import Buffer
+from tilewright.tir.analysis.regions import infer_block_regions
+from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.independence_afterwards import carried_afterwards
 from tilewright.tir.schedule.primitive import primitive
@@ -95,8 +98,25 @@ def _next_block(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> Bloc
 def _moved(
     tree: FunctionTree, block: BlockRealize, target: BlockRealize, buffer: Buffer
 ) -> dict[Any, Any]:
-    """The edit that moves an allocation."""
+    """The edit that moves an allocation, which the blocks that lose it access from then on."""
     kept = tuple(item for item in block.block.alloc_buffers if item is not buffer)
-    inner = block.block.replace(alloc_buffers=kept)
-    body = tree.edited({block.block: inner}, target.block)
+    old, new = block, _accessing(block.block.replace(alloc_buffers=kept), buffer)
+    while tree.scope(old) is not target:
+        outer = tree.scope(old)
+        new = _accessing(tree.edited({old.block: new}, outer.block), buffer)
+        old = outer
+    body = tree.edited({old.block: new}, target.block)
     return {target.block: body.replace(alloc_buffers=(*target.block.alloc_buffers, buffer))}
+
+
+def _accessing(block: Any, buffer: Buffer) -> Any:
+    """A block that declares its accesses of `buffer`; all of it, if they are not known."""
+    try:
+        reads, writes = infer_block_regions(block)
+    except DiagnosticError:
+        everything = tuple(Range(const(0, extent.dtype), extent) for extent in buffer.shape)
+        reads = writes = (BufferRegion(buffer, everything),)
+    return block.replace(
+        reads=(*block.reads, *(region for region in reads if region.buffer is buffer)),
+        writes=(*block.writes, *(region for region in writes if region.buffer is buffer)),
+    )

@@ -196,7 +196,8 @@ def _padded_nest(
     pairs = zip(realize.iter_values, block.iter_vars, strict=True)
     of_loop = {value: extents[item.var] for value, item in pairs if item.var in extents}
     padded: Block = substitute(block, {}, pads)
-    body: Stmt = realize.replace(block=padded.replace(iter_vars=iterators))
+    padded = with_accesses(padded.replace(iter_vars=iterators))
+    body: Stmt = realize.replace(block=padded)
     for loop in reversed(chain):
         body = loop.replace(extent=of_loop.get(loop.loop_var, loop.extent), body=body)
     return body

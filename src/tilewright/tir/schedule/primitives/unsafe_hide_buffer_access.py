@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tilewright.ir.attributes import as_attribute
+from tilewright.tir.analysis.declared_regions import HIDES_ACCESSES
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -15,7 +17,8 @@ def unsafe_hide_buffer_access(
     """Leave regions out of what a block states to read or to write.
 
     What is hidden is not seen by the primitives that follow: this one asks them to trust the
-    caller that it does not matter. Nothing is proved.
+    caller that it does not matter. Nothing is proved, and the annotation `hides_accesses` says that
+    the block declares less than it accesses, which is malformed otherwise.
 
     Before::
 
@@ -30,6 +33,7 @@ def unsafe_hide_buffer_access(
             vi = T.axis.spatial(128, i)
             T.reads(A[vi])
             T.writes(C[vi])
+            T.block_attr({"hides_accesses": T.bool(True)})
 
     Args:
         block: the block.
@@ -56,4 +60,6 @@ def unsafe_hide_buffer_access(
             )
     hidden = set(buf_index_array)
     kept = tuple(region for n, region in enumerate(regions) if n not in hidden)
-    return tree.edit({block.block: block.block.replace(**{field: kept})})
+    annotations = {**block.block.annotations, HIDES_ACCESSES: as_attribute(True)}
+    changed = block.block.replace(**{field: kept}, annotations=annotations)
+    return tree.edit({block.block: changed})
