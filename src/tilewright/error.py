@@ -128,6 +128,16 @@ class LoweringError(TVMError, ValueError):
     """A program that cannot be lowered as written; the message says which loop or block and why."""
 
 
+class BoundsError(TVMError, IndexError):
+    """An access outside of a buffer, found when a program is built or by a check while it runs.
+
+    Attributes:
+        span: where the statement was written, a `tilewright.ir.Span`; None if that is not known.
+    """
+
+    span: Any = None
+
+
 class TEScheduleError(TVMError, ValueError):
     """A TE schedule primitive applied where it does not apply."""
 

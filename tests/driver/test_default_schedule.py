@@ -145,7 +145,7 @@ def test_functions_that_others_call_are_built_as_written_if_parameters_may_overl
     call = tir.Call(tvm.ir.DType("int32"), tvm.ir.GlobalVar("main"), (tir.const(0),) * 3)
     caller = prim_func([], tir.Evaluate(call), "caller")
     module = tvm.IRModule({"main": func, "caller": caller})
-    found = with_default_schedule(module, None, Target("llvm"), "main", None)
+    found = with_default_schedule(module, Target("llvm"))
     assert found is None
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from tilewright.driver.default import with_default_schedule
-from tilewright.driver.lower import lower
+from tilewright.driver.default import unscheduled_module, with_default_schedule
+from tilewright.driver.lower import as_program, lower
 from tilewright.error import ArgumentError, TargetError
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import deep_recursion
@@ -16,11 +16,13 @@ from tilewright.target import Target
 from tilewright.target.codegen.params import Param
 from tilewright.te.schedule import Schedule
 from tilewright.te.tensor import Tensor
+from tilewright.tir.analysis.index_bounds import check_bounds
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.make_packed_api import make_packed_api
 from tilewright.tir.transform.metadata import signatures_of
 from tilewright.tir.transform.pipeline import Machine, legalize_for
+from tilewright.tir.transform.pipeline import lower as lower_module
 
 Buildable = Schedule | PrimFunc | IRModule
 _DEFAULT_NAME = "default_function"
@@ -60,6 +62,7 @@ def build(
         ArgumentError: for inputs that cannot be compiled or do not fit together.
         TargetError: for an unknown or unsupported target.
         VerifyError: for a malformed function.
+        BoundsError: for a program that certainly accesses elements outside of its buffers.
         LoweringError: for a program that cannot be lowered.
         CodegenError: for a program that the target cannot express.
     """
@@ -72,10 +75,31 @@ def build(
         inputs = _merged(inputs)
     if isinstance(inputs, PrimFunc) and name == _DEFAULT_NAME:
         name = inputs.global_symbol or "main"
-    scheduled = with_default_schedule(inputs, args, chosen, name, binds)
-    if scheduled is None:
-        return build_lowered(lower(inputs, args, name, binds), chosen)
-    return build_lowered(lower(scheduled), chosen)
+    return build_lowered(_lowered(inputs, args, chosen, name, binds), chosen)
+
+
+def _lowered(
+    inputs: Buildable,
+    args: Sequence[Any] | None,
+    target: Target,
+    name: str,
+    binds: Mapping[Tensor, Buffer] | None,
+) -> IRModule:
+    """What is compiled for `inputs`, whose indices are checked as they were written."""
+    if isinstance(inputs, Schedule):
+        module = unscheduled_module(inputs, args, target, name, binds)
+        if module is not None:
+            check_bounds(module)
+            scheduled = with_default_schedule(module, target)
+            if scheduled is not None:
+                return lower(scheduled)
+        module = as_program(inputs, args, name, binds)
+        check_bounds(module)
+        return lower_module(module)
+    module = as_program(inputs, args, name, binds)
+    check_bounds(module)
+    scheduled = with_default_schedule(module, target)
+    return lower_module(module) if scheduled is None else lower(scheduled)
 
 
 def build_lowered(module: IRModule, target: Target) -> Module:

@@ -97,7 +97,7 @@ def _compile(
     symbol: str, name: GlobalVar, parts: dict[GlobalVar, PrimFunc], target: Target
 ) -> ObjectUnit:
     module = IRModule(parts)
-    scheduled = with_default_schedule(module, None, target, name.name_hint, None)
+    scheduled = with_default_schedule(module, target)
     legal = legalize_for(lower(scheduled or module), cast("Machine", target))
     # The symbol says what the code is: of two in one program either may be taken.
     exported = {"tir.is_exported": True, "tir.is_hidden": True, "tir.is_weak": True}

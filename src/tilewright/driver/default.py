@@ -27,33 +27,41 @@ from tilewright.tir.stmt import For
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, can_be_asked
 
 
-def with_default_schedule(
-    inputs: Any,
+def unscheduled_module(
+    schedule: Schedule,
     args: Sequence[Any] | None,
     target: Target,
     name: str,
     binds: Mapping[Tensor, Buffer] | None,
 ) -> IRModule | None:
-    """The module to build, its functions without a schedule scheduled; None if there is none.
+    """What a `te.Schedule` computes, for the default schedule; None if that is not for it.
 
     Args:
-        inputs: a `te.Schedule`, a function or a module.
-        args: for a schedule, the parameters.
+        schedule: the schedule.
+        args: the parameters.
         target: what it is built for.
-        name: of the function, if it has none.
-        binds: for a schedule, buffers for some of the tensors.
+        name: of the function.
+        binds: buffers for some of the tensors.
     """
-    if target.kind.name != "llvm" or not PassContext.current().option("tir.default_schedule"):
+    if args is None or not _is_wanted(target):
         return None
-    if isinstance(inputs, Schedule):
-        func = None if args is None else unscheduled_function(inputs, args, name, binds)
-        if func is None:
-            return None
-        module = as_module(func, name)
-    elif args or binds:
+    func = unscheduled_function(schedule, args, name, binds)
+    return None if func is None else as_module(func, name)
+
+
+def _is_wanted(target: Target) -> bool:
+    return target.kind.name == "llvm" and PassContext.current().option("tir.default_schedule")
+
+
+def with_default_schedule(module: IRModule, target: Target) -> IRModule | None:
+    """A module whose functions without a schedule are scheduled; None if there are none.
+
+    Args:
+        module: the functions.
+        target: what they are built for.
+    """
+    if not _is_wanted(target):
         return None
-    else:
-        module = as_module(inputs, name)
     chosen = {
         var: _with_one_index_dtype(func)
         for var, func in module.functions.items()

@@ -48,18 +48,7 @@ def lower(
         VerifyError: for a malformed function.
         LoweringError: for a program that cannot be lowered.
     """
-    if isinstance(inp, Schedule):
-        if args is None:
-            raise ArgumentError("tvm.lower: `args` must list the parameters of the te.Schedule")
-        func = schedule_to_prim_func(inp, args, name, binds)
-        module = IRModule({GlobalVar(name): func})
-    elif args or binds:
-        raise ArgumentError(
-            f"tvm.lower: `args` and `binds` are for a te.Schedule; a {type(inp).__name__} has its "
-            "own parameters"
-        )
-    else:
-        module = as_module(inp, name)
+    module = as_program(inp, args, name, binds)
     if not simple_mode:
         return lower_function(module)
     functions = {
@@ -67,6 +56,25 @@ def lower(
         for var, func in module.functions.items()
     }
     return IRModule(functions, module.attrs, module.global_infos)
+
+
+def as_program(
+    inp: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None,
+    name: str,
+    binds: Mapping[Tensor, Buffer] | None,
+) -> IRModule:
+    """The module of what `lower` takes, before it is lowered; its arguments and errors."""
+    if isinstance(inp, Schedule):
+        if args is None:
+            raise ArgumentError("tvm.lower: `args` must list the parameters of the te.Schedule")
+        return IRModule({GlobalVar(name): schedule_to_prim_func(inp, args, name, binds)})
+    if args or binds:
+        raise ArgumentError(
+            f"tvm.lower: `args` and `binds` are for a te.Schedule; a {type(inp).__name__} has its "
+            "own parameters"
+        )
+    return as_module(inp, name)
 
 
 def as_module(inp: Any, name: str) -> IRModule:

@@ -111,7 +111,7 @@ def _packed(
 ) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
     """The kernel with its schedule, and the functions that pack its operands; None without any."""
     func = func.with_attr(CONSTANT_PARAMS, tuple(positions))
-    module = with_default_schedule(IRModule({var: func}), None, target, var.name_hint, None)
+    module = with_default_schedule(IRModule({var: func}), target)
     if module is None:
         return None
     scheduled: PrimFunc = module[var].without_attr(CONSTANT_PARAMS)

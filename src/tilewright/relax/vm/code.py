@@ -79,7 +79,7 @@ def _in_one_piece(
     for name, kernel in kernels.items():
         functions |= with_callees(module, name, kernel)
     scheduled = IRModule(functions)
-    scheduled = with_default_schedule(scheduled, None, target, "main", None) or scheduled
+    scheduled = with_default_schedule(scheduled, target) or scheduled
     legal = legalize_for(lower(scheduled), cast("Machine", target))
     everything = IRModule({**whole.functions, **legal.functions}, whole.attrs)
     return compile_code(make_packed_api(everything), target, constants.params())

@@ -19,6 +19,7 @@ from tilewright.relax.vm.pass_results import Pipeline, after_passes
 from tilewright.runtime.device import cpu
 from tilewright.runtime.ndarray import NDArray, from_dlpack
 from tilewright.target import Target
+from tilewright.tir.analysis.index_bounds import check_bounds
 
 
 @deep_recursion
@@ -50,6 +51,7 @@ def build(
     Raises:
         ArgumentError: for something that cannot be compiled.
         VerifyError: for a malformed graph function.
+        BoundsError: for a tensor program that certainly accesses elements outside of its buffers.
         DeviceError: for an array on a device that is no processor.
         LoweringError: for operators that the pipeline did not lower.
         UnknownNameError: for a call of a function that is nowhere.
@@ -62,6 +64,7 @@ def build(
 
     module = Normalize()(_as_module(mod))
     check_well_formed(module)
+    check_bounds(module)
     check_devices(module)
     chosen = _as_target(target)
     if params:
