@@ -49,6 +49,8 @@ def compile_units(
         cache: where object files are kept; None to compile all.
     """
     context = PassContext.current()
+    if context.option("tir.add_lower_pass"):
+        cache = None  # what the passes do is not in the key
     options = (f"{option}={context.option(option)}" for option in OPTIONS)
     facts = (*target_facts(target), *options)
     found: dict[GlobalVar, CompiledUnit] = {}

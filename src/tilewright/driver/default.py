@@ -25,6 +25,7 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, can_be_asked
+from tilewright.tir.transform.user_options import takes_distinct_buffers
 
 
 def unscheduled_module(
@@ -65,7 +66,7 @@ def with_default_schedule(module: IRModule, target: Target) -> IRModule | None:
     chosen = {
         var: _with_one_index_dtype(func)
         for var, func in module.functions.items()
-        if may_schedule(func) and (_has_noalias(func) or _can_be_asked(func, var, module))
+        if may_schedule(func) and (takes_distinct_buffers(func) or _can_be_asked(func, var, module))
     }
     if not chosen:
         return None
@@ -83,7 +84,7 @@ def with_default_schedule(module: IRModule, target: Target) -> IRModule | None:
     functions = dict(module.functions)
     for var, func in chosen.items():
         functions[var] = scheduled[var.name_hint]
-        if not _has_noalias(func):
+        if not takes_distinct_buffers(func):
             functions |= _for_both(var, func, scheduled[var.name_hint], module)
     return IRModule(functions, module.attrs, module.global_infos)
 
@@ -95,10 +96,6 @@ def _with_one_index_dtype(func: PrimFunc) -> PrimFunc:
     """
     found = {node.loop_var.dtype for node in walk(func.body) if isinstance(node, For)}
     return override_index_dtype(func, INT64) if len(found) > 1 and INT64 in found else func
-
-
-def _has_noalias(func: PrimFunc) -> bool:
-    return bool(int(func.attrs.get("tir.noalias", 0)))
 
 
 def _can_be_asked(func: PrimFunc, var: GlobalVar, module: IRModule) -> bool:

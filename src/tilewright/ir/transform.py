@@ -10,15 +10,26 @@ from tilewright.ir.instrument import PassInstrument, called, tell_all
 from tilewright.ir.scope_stack import ScopeStack
 
 OPTIONS: Final[Mapping[str, type]] = {
+    "tir.add_lower_pass": list,
     "tir.default_schedule": bool,
+    "tir.disable_assert": bool,
+    "tir.instrument_bound_checkers": bool,
+    "tir.noalias": bool,
     "relay.backend.use_meta_schedule": bool,
 }
 """The options that there are, with the types of their values."""
 
 _DEFAULTS: Final[Mapping[str, Any]] = {
+    "tir.add_lower_pass": (),
     "tir.default_schedule": True,
+    "tir.disable_assert": False,
+    "tir.instrument_bound_checkers": False,
+    "tir.noalias": True,
     "relay.backend.use_meta_schedule": False,
 }
+
+PHASES: Final = 4
+"""Number of phases of lowering in which passes can be added."""
 
 DEFAULT_OPT_LEVEL: Final = 2
 
@@ -33,6 +44,18 @@ class PassContext:
 
         with tvm.transform.PassContext(config={"tir.default_schedule": False}):
             module = tvm.build(func)  # with the loops that the program says
+
+    ``tir.instrument_bound_checkers``: whether compiled code checks each index when it is used, and
+    raises a `BoundsError` for one that is outside of its buffer.
+
+    ``tir.disable_assert``: whether the assertions that programs state are left out of the code.
+
+    ``tir.noalias``: whether the promise of functions that their buffers do not overlap, the
+    attribute of the same name, is used; by default it is.
+
+    ``tir.add_lower_pass``: passes that run while a program is lowered, each as a pair of a phase
+    and a pass. Phase 0 is before blocks become loops, 1 after memory has become one-dimensional, 2
+    after memory has been planned, and 3 at the end of what `tvm.lower` does.
 
     ``relay.backend.use_meta_schedule``: whether records of the tuner are looked up for what is
     built; see `tilewright.meta_schedule.is_meta_schedule_enabled`.
@@ -158,5 +181,27 @@ def _check_options(config: object) -> None:
         if wanted is None:
             hint = did_you_mean(name, OPTIONS)
             raise ArgumentValueError(f"PassContext: there is no option {name!r}{hint}")
-        if not isinstance(value, wanted):
+        if wanted is list:
+            _check_added_passes(name, value)
+        elif not isinstance(value, wanted):
             raise ArgumentError(f"PassContext: {name} is a {wanted.__name__}, got {value!r}")
+
+
+def _check_added_passes(option: str, value: object) -> None:
+    from tilewright.ir.passes import Pass
+
+    if not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"PassContext: {option} is a list of pairs, got {value!r}")
+    for item in value:
+        if not isinstance(item, (list, tuple)) or len(item) != 2:
+            raise ArgumentError(f"PassContext: {option} has pairs (phase, pass), got {item!r}")
+        phase, added = item
+        if not isinstance(phase, int) or not 0 <= phase < PHASES:
+            raise ArgumentError(
+                f"PassContext: {option}: a phase is a number from 0 to {PHASES - 1}, got {phase!r}"
+            )
+        if not isinstance(added, Pass):
+            raise ArgumentError(
+                f"PassContext: {option}: {added!r} is not a pass; "
+                "tvm.tir.transform.prim_func_pass makes one of a function"
+            )

@@ -21,6 +21,7 @@ from tilewright.error import (
     AllocationError,
     ArgumentError,
     ArgumentValueError,
+    BoundsError,
     DTypeError,
     ProgramAssertionError,
     TVMError,
@@ -39,6 +40,7 @@ NATIVE_ERRORS: dict[type[BaseException], type[TVMError]] = {
     MemoryError: AllocationError,
     AssertionError: ProgramAssertionError,
     KeyError: UnknownNameError,
+    IndexError: BoundsError,
 }
 """The class in which an error of compiled code arrives, by the kind that the code names."""
 
@@ -89,6 +91,8 @@ class PackedFunc(core.Function):
             AllocationError: if there is no memory for its workspace.
             UnknownNameError: if it calls a function that is not registered.
             ProgramAssertionError: if an assertion of the program fails.
+            BoundsError: if the function was built with ``tir.instrument_bound_checkers`` and an
+                index is outside of its buffer.
         """
         if "torch" in _modules:
             for arg in args:

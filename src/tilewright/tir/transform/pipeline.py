@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from tilewright.ir.module import IRModule
+from tilewright.ir.transform import PassContext
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
@@ -18,6 +20,7 @@ from tilewright.tir.transform.hoist_conditions import hoist_conditions
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
+from tilewright.tir.transform.instrument_bounds import instrument_bounds
 from tilewright.tir.transform.interleave_stores import interleave_stores
 from tilewright.tir.transform.known_branches import drop_known_branches
 from tilewright.tir.transform.lower_blocks import lower_blocks
@@ -32,6 +35,7 @@ from tilewright.tir.transform.stream_stores import stream_stores
 from tilewright.tir.transform.transpose_gathers import transpose_gathers
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
+from tilewright.tir.transform.user_options import drop_assertions, without_promises
 from tilewright.tir.transform.vectorize import vectorize
 from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
 
@@ -74,9 +78,49 @@ LOWERING: tuple[Pass, ...] = (
 """From a scheduled function to the lowered form: loops over flat buffers, for any target."""
 
 
+PHASES: Final = (0, 4, 6, len(LOWERING))
+"""Before how many of these passes those of each phase of ``tir.add_lower_pass`` run."""
+
+
 def lower(func_or_module: FuncOrModule, record: list[PassRecord] | None = None) -> FuncOrModule:
-    """The lowered form of a function, or of all `PrimFunc`s of a module."""
-    return _for_each(func_or_module, lambda func: run_passes(func, LOWERING, record))
+    """The lowered form of a function, or of all `PrimFunc`s of a module.
+
+    Options of the current `PassContext` that begin with ``tir.`` add passes.
+    """
+    context = PassContext.current()
+    added = context.option("tir.add_lower_pass")
+    start = 0
+    for phase, end in enumerate(PHASES):
+        passes = _with_options(LOWERING[start:end], context, is_first=end == PHASES[1])
+        if passes:
+            func_or_module = _for_each(
+                func_or_module, functools.partial(run_passes, passes=passes, record=record)
+            )
+        for user_phase, user_pass in added:
+            if user_phase == phase:
+                func_or_module = _apply(user_pass, func_or_module)
+        start = end
+    return func_or_module
+
+
+def _with_options(passes: tuple[Pass, ...], context: PassContext, is_first: bool) -> Sequence[Pass]:
+    """`passes`, with what the options add to those that come first."""
+    if not is_first:
+        return passes
+    first = [] if context.option("tir.noalias") else [without_promises]
+    if context.option("tir.disable_assert"):
+        first.append(drop_assertions)
+    checks = [instrument_bounds] if context.option("tir.instrument_bound_checkers") else []
+    # Checked before memory becomes smaller, and one-dimensional.
+    return [*first, passes[0], *checks, *passes[1:]]
+
+
+def _apply(user_pass: Any, func_or_module: FuncOrModule) -> FuncOrModule:
+    """The result of a pass over modules, for a module or one function."""
+    if isinstance(func_or_module, IRModule):
+        return user_pass(func_or_module)
+    (result,) = user_pass(IRModule.from_expr(func_or_module)).functions.values()
+    return result
 
 
 class Machine(Protocol):
