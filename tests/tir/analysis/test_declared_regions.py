@@ -137,6 +137,8 @@ def test_views():
     parsed(f"{view}T.reads(A[0:2])\nB[vi] = V[vi // 4]")
     with pytest.raises(ScriptError, match=r"A\[2\] at i=4"):
         parsed(f"{view}T.reads(A[0:2])\nB[vi] = V[vi // 2]")
+    other = "W = T.decl_buffer((2, 2), data=V.data, elem_offset=V.elem_offset)\n"
+    parsed(f"{view}T.reads(A[0:4])\n{other}B[vi] = W[vi % 2, 0]")
 
 
 def test_the_root_block_declares_nothing():

@@ -169,7 +169,8 @@ class _Checker(AccessWalk):
         regions = [region for region in declared if region.buffer is buffer]
         if any(self._covers(region, ranges) for region in regions):
             return
-        if not regions and any(region.buffer.data is buffer.data for region in declared):
+        others = (*around.views, *(region.buffer for region in declared))
+        if not regions and any(other.data is buffer.data for other in others):
             return  # through another buffer on the same memory
         with self.where(*(_inside(view, indices) if view is not buffer else ())):
             self._question(node, BufferRegion(buffer, tuple(ranges)), regions, is_write)
