@@ -10,10 +10,10 @@ from tilewright.arith.linear import Terms, collect
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node
+from tilewright.ir.recent import Recent
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.access_table import region_text
 from tilewright.tir.analysis.access_walk import AccessWalk
-from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (

@@ -17,10 +17,10 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
+from tilewright.ir.recent import Recent
 from tilewright.ir.span import Span
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.access_walk import AccessWalk
-from tilewright.tir.analysis.dependence.recent import Recent
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, Stmt
