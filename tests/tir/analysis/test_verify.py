@@ -237,10 +237,11 @@ def test_the_parser_shows_the_line_of_a_broken_rule():
 @T.prim_func
 def main(A: T.Buffer((4,), "float32")):
     for i in range(4):
+        k: T.int32 = i
         with T.block("b"):
-            A[i] = T.float32(1)
+            A[k] = T.float32(1)
 """
-    with pytest.raises(ScriptError, match="block b mentions i") as caught:
+    with pytest.raises(ScriptError, match="block b mentions k") as caught:
         script.from_source(text)
-    assert caught.value.lineno == 6
+    assert caught.value.lineno == 7
     assert script.from_source(text, check_well_formed=False) is not None
