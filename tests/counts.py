@@ -17,10 +17,11 @@ from tests.time_limit import LOUD, last_words_of
 COUNTS: Counter[str] = Counter()
 """How many random programs each property has been checked with in this process."""
 
-PAIRS, COMPILED, REPLAYED = (
+PAIRS, COMPILED, REPLAYED, SMALL = (
     "program and schedule pairs",
     "program and schedule pairs compiled",
     "traces replayed",
+    "sizes of 0 and 1",
 )
 """What is counted of random schedules, apart from their steps."""
 

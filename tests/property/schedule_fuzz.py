@@ -7,7 +7,7 @@ import random
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.counts import COMPILED, PAIRS, REPLAYED, count_program
+from tests.counts import COMPILED, PAIRS, REPLAYED, SMALL, count_program
 from tests.property import nest_stages, plain_stages, reduction_stages
 from tests.property.block_programs import HEADER, BlockPrograms
 from tests.property.harness import assert_same
@@ -30,6 +30,9 @@ STAGES = [*plain_stages.STAGES, *reduction_stages.STAGES, *nest_stages.STAGES]
 
 LARGEST = 10
 """The largest number of steps."""
+
+SMALL_SIZES = (0, 1)
+"""Values of a symbolic size for which most programs still have a meaning."""
 
 TRACES = 0.15
 """The share of the pairs whose traces are replayed."""
@@ -158,10 +161,39 @@ def _specialized(func: PrimFunc, size: int) -> PrimFunc:
 
 
 def check_result(case: Case, mod: IRModule, seed: int, *, compiled: bool) -> None:
-    """Run a function before and after scheduling, and compare what it leaves in its arrays."""
+    """Run a function before and after scheduling, and compare what it leaves in its arrays.
+
+    Where there is a symbolic size, it is 0 and 1, too.
+    """
     if not has_same_parameters(case.mod["main"], mod["main"]):
         return  # the layout of a parameter was changed, and with it the interface
-    before, after = (_specialized(m["main"], case.size) for m in (case.mod, mod))
+    function = None
+    if compiled and not uses_threads(mod["main"]) and not unrolls_sizes(mod["main"]):
+        LAST_WORDS.add("compiled")
+        function = tvm.build(mod["main"], target="llvm")["main"]
+        count_program(COMPILED)
+    check_size(case, mod, seed, case.size, function)
+    if symbolic_sizes(case.mod["main"]):
+        for size in SMALL_SIZES:
+            if is_defined(_specialized(case.mod["main"], size), seed):
+                check_size(case, mod, seed, size, function)
+                count_program(SMALL)
+
+
+def is_defined(func: PrimFunc, seed: int) -> bool:
+    """Whether a program reads only what it has written, of a size for which it was not made."""
+    if any(extent < 0 for buffer in func.buffer_map.values() for extent in _shape(buffer)):
+        return False
+    try:
+        interpret(func, *arguments_of(func, seed), check_reads=True)
+    except InterpreterError:
+        return False
+    return True
+
+
+def check_size(case: Case, mod: IRModule, seed: int, size: int, function: Any) -> None:
+    """Compare the results for one symbolic size; also of the compiled function, if there is one."""
+    before, after = (_specialized(m["main"], size) for m in (case.mod, mod))
     expected, actual = arguments_of(before, seed), arguments_of(before, seed)
     interpret(before, *expected)
     try:
@@ -174,13 +206,11 @@ def check_result(case: Case, mod: IRModule, seed: int, *, compiled: bool) -> Non
         interpret(after, *actual, reverse_parallel=True)
     for one, other in zip(actual, expected, strict=True):
         assert_same(one, other, "interpreted")
-    if compiled and not uses_threads(after) and not unrolls_sizes(mod["main"]):
-        LAST_WORDS.add("compiled")
+    if function is not None:
         arrays = [tvm.nd.array(array) for array in arguments_of(before, seed)]
-        tvm.build(mod["main"], target="llvm")["main"](*arrays)
+        function(*arrays)
         for array, other in zip(arrays, expected, strict=True):
             assert_same(array.numpy(), other, "compiled")
-        count_program(COMPILED)
 
 
 def has_same_parameters(before: PrimFunc, after: PrimFunc) -> bool:

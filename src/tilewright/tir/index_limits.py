@@ -119,11 +119,12 @@ class Reach:
 
     def _is_size(self, kind: Any, expr: Any) -> bool:
         """Whether a program counts by `expr`, which is a size or a position in several loops."""
+        if kind is Add and isinstance(expr.b, IntImm):
+            return False  # rounding up
         # Positions in fused loops: how large they are is not told by intervals.
         if any(isinstance(node, (Mul, FloorDiv)) and _is_symbolic(node) for node in walk(expr)):
             return True
-        is_offset = kind is Add and isinstance(expr.b, IntImm)
-        return not is_offset and all(self._domain(var) is None for var in variables_of(expr))
+        return all(self._domain(var) is None for var in variables_of(expr))
 
 
 def _is_symbolic(node: Mul | FloorDiv) -> bool:

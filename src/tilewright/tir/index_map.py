@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, ClassVar, Final
 
 from tilewright.arith import Analyzer, interval_of
@@ -121,11 +122,15 @@ class IndexMap(Node):
         for var, domain in domains.items():
             analyzer.bind(var, domain)
         result = []
-        for index in aligned.final_indices:
-            low, high = interval_of(analyzer.simplify(index), domains, analyzer)
-            if low is None or high is None:
-                raise ArgumentValueError(f"{self!r}: the index {index!r} has no known bounds")
-            result.append(Range(low, analyzer.simplify(high - low + 1)))
+        with ExitStack() as stack:
+            for domain in ranges:
+                if not isinstance(domain.extent, IntImm):
+                    stack.enter_context(analyzer.constraint(domain.extent >= 0))
+            for index in aligned.final_indices:
+                low, high = interval_of(analyzer.simplify(index), domains, analyzer)
+                if low is None or high is None:
+                    raise ArgumentValueError(f"{self!r}: the index {index!r} has no known bounds")
+                result.append(Range(low, analyzer.simplify(high - low + 1)))
         return result
 
     def map_shape(

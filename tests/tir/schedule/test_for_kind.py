@@ -269,3 +269,24 @@ def test_dependences_that_are_not_known():
     sch = Schedule(by_data)
     with pytest.raises(ScheduleError, match="not known whether they are independent: A and B"):
         sch.parallel(sch.get_loops("A")[0])
+
+
+@T.prim_func
+def symbolic(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 4))
+    for i, j in T.grid(n, 4):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(1)
+
+
+def test_only_loops_of_constant_extent_are_unrolled():
+    sch = Schedule(symbolic, debug_mask="all")
+    i, j = sch.get_loops("A")
+    with pytest.raises(ScheduleError, match="the extent of loop `i`, n, is not constant"):
+        sch.unroll(i)
+    sch.unroll(j)
+    sch.unroll(sch.split(i, [None, 4])[1])
+    assert_same_meaning(symbolic, sch, sizes={"n": 6})
+    tvm.build(sch.mod, target="llvm")

@@ -92,6 +92,10 @@ REFUSED = {
         vector,
         lambda sch: sch.split(loops(sch)[0], [None, ROOM + 2]),
     ),
+    "a tile of fused loops": (
+        matrix,
+        lambda sch: sch.split(sch.fuse(*loops(sch)), [None, ROOM + 2]),
+    ),
     "tiles of tiles": (
         vector,
         lambda sch: sch.split(sch.split(loops(sch)[0], [None, 60000])[0], [None, 60000]),

@@ -258,3 +258,30 @@ def test_iterators_keep_their_dtypes():
     sch = Schedule(indices_of_two_dtypes, debug_mask="all")
     sch.transform_block_layout("B", lambda i, j: (j, i))
     assert_same_meaning(indices_of_two_dtypes, sch, sizes={"n": 3})
+
+
+@T.prim_func
+def symbolic(a: T.handle, b: T.handle):
+    m = T.int32()
+    n = T.int32()
+    A = T.match_buffer(a, (m, n))
+    B = T.match_buffer(b, (m, n))
+    for i, j in T.grid(m, n):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+@pytest.mark.parametrize("sizes", [{"m": 3, "n": 5}, {"m": 0, "n": 5}, {"m": 3, "n": 0}])
+def test_symbolic_extents_become_one(sizes):
+    n = symbolic.buffer_map[symbolic.params[0]].shape[1]
+    sch = Schedule(symbolic, debug_mask="all")
+    sch.transform_block_layout("B", lambda x, y: (x * n + y,))
+    assert len(sch.get_loops("B")) == 1
+    assert_same_meaning(symbolic, sch, sizes=sizes)
+
+
+def test_a_refusal_without_a_shape_to_look_for_holes_in():
+    n = symbolic.buffer_map[symbolic.params[0]].shape[1]
+    with pytest.raises(ScheduleError, match="the extent m is no multiple of n"):
+        Schedule(symbolic).transform_block_layout("B", lambda x, y: (x // n, y))

@@ -412,3 +412,40 @@ def test_alignment_of_dimensions_is_refused():
     sch.storage_align("B", 0, 0, 16, 1)
     with pytest.raises(ScheduleError, match="block `B` aligns dimensions of `B`, which would be"):
         sch.transform_layout("B", ("write", 0), tiles)
+
+
+@T.prim_func
+def three_dimensions(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (4, 8, n))
+    B = T.match_buffer(b, (4, 8, n))
+    C = T.alloc_buffer((4, 8, n))
+    for i, j, k in T.grid(4, 8, n):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            C[vi, vj, vk] = A[vi, vj, vk]
+    for i, j, k in T.grid(4, 8, n):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = C[vi, vj, vk]
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_symbolic_strides(size):
+    n = three_dimensions.buffer_map[three_dimensions.params[0]].shape[2]
+    sch = schedule(three_dimensions)
+    sch.transform_layout("C", ("write", 0), lambda x, y, w: (x * 8 * n + y * n + w,))
+    assert_same_meaning(three_dimensions, sch, sizes={"n": size})
+    with pytest.raises(ScheduleError, match="not known to give each element a place of its own"):
+        schedule(three_dimensions).transform_layout(
+            "C", ("write", 0), lambda x, y, w: (x * 7 * n + y * n + w,)
+        )
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_room_for_padding_in_an_empty_array(size):
+    sch = schedule(three_dimensions)
+    sch.transform_layout(
+        "C", ("write", 0), lambda x, y, w: (x, w * 9 + y), assume_injective_transform=True
+    )
+    assert_same_meaning(three_dimensions, sch, sizes={"n": size})

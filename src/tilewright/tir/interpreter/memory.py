@@ -43,9 +43,11 @@ class Pointer(NamedTuple):
 
 
 def allocate(dtype: DType, count: int, check_reads: bool) -> Pointer:
-    """New memory for `count` elements; its bytes are 0xFF, which is NaN and -1."""
-    if count < 0:
-        raise InterpreterError(f"allocation of {count} elements")
+    """New memory for `count` elements, none if that is negative.
+
+    Its bytes are 0xFF, which is NaN and -1.
+    """
+    count = max(count, 0)
     size = dtype.numpy.itemsize * dtype.lanes * count
     data = np.full(size, 0xFF, dtype=np.uint8)
     return Pointer(Memory(data, bytearray(size) if check_reads else None), 0)

@@ -30,7 +30,7 @@ from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import EMPTY
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, INT32
-from tilewright.ir.expr import LT, Expr, Var
+from tilewright.ir.expr import LT, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -117,20 +117,23 @@ def initial_predicate(
         if initial is not condition:
             if analyzer is None:
                 analyzer = Analyzer()
-            with analyzer.constraint(_is_not_empty(block)):
-                if analyzer.can_prove(initial):
-                    continue
+            if _holds_unless_empty(block, initial, analyzer):
+                continue
         kept = logical_and(kept, initial)
     return kept
 
 
-def _is_not_empty(block: Block) -> Expr:
-    """The condition that the domains of all reduction iterators have elements."""
-    condition: Expr = const(True, BOOL)
+def _holds_unless_empty(block: Block, condition: Expr, analyzer: Analyzer) -> bool:
+    """Whether a condition holds if the domains of all reduction iterators have elements."""
+    nonempty: Expr = const(True, BOOL)
     for iterator in block.iter_vars:
         if iterator.iter_type is IterType.COMM_REDUCE and iterator.dom is not None:
-            condition = logical_and(condition, iterator.dom.extent > 0)
-    return condition
+            nonempty = logical_and(nonempty, iterator.dom.extent > 0)
+    if is_const_int(nonempty, 0):
+        # A size that is 0 here: what is left of the condition is about that size alone.
+        return isinstance(analyzer.simplify(condition), IntImm)
+    with analyzer.constraint(nonempty):
+        return analyzer.can_prove(condition)
 
 
 def _checks_domain(block: Block, values: Sequence[Expr], condition: Expr) -> bool:

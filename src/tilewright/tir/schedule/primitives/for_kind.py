@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import IntImm, Var
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
@@ -92,7 +92,7 @@ def vectorize(tree: FunctionTree, loop: For) -> Edit:
 
 @primitive
 def unroll(tree: FunctionTree, loop: For) -> Edit:
-    """Repeat the body of a loop once per iteration. Nothing is required.
+    """Repeat the body of a loop once per iteration.
 
     Before::
 
@@ -104,8 +104,13 @@ def unroll(tree: FunctionTree, loop: For) -> Edit:
         for i in T.unroll(4):
             S(i)
 
+    Requires: the extent is constant.
+
     Args:
         loop: the loop.
+
+    Raises:
+        ScheduleError: for a loop whose extent is not constant.
 
     Example::
 
@@ -113,7 +118,18 @@ def unroll(tree: FunctionTree, loop: For) -> Edit:
         i, j, k = sch.get_loops("C")
         sch.unroll(k)
     """
+    if tree.checked:
+        _require_constant_extent(tree, loop)
     return tree.edit({loop: _of_kind(loop, ForKind.UNROLLED)})
+
+
+def _require_constant_extent(tree: FunctionTree, loop: For) -> None:
+    if not isinstance(tree.analyzer(loop).simplify(loop.extent), IntImm):
+        raise ScheduleError(
+            f"the extent of {{0}}, {loop.extent}, is not constant",
+            at=[loop],
+            hint="split the loop, and unroll an inner loop of constant extent",
+        )
 
 
 _THREADS: Final = re.compile(r"(blockIdx|threadIdx|vthread)\.[xyz]|vthread(\.\w+)?")
