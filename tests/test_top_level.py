@@ -14,6 +14,20 @@ def test_every_public_name_exists(name):
     assert name in dir(tvm)
 
 
+def test_passes_are_found_under_both_names():
+    names = (
+        "Pass",
+        "ModulePass",
+        "PassContext",
+        "PassInfo",
+        "PrintIR",
+        "Sequential",
+        "module_pass",
+    )
+    for name in names:
+        assert getattr(tvm.transform, name) is getattr(tvm.ir.transform, name)
+
+
 def test_an_unknown_name():
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
         tvm.no_such_name

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tilewright.driver.lower import lower
     from tilewright.error import TVMError
     from tilewright.ir import IRModule, instrument
+    from tilewright.relax.vm.driver import compile
     from tilewright.runtime import DataType
     from tilewright.runtime.device import (
         Device,
@@ -82,6 +83,7 @@ _HOME: Final = {
     "NDArray": "tilewright.runtime.ndarray",
     "TVMError": "tilewright.error",
     "build": "tilewright.driver.build",
+    "compile": "tilewright.relax.vm.driver",
     "default_schedule": "tilewright.schedule_rules.default",
     "instrument": "tilewright.ir",
     "lower": "tilewright.driver.lower",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from tilewright.ir.instrument import PassInfo
-from tilewright.ir.passes import ModulePass, Pass, PrintIR, Sequential, module_pass
-from tilewright.ir.transform import PassContext
+from tilewright.ir.transform import (
+    ModulePass,
+    Pass,
+    PassContext,
+    PassInfo,
+    PrintIR,
+    Sequential,
+    module_pass,
+)
 
 __all__ = [
     "ModulePass",

@@ -28,11 +28,25 @@ SHOWN = {
     "bert.py": ["BERT-base, 1 layers, on one core", "batch 1, 77 words │", "e-0"],
     "te_tutorials.py": ["vector_add: correct", "external_functions: correct"],
     "tensorir_tutorials.py": ['func_name="main"', "modules: correct"],
+    "nn_transformer.py": ["decode: 6 inputs and caches", "goes on with"],
+    "relax_creation.py": ["layers: equal to numpy", "builder: equal to numpy"],
+    "relax_end_to_end.py": ["nn.conv2d", "difference to torch:", "ms"],
+    "relax_ir_module.py": ["loaded: equal to torch", "layers with a library: equal to torch"],
+    "relax_quick_start.py": ["R.permute_dims(fc1_weight)", "jit gives the same: True"],
+    "relax_transformation.py": [
+        "legalised: ['exp', 'matmul', 'relu']",
+        "fused: ['fused_matmul_relu']",
+        "zero: ['fused_matmul_relu']",
+        "relu: 0.0000",
+        "gelu: -0.1671",
+    ],
     "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
 }
 """Text that the output contains."""
 OPTIONS = {"resnet18.py": ["--size", "64"], "bert.py": ["--layers", "1"]}
 """What makes an example shorter."""
+NEED_COMPILER = {"export_to_c.py", "model_in_c.py", "relax_ir_module.py"}
+NEED_TORCH = {*OPTIONS, "relax_end_to_end.py", "relax_ir_module.py"}
 HELPERS = {"beside_torch.py"}
 """What examples share."""
 LADDER = {"matmul_ladder.py"}
@@ -52,9 +66,9 @@ def run(name, *options):
 
 @pytest.mark.parametrize("name", sorted(SHOWN))
 def test_example(name):
-    if name in ("export_to_c.py", "model_in_c.py") and find_compiler() is None:
+    if name in NEED_COMPILER and find_compiler() is None:
         pytest.skip("there is no C compiler to link with")
-    if name in OPTIONS and find_spec("torch") is None:
+    if name in NEED_TORCH and find_spec("torch") is None:
         pytest.skip("torch is not installed")
     output = run(name, *OPTIONS.get(name, []))
     for text in SHOWN[name]:

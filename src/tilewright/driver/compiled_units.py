@@ -12,9 +12,9 @@ from tilewright.driver.object_cache import ObjectCache, key_of, target_facts
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import OPTIONS, PassContext
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.structural_hash import Tokens
-from tilewright.ir.transform import OPTIONS, PassContext
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.compile import compile_module
 from tilewright.target.codegen.llvm.support import ObjectUnit

@@ -22,8 +22,8 @@ from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.instrument import PassInfo, PassInstrument, called, name_origin, tell_all
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.recursion import deep_recursion
-from tilewright.ir.transform import PassContext
 
 _PASSES: dict[str, Callable[[], Pass]] = {}
 """How to make a pass of each name, for `required`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.transform import PassContext
+from tilewright.ir.pass_context import PassContext
 
 
 def is_meta_schedule_enabled() -> bool:

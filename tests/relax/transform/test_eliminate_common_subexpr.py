@@ -128,3 +128,19 @@ def test_tuples_and_fields_only_if_asked():
     before = module_of([t], body)
     assert len(bindings_in(EliminateCommonSubexpr()(before)["main"])) == 2
     assert_unchanged(EliminateCommonSubexpr(call_only=True), before)
+
+
+def test_objects_may_have_a_state():
+    def body(builder):
+        info = relax.ObjectStructInfo()
+        call = [relax.op.call_pure_packed("new_cache", X, sinfo_args=info) for _ in "ab"]
+        caches = [builder.emit(item) for item in call]
+        pair = [
+            builder.emit(
+                relax.op.call_pure_packed("two", X, sinfo_args=relax.TupleStructInfo([info] * 2))
+            )
+            for _ in "ab"
+        ]
+        return relax.Tuple([*caches, *pair])
+
+    assert_unchanged(EliminateCommonSubexpr(), module_of([X], body))

@@ -474,3 +474,18 @@ def test_shapes_that_are_given_have_no_negative_extents():
     assert vm["main"]((3, 2)).numpy().tolist() == [3]
     with pytest.raises(ValueError, match="argument shape: an extent is -1, which is negative"):
         vm["main"]((-1, 2))
+
+
+def test_compile_takes_graphs_and_tensor_programs():
+    x = np.arange(3, dtype="float32")
+    var = relax.Var("x", array(3))
+    graph = module_of([var], lambda builder: builder.emit(op.exp(var)))
+    for given in (graph, graph["main"]):
+        executable = tvm.compile(given, target="llvm")
+        assert isinstance(executable, relax.Executable)
+        assert_same(relax.VirtualMachine(executable)["main"](x), np.exp(x))
+    (kernel,) = (f for f in Layers.functions.values() if f.global_symbol == "relu")
+    for given in (kernel, tvm.IRModule({"relu": kernel})):
+        result = np.empty((1, 3), "float32")
+        tvm.compile(given)["relu"](x[None] - 1, result)
+        np.testing.assert_array_equal(result, np.maximum(x[None] - 1, 0))

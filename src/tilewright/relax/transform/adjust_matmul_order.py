@@ -9,8 +9,8 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax import op
 from tilewright.relax.expr import Call
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import EachFunctionPass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.transform.fusion_graph import OP_PATTERN
 from tilewright.schedule_rules.eligible import has_schedule
 from tilewright.tir.analysis.pattern_kind import PatternKind, pattern_kind

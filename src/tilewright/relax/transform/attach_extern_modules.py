@@ -7,8 +7,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 
 
 class AttachExternModules(ModulePass):

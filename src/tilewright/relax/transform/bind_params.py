@@ -12,9 +12,9 @@ from tilewright.error import ArgumentError, DTypeError, ShapeError, UnknownNameE
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import Constant, Function, RelaxExpr, Var, as_relax
 from tilewright.relax.size_equations import solve_sizes
 from tilewright.relax.sizes import size_text

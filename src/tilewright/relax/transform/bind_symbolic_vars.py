@@ -11,8 +11,8 @@ from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.analysis import defined_symbolic_vars, free_symbolic_vars
 from tilewright.relax.expr import Function
 from tilewright.relax.transform.bind_params import graph_function

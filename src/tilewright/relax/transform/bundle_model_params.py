@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import BindingBlock, Function, SeqExpr, TupleGetItem, Var, VarBinding
 from tilewright.relax.struct_info import ObjectStructInfo, TupleStructInfo
 from tilewright.relax.transform.bind_params import require_no_caller

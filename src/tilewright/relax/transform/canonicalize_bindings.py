@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.arith import Analyzer
 from tilewright.ir.module import IRModule
-from tilewright.ir.transform import PassContext
+from tilewright.ir.pass_context import PassContext
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,

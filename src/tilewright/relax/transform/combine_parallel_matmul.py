@@ -6,8 +6,8 @@ from itertools import accumulate
 from typing import Any, Final
 
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax import op
 from tilewright.relax.expr import (
     BindingBlock,

@@ -18,8 +18,8 @@ from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import (
     Binding,
     Call,

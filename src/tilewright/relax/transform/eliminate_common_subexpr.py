@@ -8,9 +8,9 @@ from typing import Any
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.structural import structural_equal
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,
@@ -27,6 +27,7 @@ from tilewright.relax.expr import (
     Var,
     VarBinding,
 )
+from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
 from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.effects import WriteEpochs, is_pure, writes_arguments
 from tilewright.relax.transform.function_pass import map_functions
@@ -44,7 +45,7 @@ class EliminateCommonSubexpr(ModulePass):
                  c = R.multiply(a, b)
 
     Branches use what was computed before them. Calls with effects stay as they are, and so do those
-    whose results are written over later.
+    whose results are written over later, or are objects, such as caches, that may have a state.
 
     Args:
         call_only: whether only calls are looked at, not tuples and their fields.
@@ -98,6 +99,8 @@ class _Elimination(Substitution):
             return [binding]
         if is_written or not is_pure(value, self._mod) or writes_arguments(value):
             return [binding]
+        if isinstance(value, Call) and _has_objects(binding.var.struct_info):
+            return [binding]
         key = _key(value)
         known = self._find(key, value, binding.var)
         if known is None:
@@ -120,6 +123,13 @@ class _Elimination(Substitution):
         if var.struct_info is None or like.struct_info is None:
             return var.struct_info is like.struct_info
         return is_base_of(like.struct_info, var.struct_info, self._analyzer)
+
+
+def _has_objects(info: StructInfo | None) -> bool:
+    """Whether a value has parts that are neither arrays nor numbers nor functions."""
+    if isinstance(info, TupleStructInfo):
+        return any(map(_has_objects, info.fields))
+    return info is None or isinstance(info, ObjectStructInfo)
 
 
 def _key(value: Any) -> Hashable:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.structural import structural_equal
-from tilewright.ir.transform import PassContext
 from tilewright.relax import op
 from tilewright.relax.analysis import computable_at_compile_time
 from tilewright.relax.expr import Call, Constant, Function

@@ -6,8 +6,8 @@ from typing import Any
 
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import DataflowBlock, TupleGetItem, VarBinding
 from tilewright.relax.transform.fusion_graph import (
     FusionGraph,

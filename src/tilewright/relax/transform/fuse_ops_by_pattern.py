@@ -10,9 +10,9 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
-from tilewright.ir.transform import PassContext
 from tilewright.relax.dpl.matching import Matching
 from tilewright.relax.dpl.pattern import DFPattern
 from tilewright.relax.expr import (

@@ -6,8 +6,8 @@ from typing import Any
 
 from tilewright import topi
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import Call
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.matching import CountingMutator, is_call_of

@@ -7,8 +7,8 @@ from typing import Any
 from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.analysis.purity import is_forced_pure
 from tilewright.relax.expr import Call, Function, If, RelaxExpr, SeqExpr, Var
 from tilewright.relax.size_equations import solve_sizes

@@ -9,8 +9,8 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import Call
 from tilewright.relax.op.table import Legalize, operator_of
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo

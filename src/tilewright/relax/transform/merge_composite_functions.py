@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import DataflowBlock, DataflowVar, Var
 from tilewright.relax.transform.effects import WriteEpochs
 from tilewright.relax.transform.fuse_ops_by_pattern import compiler_of, with_codegen_functions

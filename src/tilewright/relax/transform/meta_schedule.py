@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import TargetError
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.target import Target
 
 if TYPE_CHECKING:

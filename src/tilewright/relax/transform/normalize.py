@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Function
 

@@ -11,11 +11,11 @@ from tilewright.driver.build import build
 from tilewright.driver.default import with_default_schedule
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.structural_hash import structural_hash
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import Call, Constant, Function, Tuple
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.transform.fusion_graph import OP_PATTERN

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax import op
 from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import Call, Function, Var, VarBinding

@@ -7,8 +7,8 @@ from typing import Any, Final
 from tilewright.error import ArgumentValueError
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax import op
 from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import Call

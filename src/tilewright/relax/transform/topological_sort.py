@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
-from tilewright.ir.transform import PassContext
+from tilewright.ir.pass_context import PassContext
 from tilewright.relax.expr import Binding, DataflowBlock, MatchCast
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.transform.effects import WriteEpochs

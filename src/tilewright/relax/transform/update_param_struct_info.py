@@ -7,8 +7,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.transform import PassContext
 from tilewright.relax.expr import Function, Var
 from tilewright.relax.struct_info import StructInfo
 from tilewright.relax.transform.module_mutator import ModuleMutator

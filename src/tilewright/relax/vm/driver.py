@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.driver.build import build as build_tensor_programs
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import deep_recursion
@@ -17,9 +18,11 @@ from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.pass_results import Pipeline, after_passes
 from tilewright.runtime.device import cpu
+from tilewright.runtime.module import Module
 from tilewright.runtime.ndarray import NDArray, from_dlpack
 from tilewright.target import Target
 from tilewright.tir.analysis.index_bounds import check_bounds
+from tilewright.tir.function import PrimFunc
 
 
 @deep_recursion
@@ -73,6 +76,29 @@ def build(
         module = after_passes(module, chosen, pipeline)
     graphs = graph_programs(module)
     return Executable(module, chosen, compile_graphs(module, graphs, chosen))
+
+
+def compile(
+    mod: IRModule | Function | PrimFunc,
+    target: str | Target | None = None,
+    *,
+    relax_pipeline: Pipeline = "default_build",
+) -> Executable | Module:
+    """Compile whatever is in a module.
+
+    Args:
+        mod: a module, or one function.
+        target: see `build`.
+        relax_pipeline: the passes over graph functions; see `build`.
+
+    Returns:
+        What `relax.build` returns for a module with graph functions, and what `tvm.build` returns
+        for one of tensor programs only.
+    """
+    functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
+    if any(isinstance(function, Function) for function in functions):
+        return build(mod, target, pipeline=relax_pipeline)  # type: ignore[arg-type]
+    return build_tensor_programs(mod, target=target)
 
 
 def _as_module(mod: object) -> IRModule:

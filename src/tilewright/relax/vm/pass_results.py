@@ -19,8 +19,8 @@ from tilewright.error import ArgumentError, TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
+from tilewright.ir.pass_context import OPTIONS, PassContext
 from tilewright.ir.rewrite import walk_once
-from tilewright.ir.transform import OPTIONS, PassContext
 from tilewright.relax.expr import Call
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.pipeline import get_pipeline

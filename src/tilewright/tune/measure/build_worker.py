@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewright.driver.build import build
 from tilewright.ir.module import IRModule
-from tilewright.ir.transform import PassContext
+from tilewright.ir.pass_context import PassContext
 from tilewright.runtime.module import Module
 from tilewright.runtime.object_file import save_object
 from tilewright.target import Target

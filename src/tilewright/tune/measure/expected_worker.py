@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.driver.build import build
 from tilewright.ir.module import IRModule
-from tilewright.ir.transform import PassContext
+from tilewright.ir.pass_context import PassContext
 from tilewright.tune.measure import expected_results
 from tilewright.tune.measure.affinity import stay_on
 from tilewright.tune.measure.arguments import random_arguments
