@@ -202,3 +202,18 @@ def test_a_result_has_the_shape_of_the_argument():
     assert main(np.zeros(7, "float32")).shape == (7,)
     with pytest.raises(ArgumentValueError, match=r"a result over an argument.*is 5, expected 7"):
         main(DATA)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda x: relax.op.multiply(x, 1.0),
+        lambda x: relax.op.permute_dims(x, [0]),
+        lambda x: relax.op.astype(x, "float32"),
+    ],
+)
+def test_what_an_operator_computes_is_not_the_parameter(copy):
+    _, _, main = build(lambda builder, x: builder.emit(inplace(builder.emit(copy(x)))))
+    x = DATA.copy()
+    np.testing.assert_array_equal(main(x).numpy(), DATA + 1)
+    np.testing.assert_array_equal(x, DATA)

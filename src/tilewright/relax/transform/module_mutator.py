@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.ir.module import IRModule
-from tilewright.relax.expr import Function
+from tilewright.relax.expr import Function, Var, VarBinding
 from tilewright.relax.mutator import PyExprMutator
+from tilewright.relax.transform.effects import WriteEpochs
 
 
 class ModuleMutator(PyExprMutator):
@@ -33,3 +36,26 @@ class ModuleMutator(PyExprMutator):
                     is_same = False
                     self.builder_.update_func(name, changed)
         return self.mod if is_same else self.builder_.get()
+
+
+class ViewMutator(ModuleMutator):
+    """A mutator that replaces copies by views of other arrays, where it may.
+
+    Attributes:
+        keeps: whether the value that is being visited must stay an array of its own, because a
+            call may write over it.
+    """
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self.keeps = False
+        self._written: set[Var] = set()
+
+    def visit_function_(self, function: Function) -> Any:
+        if not self.builder_.is_in_body:
+            self._written = WriteEpochs(self.mod).written_arrays(function)
+        return super().visit_function_(function)
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        self.keeps = binding.var in self._written
+        super().visit_var_binding_(binding)

@@ -9,11 +9,10 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.relax import op
 from tilewright.relax.analysis.variables import definition
-from tilewright.relax.expr import Call, Function, Var, VarBinding
+from tilewright.relax.expr import Call
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.effects import WriteEpochs
-from tilewright.relax.transform.module_mutator import ModuleMutator
+from tilewright.relax.transform.module_mutator import ViewMutator
 
 
 class RemoveRedundantReshape(ModulePass):
@@ -30,24 +29,10 @@ class RemoveRedundantReshape(ModulePass):
         return _Removal(mod).module()
 
 
-class _Removal(ModuleMutator):
-    def __init__(self, mod: IRModule) -> None:
-        super().__init__(mod)
-        self._written: set[Var] = set()
-        self._keeps = False
-
-    def visit_function_(self, function: Function) -> Any:
-        if not self.builder_.is_in_body:
-            self._written = WriteEpochs(self.mod).written_arrays(function)
-        return super().visit_function_(function)
-
-    def visit_var_binding_(self, binding: VarBinding) -> None:
-        self._keeps = binding.var in self._written
-        super().visit_var_binding_(binding)
-
+class _Removal(ViewMutator):
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
-        if self._keeps or not _is_view(call):
+        if self.keeps or not _is_view(call):
             return call
         call = self.builder_.normalize(call)
         info, source = call.struct_info, call.args[0]

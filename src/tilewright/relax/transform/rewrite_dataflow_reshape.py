@@ -12,7 +12,7 @@ from tilewright.relax.analysis.reshape_pattern import has_reshape_pattern
 from tilewright.relax.expr import Call, Tuple
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.module_mutator import ModuleMutator
+from tilewright.relax.transform.module_mutator import ViewMutator
 from tilewright.tir.function import PrimFunc
 
 
@@ -23,20 +23,22 @@ class RewriteDataflowReshape(ModulePass):
 
         before:  lv = R.call_tir(cls.reshape, (x,), out_sinfo=R.Tensor((6,), dtype="float32"))
         after:   lv = R.reshape(x, (6,))                    # no element moves
+
+    An array that a later call writes over stays a copy.
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         return _Rewriting(mod).module()
 
 
-class _Rewriting(ModuleMutator):
+class _Rewriting(ViewMutator):
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)
         self._is_reshape: dict[str, bool] = {}
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
-        if call.op is not CALL_TIR:
+        if self.keeps or call.op is not CALL_TIR:
             return call
         name, operands = call.args[:2]
         info = call.sinfo_args[0]
