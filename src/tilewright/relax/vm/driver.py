@@ -95,9 +95,10 @@ def compile(
         What `relax.build` returns for a module with graph functions, and what `tvm.build` returns
         for one of tensor programs only.
     """
-    functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
-    if any(isinstance(function, Function) for function in functions):
-        return build(mod, target, pipeline=relax_pipeline)  # type: ignore[arg-type]
+    if isinstance(mod, Function):
+        return build(mod, target, pipeline=relax_pipeline)
+    if isinstance(mod, IRModule) and any(isinstance(f, Function) for f in mod.functions.values()):
+        return build(mod, target, pipeline=relax_pipeline)
     return build_tensor_programs(mod, target=target)
 
 

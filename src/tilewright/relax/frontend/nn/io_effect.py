@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.error import ArgumentError
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import RelaxExpr
 from tilewright.relax.frontend.nn.effect import Effect
@@ -22,11 +23,17 @@ class IOEffect(Effect):
 
     def call(self, name: str, line: str, args: tuple[Any, ...]) -> None:
         """Call the registered function `name` with a line of the user's source and `args`."""
+        builder = current_builder()
+        if self.state not in builder.function_scope.visible:
+            raise ArgumentError(
+                "nn.op.print_ and nn.op.debug_func: a module with define_subroutine = True, and a "
+                "method whose effect_mode is 'none', have no effect that keeps their order"
+            )
         values = [graph_value(arg) for arg in args]
         expr = call_pure_packed(
             CALL_FUNCTION, self.state, name, line, *values, sinfo_args=ObjectStructInfo()
         )
-        self.state = current_builder().emit(expr, "_io")
+        self.state = builder.emit(expr, "_io")
 
     def print_(self, tensor: Any) -> None:
         """Print an array when the function runs."""

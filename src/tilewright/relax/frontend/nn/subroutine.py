@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from tilewright.relax.block_builder import BlockBuilder
 
 
+_MARK: Final = "_is_subroutine"
+"""An attribute of methods that build functions of their own."""
+
+
 class SubroutineMixin:
     """Lets a class choose that its `forward` is a function of its own.
 
@@ -33,8 +37,8 @@ class SubroutineMixin:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        forward = cls.__dict__.get("forward")
-        if cls.define_subroutine and forward is not None:
+        forward = getattr(cls, "forward", None)
+        if cls.define_subroutine and forward is not None and not hasattr(forward, _MARK):
             cls.forward = _as_subroutine(forward)
 
 
@@ -53,6 +57,7 @@ def _as_subroutine(forward: Callable[..., Any]) -> Callable[..., Any]:
             return forward(self, *args, **kwargs)
         return _call(self, forward, args, kwargs)
 
+    setattr(call_subroutine, _MARK, True)
     return call_subroutine
 
 
