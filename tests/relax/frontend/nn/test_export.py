@@ -401,3 +401,29 @@ def test_building_outside_of_modules():
         builder.emit_func_output(result)
     assert relax.BlockBuilder.current() is None
     assert len(builder.get()["main"].params) == 1
+
+
+def test_printing_needs_an_effect():
+    class Loud(nn.Module):
+        define_subroutine = True
+
+        def forward(self, x):
+            op.print_(x)
+            return x
+
+    with pytest.raises(ArgumentError, match="define_subroutine = True"):
+        Loud().export_tvm({"forward": {"x": X}}, debug=True)
+
+
+def test_two_caches_of_equal_shape():
+    class Caches(nn.Module):
+        def __init__(self):
+            self.first, self.second = nn.KVCache(2, [4]), nn.KVCache(2, [4])
+
+        def forward(self, x):
+            self.first.append(x)
+            self.second.append(x * 2)
+            return self.first.view(x.shape[0]), self.second.view(x.shape[0])
+
+    x = floats(3, 4)
+    same(Caches().jit({"forward": {"x": X}}, out_format="numpy")(x), (x, x * 2))

@@ -18,9 +18,9 @@ from tilewright.relax.expr import Tuple, TupleGetItem, Var
 from tilewright.relax.frontend.nn import spec as specs
 from tilewright.relax.frontend.nn.effect import Effect
 from tilewright.relax.frontend.nn.module import Module, attributes_of
+from tilewright.relax.frontend.nn.parameter import Parameter
 from tilewright.relax.frontend.nn.spec import MethodSpec, ModuleSpec
 from tilewright.relax.frontend.nn.tensor import (
-    Parameter,
     Tensor,
     extent_of,
     graph_value,

@@ -10,8 +10,8 @@ from tilewright.ir.module import IRModule
 from tilewright.relax.frontend.nn import spec as specs
 from tilewright.relax.frontend.nn.exporter import Exporter
 from tilewright.relax.frontend.nn.module import Module
+from tilewright.relax.frontend.nn.parameter import Parameter, as_array
 from tilewright.relax.frontend.nn.spec import MethodSpec, ModuleSpec
-from tilewright.relax.frontend.nn.tensor import Parameter, as_array
 from tilewright.relax.transform import AttachExternModules, BindParams
 from tilewright.relax.vm import VirtualMachine, build
 from tilewright.runtime.device import device as device_of

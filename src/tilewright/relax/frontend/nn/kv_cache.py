@@ -9,10 +9,10 @@ from tilewright.error import ArgumentError, DTypeError
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import PrimValue, RelaxExpr, ShapeExpr
 from tilewright.relax.frontend.nn.effect import Effect
+from tilewright.relax.frontend.nn.parameter import get_default_dtype
 from tilewright.relax.frontend.nn.tensor import (
     Tensor,
     current_builder,
-    get_default_dtype,
     shape_expr,
     wrap_nested,
 )

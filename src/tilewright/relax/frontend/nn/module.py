@@ -1,14 +1,14 @@
-"""`Module`, and the containers `ModuleList`, `ModuleDict` and `Sequential`."""
+"""`Module`: the base class of layers and models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.error import ArgumentError, TVMError, UnknownNameError
 from tilewright.relax.frontend.nn.effect import Effect
+from tilewright.relax.frontend.nn.parameter import Parameter
 from tilewright.relax.frontend.nn.subroutine import SubroutineMixin
-from tilewright.relax.frontend.nn.tensor import Parameter
 
 if TYPE_CHECKING:
     from tilewright.ir.module import IRModule
@@ -45,6 +45,10 @@ class Module(SubroutineMixin):
         except TVMError as error:
             name_layer(error, self)
             raise
+
+    def _children(self) -> Iterable[tuple[str, Any]]:
+        """The attributes, or what a container holds, with their names."""
+        return vars(self).items()
 
     # --- parameters ---------------------------------------------------------------------------
 
@@ -109,7 +113,7 @@ class Module(SubroutineMixin):
 
     def to(self, dtype: str | None = None) -> None:
         """Change the dtype of all parameters and of the modules below."""
-        for value in vars(self).values():
+        for _, value in self._children():
             if isinstance(value, (Module, Parameter, Effect)):
                 value.to(dtype)
         if dtype is not None and isinstance(getattr(self, "dtype", None), str):
@@ -190,20 +194,11 @@ def set_data(parameter: Parameter, name: str, value: Any) -> None:
         raise
 
 
-def children_of(module: Module) -> Iterator[tuple[str, Any]]:
-    """The attributes of a module, or what a container holds, with their names."""
-    if isinstance(module, ModuleList):
-        return ((str(index), child) for index, child in enumerate(module.modules))
-    if isinstance(module, ModuleDict):
-        return iter(module.modules.items())
-    return iter(vars(module).items())
-
-
 def attributes_of(
     module: Module, prefix: str, kind: type[Kind], ancestors: tuple[Module, ...] = ()
 ) -> Iterator[tuple[str, Kind]]:
     """All values of a class in a module and the modules below, with their dotted paths."""
-    for name, value in children_of(module):
+    for name, value in module._children():
         path = f"{prefix}.{name}" if prefix else name
         if isinstance(value, kind):
             yield path, value
@@ -224,116 +219,3 @@ def name_layer(error: TVMError, module: Module) -> None:
     if path:
         error.args = (f"in layer {path} ({type(module).__name__}): {error}", *error.args[1:])
         error._names_layer = True  # type: ignore[attr-defined]
-
-
-# --- containers -----------------------------------------------------------------------------
-
-
-def _require_module(value: Any) -> Any:
-    if not isinstance(value, Module):
-        raise ArgumentError(f"expected an nn.Module, got {value!r}")
-    return value
-
-
-class ModuleList(Module):
-    """Modules by number; as a layer, one after the other."""
-
-    def __init__(self, modules: Sequence[Module] = ()) -> None:
-        self.modules = [_require_module(module) for module in modules]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.modules)
-
-    def __getitem__(self, index: int) -> Any:
-        return self.modules[index]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        self.modules[index] = _require_module(module)
-
-    def __len__(self) -> int:
-        return len(self.modules)
-
-    def append(self, module: Module) -> None:
-        """Add a module at the end."""
-        self.modules.append(_require_module(module))
-
-    def to(self, dtype: str | None = None) -> None:
-        """Change the dtype of all parameters."""
-        for module in self.modules:
-            module.to(dtype)
-
-    def forward(self, x: Any) -> Any:
-        """Apply all modules, each to the result of the one before."""
-        for module in self.modules:
-            x = module(x)
-        return x
-
-
-class Sequential(ModuleList):
-    """Modules that are applied one after the other: ``nn.Sequential(nn.Linear(4, 8), nn.ReLU())``.
-
-    Args:
-        *modules: the modules, or one sequence of them.
-    """
-
-    def __init__(self, *modules: Any) -> None:
-        if len(modules) == 1 and not isinstance(modules[0], Module):
-            modules = tuple(modules[0])
-        super().__init__(modules)
-
-
-class ModuleDict(Module):
-    """Modules by name."""
-
-    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
-        self.modules: dict[str, Any] = {}
-        self.update(modules or {})
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.modules)
-
-    def __getitem__(self, key: str) -> Any:
-        return self.modules[key]
-
-    def __setitem__(self, key: str, module: Module) -> None:
-        self.modules[key] = _require_module(module)
-
-    def __len__(self) -> int:
-        return len(self.modules)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.modules
-
-    def keys(self) -> Any:
-        """The names."""
-        return self.modules.keys()
-
-    def values(self) -> Any:
-        """The modules."""
-        return self.modules.values()
-
-    def items(self) -> Any:
-        """The names and the modules."""
-        return self.modules.items()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The module of that name, or `default`."""
-        return self.modules.get(key, default)
-
-    def update(self, modules: Mapping[str, Module]) -> None:
-        """Add modules, or replace those of the same names."""
-        for key, module in modules.items():
-            self[key] = module
-
-    def clear(self) -> None:
-        """Remove all modules."""
-        self.modules.clear()
-
-    def pop(self, key: str) -> Any:
-        """Remove a module and return it."""
-        return self.modules.pop(key)
-
-    def to(self, dtype: str | None = None) -> None:
-        """Change the dtype of all parameters."""
-        for module in self.modules.values():
-            module.to(dtype)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.relax.frontend.nn.containers import ModuleDict, ModuleList
 from tilewright.relax.frontend.nn.effect import Effect
-from tilewright.relax.frontend.nn.module import Module, ModuleDict, ModuleList, children_of
-from tilewright.relax.frontend.nn.tensor import Parameter
+from tilewright.relax.frontend.nn.module import Module
+from tilewright.relax.frontend.nn.parameter import Parameter
 
 
 class Mutator:
@@ -48,7 +49,7 @@ class Mutator:
         """Visit what is below `node`, and return it."""
         if not isinstance(node, Module):
             return node
-        for key, child in list(children_of(node)):
+        for key, child in list(node._children()):
             path = f"{name}.{key}" if name else key
             visited = self._visit_child(path, child)
             if visited is child:

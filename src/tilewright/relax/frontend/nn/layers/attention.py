@@ -6,9 +6,10 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.relax.frontend.nn import op
+from tilewright.relax.frontend.nn.containers import ModuleList
 from tilewright.relax.frontend.nn.layers.linear import Linear
 from tilewright.relax.frontend.nn.layers.normalization import GroupNorm
-from tilewright.relax.frontend.nn.module import Module, ModuleList
+from tilewright.relax.frontend.nn.module import Module
 from tilewright.relax.frontend.nn.tensor import Tensor
 
 

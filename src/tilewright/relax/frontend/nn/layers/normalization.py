@@ -7,7 +7,10 @@ from typing import Any
 
 from tilewright.relax.frontend.nn import op
 from tilewright.relax.frontend.nn.module import Module
-from tilewright.relax.frontend.nn.tensor import Parameter, Tensor
+from tilewright.relax.frontend.nn.parameter import Parameter
+from tilewright.relax.frontend.nn.tensor import (
+    Tensor,
+)
 
 
 class LayerNorm(Module):

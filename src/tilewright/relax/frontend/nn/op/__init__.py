@@ -88,19 +88,19 @@ from tilewright.relax.frontend.nn.op.layout import (
     triu,
     unsqueeze,
 )
-from tilewright.relax.frontend.nn.op.linear import (
-    conv1d,
-    conv1d_transpose,
-    conv2d,
-    conv3d,
-    matmul,
-)
 from tilewright.relax.frontend.nn.op.normalization import (
     group_norm,
     layer_norm,
     log_softmax,
     rms_norm,
     softmax,
+)
+from tilewright.relax.frontend.nn.op.products import (
+    conv1d,
+    conv1d_transpose,
+    conv2d,
+    conv3d,
+    matmul,
 )
 from tilewright.relax.frontend.nn.op.reduction import (
     argmax,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.relax import const, op
 from tilewright.relax.frontend.nn.op.operator import tensor_operator
-from tilewright.relax.frontend.nn.tensor import get_default_dtype
+from tilewright.relax.frontend.nn.parameter import get_default_dtype
 
 
 @tensor_operator

@@ -31,7 +31,8 @@ def renamed(function: Callable[..., Any], name: str, *operands: str) -> Callable
 def _wrapped(
     function: Callable[..., Any], name: str, signature: inspect.Signature
 ) -> Callable[..., Any]:
-    parameters = list(signature.parameters.values())
+    empty = inspect.Parameter.empty
+    parameters = [p.replace(annotation=empty) for p in signature.parameters.values()]
     last = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=name)
     variadic = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     if variadic:
