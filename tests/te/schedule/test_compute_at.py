@@ -304,18 +304,52 @@ def test_a_stage_is_not_computed_outside_of_where_it_is_read():
         tvm.lower(s, [a, b, e])
 
 
-def test_a_loop_that_is_gone():
+def split_later(s, d):
+    i, j = d.op.axis
+    _, inner = s[d].split(i, 5)
+    s[d].reorder(inner, j)
+    return inner
+
+
+def fuse_later(s, d):
+    return s[d].fuse(*d.op.axis)
+
+
+def split_and_fuse_later(s, d):
+    i, j = d.op.axis
+    outer, inner = s[d].split(i, nparts=3)
+    return s[d].fuse(s[d].fuse(outer, inner), j)
+
+
+def layout_later(s, d):
+    return s[d].transform_layout(lambda i, j: [j, i])[-1]
+
+
+@pytest.mark.parametrize("later", [split_later, fuse_later, split_and_fuse_later, layout_later])
+def test_a_loop_that_is_transformed_afterwards(later):
     a, b, c = product()
     d = te.compute((16, 16), lambda i, j: c[i, j] + 1.0, name="D")
-    s = te.create_schedule(d.op)
+    s, same = te.create_schedule(d.op), te.create_schedule(d.op)
     s[c].compute_at(s[d], d.op.axis[0])
-    s[d].split(d.op.axis[0], 4)
-    with pytest.raises(
-        TEScheduleError,
-        match="compute_at of stage C on stage D: iter var i has already been split; operate on "
-        "i_outer and i_inner",
-    ):
-        tvm.lower(s, [a, b, d])
+    later(s, d)
+    same[c].compute_at(same[d], later(same, d))
+    assert lowered_text(s, [a, b, d]) == lowered_text(same, [a, b, d])
+    x, found = values()
+    if later is not layout_later:
+        check(s, [a, b, d], x, [found + 1])
+
+
+def test_a_loop_of_a_group_that_is_split_afterwards():
+    a, b, c = product()
+    d = te.compute((16, 16), lambda i, j: c[i, j] + 1.0, name="D")
+    e = te.compute((16, 16), lambda i, j: d[i, j] * 2.0, name="E")
+    s = te.create_schedule(e.op)
+    s.create_group(d, c, include_inputs=True).compute_at(s[e], e.op.axis[1])
+    _, inner = s[e].split(e.op.axis[1], 4)
+    s[e].split(inner, 2)
+    assert "j_inner_inner in T.grid(16, 4, 2, 2)" in lowered_text(s, [a, b, e]).split("C = ")[0]
+    x, found = values()
+    check(s, [a, b, e], x, [(found + 1) * 2])
 
 
 def test_a_stage_that_is_inlined_has_no_loops():

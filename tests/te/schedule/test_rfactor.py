@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from tests.te.schedule.checking import check, lowered_text, random_array
 
-from tilewright import te
+import tilewright as tvm
+from tilewright import te, tir
 from tilewright.error import TEScheduleError
+from tilewright.ir import walk
 
 
 def row_sums(m=4, n=12, begin=0):
@@ -122,18 +124,92 @@ def test_readers_follow():
     check(s, [x, y, z], [value], [value.sum(1), value.sum(1) * 2])
 
 
+def matrix_sums(m=6, n=10, length=12):
+    x = te.placeholder((m, n, length), name="X")
+    k = te.reduce_axis((0, length), "k")
+    y = te.compute((m, n), lambda i, j: te.sum(x[i, j, k], axis=k), name="Y")
+    return x, y, k
+
+
+@pytest.mark.parametrize("factor_axis", [0, 1, 2])
+def test_transformed_loops_over_elements_stay_with_the_partial_results(factor_axis):
+    x, y, k = matrix_sums()
+    s = te.create_schedule(y.op)
+    i_outer, j_outer, i_inner, j_inner = s[y].tile(*y.op.axis, 4, 4)
+    k_outer, k_inner = s[y].split(k, 5)
+    s[y].reorder(i_outer, j_outer, k_outer, i_inner, j_inner, k_inner)
+    s[y].parallel(i_outer)
+    s[y].unroll(k_inner)
+    partial = s.rfactor(y, k_outer, factor_axis)
+    names = ["i_outer", "j_outer", "i_inner", "j_inner", "k_inner"]
+    names.insert((0, 1, 4)[factor_axis], "k_outer")
+    assert [leaf.name for leaf in s[partial].leaf_iter_vars] == names
+    assert [leaf.name for leaf in s[y].leaf_iter_vars] == ["ax0", "ax1", "k_outer_v"]
+    text = lowered_text(s, [x, y])
+    assert "for i_outer in T.parallel(2)" in text
+    assert "for k_inner in T.unroll(5)" in text
+    value = random_array((6, 10, 12))
+    check(s, [x, y], [value], [value.sum(2)])
+
+
+def test_fused_loops_over_elements():
+    x, y, k = matrix_sums()
+    s = te.create_schedule(y.op)
+    s[y].split(s[y].fuse(*y.op.axis), 7)
+    partial = s.rfactor(y, s[y].split(k, 4)[1])
+    assert [leaf.name for leaf in s[partial].leaf_iter_vars] == [
+        "k_inner", "i_j_fused_outer", "i_j_fused_inner", "k_outer",
+    ]  # fmt: skip
+    s[partial].compute_at(s[y], s[y].op.reduce_axis[0])
+    value = random_array((6, 10, 12))
+    check(s, [x, y], [value], [value.sum(2)])
+
+
+def test_the_loop_of_the_new_dimension_keeps_what_was_asked_for_it():
+    x, y, k = row_sums()
+    s = te.create_schedule(y.op)
+    outer, inner = s[y].split(k, 4)
+    s[y].bind(inner, te.thread_axis("threadIdx.x"))
+    s[y].pragma(outer, "hot")
+    s.rfactor(y, inner)
+    func = tvm.lower(s, [x, y])["main"]
+    loops = {loop.loop_var.name: loop for loop in walk(func.body) if isinstance(loop, tir.For)}
+    assert loops["k_inner"].thread_binding.thread_tag == "threadIdx.x"
+    assert loops["k_outer"].annotations["pragma_hot"] == 1
+    value = random_array((4, 12))
+    check(s, [x, y], [value], [value.sum(1)], native=False)
+
+
+@pytest.mark.parametrize("place", ["i_outer", "k_outer", "k_inner"])
+def test_what_is_computed_in_the_loops_follows(place):
+    a = te.placeholder((8, 12), name="A")
+    x = te.compute((8, 12), lambda i, j: a[i, j] * 2.0, name="X")
+    k = te.reduce_axis((0, 12), "k")
+    y = te.compute((8,), lambda i: te.sum(x[i, k], axis=k), name="Y")
+    s = te.create_schedule(y.op)
+    i_outer, _ = s[y].split(y.op.axis[0], 4)
+    outer, inner = s[y].split(k, 4)
+    s[x].compute_at(s[y], {"i_outer": i_outer, "k_outer": outer, "k_inner": inner}[place])
+    partial = s.rfactor(y, inner)
+    assert s[x].attach_stage is s[partial]
+    value = random_array((8, 12))
+    check(s, [a, y], [value], [value.sum(1) * 2])
+
+
+def test_starting_values_are_not_computed_in_the_loops_of_partial_results():
+    a = te.placeholder((8,), name="A")
+    x = te.compute((8,), lambda i: a[i] * 2.0, name="X")
+    k = te.reduce_axis((0, 8), "k")
+    y = te.compute((8,), lambda i: te.sum(x[k], axis=k, init=x[i]), name="Y")
+    s = te.create_schedule(y.op)
+    s[x].compute_at(s[y], y.op.axis[0])
+    s.rfactor(y, s[y].split(k, 4)[1])
+    with pytest.raises(TEScheduleError, match="but stage Y_repl, which reads it, is computed out"):
+        tvm.lower(s, [a, y])
+
+
 def fused_with_axis(s, x, y, k):
     s.rfactor(y, s[y].fuse(y.op.axis[0], k))
-
-
-def split_axis(s, x, y, k):
-    s[y].split(y.op.axis[0], 2)
-    s.rfactor(y, k)
-
-
-def bound(s, x, y, k):
-    s[y].bind(k, te.thread_axis("threadIdx.x"))
-    s.rfactor(y, k)
 
 
 MISTAKES = [
@@ -143,8 +219,6 @@ MISTAKES = [
     (lambda s, x, y, k: s.rfactor(y, k, 2), "factor_axis is 2, but the partial results have 2"),
     (lambda s, x, y, k: s.rfactor(y, k, "0"), "factor_axis is '0'"),
     (fused_with_axis, "i_k_fused is fused with axes of the result"),
-    (split_axis, "what was done to loop i_outer would be lost; apply rfactor first"),
-    (bound, "what was done to loop k would be lost"),
 ]
 
 

@@ -52,6 +52,7 @@ class Places:
             assert loop is not None
             if parent.attach_type is AttachType.INLINE:
                 raise stage.error("compute_at", f"stage {parent.name} is inlined and has no loops")
+            loop = parent.current_loop(loop)
             parent.position(f"compute_at of stage {stage.name}", loop)
             return Place(parent, loop)
         scan = None if stage.is_group else self.scans.get(stage.op)

@@ -26,6 +26,9 @@ class PlacementPrimitives(StageState):
         The axes of this stage then range over the part that the iteration needs, and so does its
         memory; what is needed in several iterations is computed in each of them.
 
+        Where the loop is split or fused afterwards, the stage is computed in the inner one of the
+        split, or in the fused one.
+
         Args:
             parent: a stage that reads this one, or in whose loop such a stage is computed.
             scope: the loop of `parent`.

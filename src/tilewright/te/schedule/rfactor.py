@@ -37,7 +37,7 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int)
     op, partial = parts.op, parts.partial()
     total = parts.total(partial)
     added = schedule.insert_stage(partial, schedule.stages.index(stage), stage.group)
-    parts.keep_loops(added)
+    parts.keep_loops(schedule, added)
     stage.restart(total)
     replace_tensors(schedule.stages, dict(zip(op.outputs, total.outputs, strict=True)))
     schedule.index_stages()
@@ -48,7 +48,7 @@ class _Parts:
     """Two operations in the place of a reduction.
 
     The loops that have been split or fused together with `axis` become reduction axes of the
-    partial results; other reduction axes stay as they are, with their loops.
+    partial results; other axes stay as they are, with their loops.
     """
 
     def __init__(self, stage: Stage, axis: IterVar, factor_axis: int) -> None:
@@ -59,7 +59,8 @@ class _Parts:
         self._stage, self._axis = stage, axis
         self._position = _position(stage, op, axis, factor_axis)
         self._touched, self._connected = _touched(stage, axis)
-        self._check_other_loops()
+        if any(leaf in op.axis for leaf in self._touched):
+            raise stage.error("rfactor", f"{axis.name} is fused with axes of the result")
         check_factored_order(stage, axis)
         self._dom = Range.from_extent(domain(axis).extent)  # it becomes a dimension
         self._factor = IterVar(self._dom, Var(axis.name, axis.dtype), IterType.DATA_PAR)
@@ -68,22 +69,6 @@ class _Parts:
             for leaf in stage.leaf_iter_vars
             if leaf in self._touched and leaf is not axis
         }
-
-    def _check_other_loops(self) -> None:
-        """Require that all but the reduction loops are as they were."""
-        stage, axes = self._stage, set(self.op.axis)
-        if any(leaf in axes for leaf in self._touched):
-            raise stage.error("rfactor", f"{self._axis.name} is fused with axes of the result")
-        made = {child for relation in stage.relations for child in relation.children}
-        for leaf in stage.leaf_iter_vars:
-            data = leaf.iter_type is IterType.DATA_PAR
-            bound = leaf in stage.threads or leaf in stage.tensor_intrins
-            if bound or (data and (leaf in made or leaf in stage.kinds)):
-                raise stage.error(
-                    "rfactor",
-                    f"what was done to loop {leaf.name} would be lost; apply rfactor first, then "
-                    "transform the loops of the two stages",
-                )
 
     def partial(self) -> ComputeOp:
         """The partial results."""
@@ -144,27 +129,36 @@ class _Parts:
         )
         return ComputeOp(f"{op.name}_repl", op.tag, op.attrs, axis, body)
 
-    def keep_loops(self, added: Stage) -> None:
-        """Give the stage of the partial results the reduction loops that are left."""
-        assert isinstance(added.op, ComputeOp)
+    def keep_loops(self, schedule: Schedule, added: Stage) -> None:
+        """Give the stage of the partial results the loops, and what is computed in them."""
         stage = self._stage
+        loops = {leaf: self._copies.get(leaf, leaf) for leaf in stage.leaf_iter_vars}
+        loops[self._axis] = self._factor
         added.relations += [r for r in stage.relations if r not in self._connected]
-        made = [child for relation in added.relations for child in relation.children]
-        added.all_iter_vars += made
-        loops = [self._copies.get(leaf, leaf) for leaf in stage.leaf_iter_vars]
-        reduced = [
-            loop
-            for loop in loops
-            if loop is not self._axis and loop.iter_type is IterType.COMM_REDUCE
-        ]
-        added.leaf_iter_vars = [*added.op.axis, *reduced]
-        added.kinds.update(stage.kinds)
-        added.pragmas.update(stage.pragmas)
-        for leaf, copy in self._copies.items():
-            if leaf in stage.kinds:
-                added.kinds[copy] = stage.kinds[leaf]
-            if leaf in stage.pragmas:
-                added.pragmas[copy] = stage.pragmas[leaf]
+        added.all_iter_vars += [child for r in added.relations for child in r.children]
+        added.leaf_iter_vars = self._order(loops)
+        for kept, marks in zip(added.marks, stage.marks, strict=True):
+            kept.update((loops[leaf], mark) for leaf, mark in marks.items() if leaf in loops)
+        for other in (*schedule.stages, *schedule.groups):
+            if other.attach_stage is stage and other.attach_ivar is not None:
+                loop = stage.current_loop(other.attach_ivar)
+                other.attach_stage, other.attach_ivar = added, loops.get(loop, loop)
+
+    def _order(self, loops: dict[IterVar, IterVar]) -> list[IterVar]:
+        """The loops of the partial results: those that there were, and that over the new dimension.
+
+        It is in front of all loops of a reduction, or of dimensions after the new one.
+        """
+        later = set(self.op.axis[self._position :])
+        for relation in self._stage.relations:
+            if later.intersection(relation.parents):
+                later.update(relation.children)
+        kept = [loop for loop in loops.values() if loop is not self._factor]
+        behind = (
+            p for p, loop in enumerate(kept) if loop in later or self._stage.is_reduction(loop)
+        )
+        kept.insert(next(behind, len(kept)), self._factor)
+        return kept
 
 
 def _position(stage: Stage, op: ComputeOp, axis: IterVar, factor_axis: int) -> int:

@@ -92,8 +92,9 @@ class Schedule:
 
         Returns:
             The partial results, named ``<tensor>_rf``, with a stage of their own; for a reduction
-            of several values the list of them. The stage of `tensor` adds them up; its reduction
-            axis is ``s[tensor].op.reduce_axis[0]``.
+            of several values the list of them. Their stage keeps the loops, with what was done
+            to them and what is computed in them. The stage of `tensor` adds them up in loops of
+            its own, ``s[tensor].op.axis`` and ``s[tensor].op.reduce_axis[0]``.
 
         Raises:
             TEScheduleError: if `tensor` is no reduction, `axis` is no reduction loop of it, or

@@ -88,10 +88,13 @@ class StageState:
         self.leaf_iter_vars = list(axes)
         self.all_iter_vars = list(axes)
         self.relations.clear()
-        for marks in (
-            self.kinds, self.pragmas, self.threads, self.prefetches, self.tensor_intrins,
-        ):  # fmt: skip
+        for marks in self.marks:
             marks.clear()
+
+    @property
+    def marks(self) -> tuple[dict[IterVar, Any], ...]:
+        """What was asked for loops, by loop: one dictionary per primitive."""
+        return self.kinds, self.pragmas, self.threads, self.prefetches, self.tensor_intrins
 
     @property
     def op(self) -> Operation:
@@ -144,6 +147,13 @@ class StageState:
             f"operate on iter var {var.name} that is not part of the schedule of this stage; the "
             f"loops are {self.loop_names()}",
         )
+
+    def current_loop(self, var: IterVar) -> IterVar:
+        """The loop that `var` has become: the inner one of a split, the fused one."""
+        for relation in self.relations:
+            if any(parent is var for parent in relation.parents):
+                var = relation.children[-1]
+        return var
 
     def loop_names(self) -> str:
         """The names of the loops, for messages."""
