@@ -90,3 +90,16 @@ def test_the_check_finds_an_import_through_a_door(tmp_path):
     bad = tmp_path / "bad.py"
     bad.write_text("from tilewright.script import relax, tir\n")
     assert imports_of(bad) - allowed("script") == {"relax"}
+
+
+def test_ranges_of_known_extent_are_made_as_such():
+    # `Range(a, b)` ends before `b`, for users; the compiler works with `Range.from_min_extent`.
+    calls = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in ROOT.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", getattr(call.func, "attr", "")) == "Range"
+        and len(call.args) == 2
+    ]
+    assert calls == []

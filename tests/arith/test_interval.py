@@ -82,7 +82,8 @@ def test_every_value_is_inside(data):
     a, b, c, n = variables("int32")
     ends = {a: (-2, 6), b: (0, 8)}
     domains = {
-        var: Range(IntImm(INT32, low), IntImm(INT32, extent)) for var, (low, extent) in ends.items()
+        var: Range.from_min_extent(IntImm(INT32, low), IntImm(INT32, extent))
+        for var, (low, extent) in ends.items()
     }
     expr = Generator(choose, [a, b, c, n]).integer(4)
     low, high = interval_of(expr, domains)

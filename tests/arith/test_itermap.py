@@ -61,7 +61,7 @@ def test_digits_across_several_loops():
 def test_offsets_and_loops_that_start_elsewhere():
     n = Var("n", INT32)
     i = Var("i", INT32)
-    found = detect_iter_map([i * 2 + n], {i: Range(const(3), const(8))})
+    found = detect_iter_map([i * 2 + n], {i: Range.from_min_extent(const(3), const(8))})
     assert found.extents == (15,) or found.extents == (16,)
     assert evaluate(found.indices[0].base, {n: 5}) == 11
 

@@ -180,7 +180,7 @@ class Generator:
         ranges = []
         for _ in buffer.shape:
             size = self.random.choice([const(1), const(4), self.int_expr(1)])
-            ranges.append(Range(self.int_expr(1), size))
+            ranges.append(Range.from_min_extent(self.int_expr(1), size))
         return BufferRegion(buffer, tuple(ranges))
 
     # --- statements -------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class Generator:
         for _ in range(self.random.choice([0, 1, 2, 3])):
             low = self.random.choice([const(0), const(0), const(2)])
             kinds = [IterType.DATA_PAR, IterType.COMM_REDUCE, IterType.ORDERED, IterType.OPAQUE]
-            dom = Range(low, self.random.choice([const(8), const(1)]))
+            dom = Range.from_min_extent(low, self.random.choice([const(8), const(1)]))
             iters.append(IterVar(dom, Var(self.name(), I32), self.random.choice(kinds)))
             values.append(self.int_expr(1))
         self.ints = [*outer, *(v.var for v in iters)]

@@ -115,7 +115,7 @@ def test_constructors_convert_what_stands_for_an_expression():
     assert isinstance(load.indices[1], IntImm)
     assert all(isinstance(index, IntImm) for index in BufferLoad(buffer, (0, 1)).indices)
     assert isinstance(SeqStmt([loop(), loop()]).seq, tuple)
-    iterator = IterVar(Range(0, 4), x, IterType.DATA_PAR)
+    iterator = IterVar(Range.from_min_extent(0, 4), x, IterType.DATA_PAR)
     assert Add(iterator, x).a is x
     assert isinstance(PrimFunc([], Evaluate(0)).body.value, IntImm)
     with pytest.raises(DTypeError, match="expected a number or an expression"):

@@ -35,7 +35,7 @@ from tilewright.ir import (
     structural_hash,
 )
 from tilewright.ir.attributes import attributes
-from tilewright.ir.node import Node, Role
+from tilewright.ir.node import Node, Role, node_of_fields
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir import (
     Allocate,
@@ -105,7 +105,7 @@ class Copy:
                 values[field.name] = f"other_{len(self.copies)}"
             elif field.name == "span":
                 values[field.name] = Span("f.py", 1, 0, 1, 1)
-        return type(value)(**values)
+        return node_of_fields(type(value), values)
 
 
 def mutations(value, path=()):

@@ -295,7 +295,7 @@ def extent(rng: random.Random, func: PrimFunc) -> PrimFunc:
     item = _chosen(rng, iter(realize.block.iter_vars))
     low, size = item.dom.min, item.dom.extent
     begin, more = rng.choice(((low, size + 2), (low - 1, size + 1), (low, size * 2)))
-    domain = Range(as_expr(begin, low.dtype), as_expr(more, low.dtype))
+    domain = Range.from_min_extent(as_expr(begin, low.dtype), as_expr(more, low.dtype))
     iterators = tuple(
         other.replace(dom=domain) if other is item else other for other in realize.block.iter_vars
     )

@@ -270,7 +270,11 @@ class _Builder:
         """A block over `axes` in a loop nest."""
         kinds = {True: IterType.COMM_REDUCE, False: IterType.DATA_PAR}
         iterators = tuple(
-            IterVar(Range(const(0, axis.var.dtype), axis.extent), axis.var, kinds[axis.is_reduce])
+            IterVar(
+                Range.from_min_extent(const(0, axis.var.dtype), axis.extent),
+                axis.var,
+                kinds[axis.is_reduce],
+            )
             for axis in axes
         )
         block = Block(iterators, (), (), self.name("block"), stmt, init, allocated)

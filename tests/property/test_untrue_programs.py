@@ -144,7 +144,9 @@ class _Move(Rewriter):
         ranges = list(region.region)
         axis = self.axis % len(ranges)
         item = ranges[axis]
-        ranges[axis] = Range(item.min + const(self.distance, item.min.dtype), item.extent)
+        ranges[axis] = Range.from_min_extent(
+            item.min + const(self.distance, item.min.dtype), item.extent
+        )
         self.changed = region, block
         return BufferRegion(region.buffer, tuple(ranges))
 

@@ -136,7 +136,7 @@ def test_padding_of_a_symbolic_extent(n_value):
 
 def test_ranges_that_start_elsewhere():
     index_map = IndexMap.from_func(lambda i: (i // 4, i % 4))
-    domain = [Range(tir.const(6), tir.const(7))]
+    domain = [Range.from_min_extent(tir.const(6), tir.const(7))]
     back, is_padding = index_map.non_surjective_inverse(domain)
     old = range(6, 13)
     for new in places((4, 4)):

@@ -18,7 +18,9 @@ Three class attributes tell structural equality more: `__compare_first__` names 
 what other fields mention; `__patterns__` names fields of which all variables are the node's own;
 and `__is_reference__` says that nodes of the class are referred to like variables, so that they are
 compared by what corresponds, and by contents where they are defined. A fourth, `__node_name__`, is
-the name by which rewriters know the class, where another package has a class of the same name.
+the name by which rewriters know the class, where another package has a class of the same name. A
+class whose constructor takes something else than its fields names the static method that takes
+them, in order, by `__from_fields__`.
 
 The constructor takes what stands for the fields: a Python number or an object with `as_expr()`
 for a sub-node that is annotated `Expr`, a dtype by name, any sequence for a tuple. Copies by
@@ -36,7 +38,7 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -134,6 +136,7 @@ class Node(Scriptable):
 
     __slots__ = ()
     __node_fields__: ClassVar[tuple[Field, ...]] = ()
+    __from_fields__: ClassVar[str] = ""
 
     def children(self) -> tuple[Node, ...]:
         """All direct sub-nodes, in the order of the fields."""
@@ -233,6 +236,13 @@ def node_type(name: str) -> type[Node] | None:
     return NODE_TYPES.get(name)
 
 
+def node_of_fields(cls: type[Node], values: Mapping[str, Any]) -> Any:
+    """A node of a class with the given fields; what is not given has its default."""
+    if cls.__from_fields__:
+        return getattr(cls, cls.__from_fields__)(*(values[f.name] for f in cls.__node_fields__))
+    return cls(**values)
+
+
 def _declared_fields(cls: type) -> Iterator[Field]:
     for name, annotation in vars(cls).get("__annotations__", {}).items():
         declaration = vars(cls).get(name)
@@ -294,8 +304,8 @@ def _generate(
             _make_source(cls, fields, arguments),
             _children_source(arguments),
             _map_children_source(arguments),
-            _replace_source(arguments),
-            _reduce_source(arguments),
+            _replace_source(cls, arguments),
+            _reduce_source(cls, arguments),
         )
     )
     methods: dict[str, Any] = {}
@@ -341,13 +351,19 @@ def _conversion_source(field: Field) -> list[str]:
 def _make_source(cls: type, fields: tuple[Field, ...], arguments: tuple[Field, ...]) -> str:
     """What makes a node of fields that are known to be right."""
     names = ", ".join(f.name for f in arguments)
-    if GUARD or "__init__" in vars(cls):
-        return f"def _make({names}): return _cls({names})"
+    if GUARD or ("__init__" in vars(cls) and not vars(cls).get("__from_fields__")):
+        return f"def _make({names}): return {_constructor(cls)}({names})"
     lines = [f"def _make({names}):", "    self = _new(_cls)"]
     lines += [
         f"    self.{f.name} = {f.source if f.role is Role.DERIVED else f.name}" for f in fields
     ]
     return "\n".join([*lines, "    return self"])
+
+
+def _constructor(cls: type) -> str:
+    """What takes the fields of a node, in the generated source."""
+    name = vars(cls).get("__from_fields__")
+    return f"_cls.{name}" if name else "_cls"
 
 
 def _children_of(arguments: tuple[Field, ...]) -> list[Field]:
@@ -383,16 +399,16 @@ def _map_children_source(arguments: tuple[Field, ...]) -> str:
     return "\n".join([*lines, f"    if {same}: return self", f"    return _make({values})"])
 
 
-def _replace_source(arguments: tuple[Field, ...]) -> str:
+def _replace_source(cls: type, arguments: tuple[Field, ...]) -> str:
     parameters = ", ".join(f"{f.name}=_KEEP" for f in arguments)
     values = ", ".join(f"self.{f.name} if {f.name} is _KEEP else {f.name}" for f in arguments)
     star = f", *, {parameters}" if parameters else ""
-    return f"def replace(self{star}): return _cls({values})"
+    return f"def replace(self{star}): return {_constructor(cls)}({values})"
 
 
-def _reduce_source(arguments: tuple[Field, ...]) -> str:
+def _reduce_source(cls: type, arguments: tuple[Field, ...]) -> str:
     values = "".join(f"self.{f.name}, " for f in arguments)
-    return f"def __reduce__(self): return _cls, ({values})"
+    return f"def __reduce__(self): return {_constructor(cls)}, ({values})"
 
 
 def map_tuple(f: Callable[[Any], Any], items: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -49,13 +49,13 @@ def _region(buffer: Buffer, points: list[tuple[Expr, ...]]) -> BufferRegion:
 def _hull(indices: tuple[Expr, ...], extent: Expr) -> Range:
     first = indices[0]
     if all(same_extent(first, other) for other in indices[1:]):
-        return Range(first, IntImm(first.dtype, 1))
+        return Range.from_min_extent(first, IntImm(first.dtype, 1))
     offsets = [_constant_difference(index, first) for index in indices]
     if any(offset is None for offset in offsets):
-        return Range(IntImm(extent.dtype, 0), extent)
+        return Range.from_min_extent(IntImm(extent.dtype, 0), extent)
     known = [offset for offset in offsets if offset is not None]
     low = known.index(min(known))
-    return Range(indices[low], IntImm(first.dtype, max(known) - min(known) + 1))
+    return Range.from_min_extent(indices[low], IntImm(first.dtype, max(known) - min(known) + 1))
 
 
 def _constant_difference(a: Expr, b: Expr) -> int | None:

@@ -101,7 +101,7 @@ class BlockBuilder:
     def _iterators(self, axes: tuple[IterVar, ...]) -> tuple[tuple[IterVar, ...], Axes]:
         """New iterators for `axes`; one of extent 1 if there is none, since a block needs one."""
         if not axes:
-            unit = IterVar(Range(ZERO, ONE), Var("vi", INT32), IterType.DATA_PAR)
+            unit = IterVar(Range.from_min_extent(ZERO, ONE), Var("vi", INT32), IterType.DATA_PAR)
             return (unit,), {}
         iterators = tuple(
             IterVar(

@@ -90,7 +90,11 @@ def compute(
         )
     extents = as_shape(shape, owner)
     axis = tuple(
-        IterVar(Range(zero_like(extent), extent), Var(label, extent.dtype), IterType.DATA_PAR)
+        IterVar(
+            Range.from_min_extent(zero_like(extent), extent),
+            Var(label, extent.dtype),
+            IterType.DATA_PAR,
+        )
         for label, extent in zip(
             _axis_names(owner, fcompute, len(extents), varargs_names), extents, strict=True
         )

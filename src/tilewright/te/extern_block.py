@@ -53,7 +53,7 @@ def compact_strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _whole(buffer: Buffer) -> BufferRegion:
-    return BufferRegion(buffer, tuple(Range(zero_like(e), e) for e in buffer.shape))
+    return BufferRegion(buffer, tuple(Range.from_min_extent(zero_like(e), e) for e in buffer.shape))
 
 
 def _without_root(body: Stmt) -> tuple[Stmt, tuple[Buffer, ...]]:

@@ -58,7 +58,7 @@ class _IndexDType(BufferRewriter):
         return result
 
     def _range(self, dom: Range) -> Range:
-        return Range(self._index(dom.min), self._index(dom.extent))
+        return Range.from_min_extent(self._index(dom.min), self._index(dom.extent))
 
     def _indices(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return tuple(map(self._index, indices))

@@ -60,7 +60,7 @@ def as_domain(dom: Any, owner: str) -> Range:
         begin, end = (as_expr(bound) for bound in dom)
         if begin.dtype is not end.dtype and isinstance(begin, IntImm):
             begin = cast(end.dtype, begin)
-        dom = Range(begin, as_expr(end - begin))
+        dom = Range.from_min_extent(begin, as_expr(end - begin))
     for bound in (dom.min, dom.extent):
         if not bound.dtype.is_integral or bound.dtype.is_bool:
             raise DTypeError(f"{owner}: bound {bound!r} has dtype {bound.dtype!s}, not an integer")

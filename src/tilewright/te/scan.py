@@ -68,7 +68,9 @@ def scan(
     total = updates[0].shape[0]
     first = cast(total.dtype, inits[0].shape[0])
     axis = IterVar(
-        Range(first, expand(total - first)), Var(f"{name}_t", total.dtype), IterType.ORDERED
+        Range.from_min_extent(first, expand(total - first)),
+        Var(f"{name}_t", total.dtype),
+        IterType.ORDERED,
     )
     op = ScanOp(
         name, TagScope.resolve(tag), attrs, axis, inits, updates, states, tuple(inputs or ())

@@ -93,11 +93,11 @@ def _copy(source: Buffer, target: Buffer, name: str) -> Stmt:
     """Loops that copy `source` to the start of `target`."""
     loop_vars = [Var(f"i{d}", extent.dtype) for d, extent in enumerate(source.shape)]
     iterators = tuple(
-        IterVar(Range(zero_like(e), e), Var(f"v_i{d}", e.dtype), IterType.DATA_PAR)
+        IterVar(Range.from_min_extent(zero_like(e), e), Var(f"v_i{d}", e.dtype), IterType.DATA_PAR)
         for d, e in enumerate(source.shape)
     )
     point = tuple(iv.var for iv in iterators)
-    region = tuple(Range(index, IntImm(index.dtype, 1)) for index in point)
+    region = tuple(Range.from_min_extent(index, IntImm(index.dtype, 1)) for index in point)
     store = BufferStore(target, BufferLoad(source, point), point)
     reads, writes = (BufferRegion(source, region),), (BufferRegion(target, region),)
     block = Block(iterators, reads, writes, name, store)

@@ -163,7 +163,7 @@ def region_of(buffer: Buffer, items: tuple[Any, ...]) -> BufferRegion:
         item = items[position] if position < len(items) else slice(None)
         if not isinstance(item, slice):
             index = as_expr(item)
-            ranges.append(Range(index, IntImm(index.dtype, 1)))
+            ranges.append(Range.from_min_extent(index, IntImm(index.dtype, 1)))
             continue
         if item.step not in (None, 1):
             raise ShapeError(f"slices of {buffer.name} have step 1, got {item.step}")
@@ -269,7 +269,9 @@ class BufferRegion(Node):
     @staticmethod
     def of_element(buffer: Buffer, indices: Iterable[Expr]) -> BufferRegion:
         """The region of one element."""
-        return BufferRegion(buffer, tuple(Range(i, IntImm(i.dtype, 1)) for i in indices))
+        return BufferRegion(
+            buffer, tuple(Range.from_min_extent(i, IntImm(i.dtype, 1)) for i in indices)
+        )
 
     def as_expr(self) -> BufferLoad:
         """The elements as one vector; all but the last range must have the extent 1.

@@ -130,7 +130,7 @@ class IndexMap(Node):
                 low, high = interval_of(analyzer.simplify(index), domains, analyzer)
                 if low is None or high is None:
                     raise ArgumentValueError(f"{self!r}: the index {index!r} has no known bounds")
-                result.append(Range(low, analyzer.simplify(high - low + 1)))
+                result.append(Range.from_min_extent(low, analyzer.simplify(high - low + 1)))
         return result
 
     def map_shape(
@@ -242,7 +242,7 @@ class IndexMap(Node):
     def aligned_with(self, ranges: Sequence[Range]) -> tuple[IndexMap, list[Range]]:
         """This map and the ranges of its old indices, all in the widest dtype of the ranges."""
         dtype = _widest([end for domain in ranges for end in (domain.min, domain.extent)])
-        wide = [Range(cast(dtype, r.min), cast(dtype, r.extent)) for r in ranges]
+        wide = [Range.from_min_extent(cast(dtype, r.min), cast(dtype, r.extent)) for r in ranges]
         return self.with_index_dtype(dtype) if ranges else self, wide
 
     def ranges_of(self, shape: Sequence[Range | Expr | int]) -> list[Range]:

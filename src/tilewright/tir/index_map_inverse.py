@@ -98,7 +98,7 @@ def _inverted(index_map: IndexMap, ranges: Sequence[Range]) -> _Inverted | str:
     analyzer = Analyzer()
     box = []
     for var, total, extent in zip(outputs, found.indices, found.extents, strict=True):
-        box.append(Range(total.base, as_expr(extent, var.dtype)))
+        box.append(Range.from_min_extent(total.base, as_expr(extent, var.dtype)))
         _bind_in_array(analyzer, var, box[-1])
     final = []
     for var, domain in domains.items():
@@ -125,7 +125,9 @@ def _padded(index_map: IndexMap, ranges: Sequence[Range]) -> list[Range]:
         start = min(first // multiple * multiple, 0) if first < 0 else 0
         reach = domain.extent + (first - start)
         extent = (reach + (multiple - 1)) // multiple * multiple
-        result.append(Range(IntImm(domain.min.dtype, start - offset), as_expr(extent)))
+        result.append(
+            Range.from_min_extent(IntImm(domain.min.dtype, start - offset), as_expr(extent))
+        )
     return result
 
 

@@ -20,7 +20,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import FloatImm, IntImm, StringImm
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_type
+from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_of_fields, node_type
 from tilewright.ir.op import Op
 from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.tir.expr import IterType
@@ -217,7 +217,7 @@ class _Reader:
         missing = [n for n, f in fields.items() if f.default is MISSING and n not in values]
         if missing:
             raise ArgumentValueError(f"{kind} lacks {', '.join(missing)}")
-        return self._remember(content, cls(**values))
+        return self._remember(content, node_of_fields(cls, values))
 
     def _field(self, cls: type, name: str, form: Any) -> Any:
         annotation = annotation_of(cls, name)

@@ -22,7 +22,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_type
+from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_of_fields, node_type
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.expr import IterType
@@ -169,7 +169,7 @@ class _Reader:
                     values[field.name] = value
         if key in _ADAPTERS:
             _ADAPTERS[key](values)
-        return cls(**values)
+        return node_of_fields(cls, values)
 
     def items(self, node: Mapping[str, Any]) -> dict[Any, Any]:
         """The content of a map: with its keys, or with keys and values by turns."""

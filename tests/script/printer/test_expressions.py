@@ -169,7 +169,7 @@ def test_calls_and_constructors(expr, text):
         (A.vload((i, Ramp(j, two, 4))), "A[i, T.Ramp(j, 2, 4)]"),
         (A.vload((i, j), predicate=p), "A.vload([i, j], predicate=p)"),
         (decl_buffer((), name="s")[()], "s[()]"),
-        (Range(i, const(4)), "T.Range(i, i + 4)"),
+        (Range.from_min_extent(i, const(4)), "T.Range(i, i + 4)"),
         (A, "A"),
     ],
 )
@@ -178,7 +178,10 @@ def test_accesses_and_regions(expr, text):
 
 
 def test_a_point_of_another_dtype_is_no_plain_index():
-    assert repr(tir.BufferRegion(A, (Range(i, one), Range(n, one)))) == "A[i, n:n + T.int64(1)]"
+    assert (
+        repr(tir.BufferRegion(A, (Range.from_min_extent(i, one), Range.from_min_extent(n, one))))
+        == "A[i, n:n + T.int64(1)]"
+    )
 
 
 def test_reductions_of_tensor_expressions():

@@ -378,7 +378,7 @@ class TestBlocks:
         return BlockRealize(tuple(values), const(predicate), block)
 
     def iter_var(self, name, extent, kind=IterType.DATA_PAR, low=0, dtype=I32):
-        dom = Range(IntImm(dtype, low), IntImm(dtype, extent))
+        dom = Range.from_min_extent(IntImm(dtype, low), IntImm(dtype, extent))
         return IterVar(dom, var(name, dtype), kind)
 
     def test_bindings_to_whole_loops_are_remapped(self):

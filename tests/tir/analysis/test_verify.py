@@ -97,7 +97,7 @@ def test_iterators_of_outer_blocks_are_visible_inside():
     index = outer.var * 2 + inner.var
     block = Block((inner,), (), (point(A, index),), "in", BufferStore(A, const(0.0), (index,)))
     body = loop_nest([(j, 2)], BlockRealize((j,), TRUE, block))
-    tile = tir.BufferRegion(A, (tir.Range(outer.var * 2, const(2)),))
+    tile = tir.BufferRegion(A, (tir.Range.from_min_extent(outer.var * 2, const(2)),))
     realize = BlockRealize((i,), TRUE, Block((outer,), (), (tile,), "out", body))
     assert verify_well_formed(function((A,), loop_nest([(i, 4)], realize)))
 
@@ -106,7 +106,9 @@ def test_match_buffers_and_sizes_of_arguments_define_variables():
     n, m = int_var("n"), int_var("m")
     A = decl_buffer((n, n + m), "float32", "A")
     V = decl_buffer((m,), "float32", "V", strides=(int_var("s"),), elem_offset=int_var("o"))
-    region = tir.BufferRegion(A, (tir.Range(ZERO, const(1)), tir.Range(ZERO, m)))
+    region = tir.BufferRegion(
+        A, (tir.Range.from_min_extent(ZERO, const(1)), tir.Range.from_min_extent(ZERO, m))
+    )
     block = Block(
         (), (region,), (), "b", Evaluate(V[0]), match_buffers=(MatchBufferRegion(V, region),)
     )

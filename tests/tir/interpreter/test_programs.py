@@ -154,7 +154,13 @@ def test_match_buffer_views_a_region():
     V = decl_buffer((n, 2), "float32", "V", strides=(s0, 1), elem_offset=start)
     i, j, o = int_var("i"), int_var("j"), iterator("o", 3)
     body = loop_nest([(i, n), (j, 2)], BufferStore(V, V[i, j] + o.var, (i, j)))
-    source = tir.BufferRegion(A, (tir.Range(const(1), const(2)), tir.Range(o.var * 2, const(2))))
+    source = tir.BufferRegion(
+        A,
+        (
+            tir.Range.from_min_extent(const(1), const(2)),
+            tir.Range.from_min_extent(o.var * 2, const(2)),
+        ),
+    )
     block = Block((o,), (), (), "b", body, match_buffers=(MatchBufferRegion(V, source),))
     x = int_var("x")
     func = function((A,), loop_nest([(x, 3)], BlockRealize((x,), TRUE, block)))

@@ -28,8 +28,14 @@ I, J = Var("i", INT32), Var("j", INT32)
 def box(ranges, loops, *conditions, buffer=None):
     """The box as text; ranges are indices, or pairs of the first index and how many there are."""
     pairs = [item if isinstance(item, tuple) else (item, 1) for item in ranges]
-    ranges = tuple(Range(low, extent if extent is SIZE else const(extent)) for low, extent in pairs)
-    domains = {var: Range(const(0), const(n) if isinstance(n, int) else n) for var, n in loops}
+    ranges = tuple(
+        Range.from_min_extent(low, extent if extent is SIZE else const(extent))
+        for low, extent in pairs
+    )
+    domains = {
+        var: Range.from_min_extent(const(0), const(n) if isinstance(n, int) else n)
+        for var, n in loops
+    }
     found = box_of(Image(ranges, domains, conditions), Analyzer(), buffer)
     return None if found is None else [(str(low), str(high)) for low, high in found]
 

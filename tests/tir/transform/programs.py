@@ -46,7 +46,7 @@ def loop_nest(loops, body, kinds=None):
 
 def point(buffer, *indices):
     """The region of one element."""
-    return BufferRegion(buffer, tuple(Range(as_expr(i), const(1)) for i in indices))
+    return BufferRegion(buffer, tuple(Range.from_min_extent(as_expr(i), const(1)) for i in indices))
 
 
 def function(buffers, body, allocated=(), noalias=True):

@@ -149,7 +149,9 @@ def view_of_row(view_shape):
     """Writes row 3 of A through a view of it."""
     A = decl_buffer((8, 16), name="A")
     row = decl_buffer(view_shape, name="row")
-    region = BufferRegion(A, (Range(const(3), const(1)), Range(const(4), const(8))))
+    region = BufferRegion(
+        A, (Range.from_min_extent(const(3), const(1)), Range.from_min_extent(const(4), const(8)))
+    )
     i = int_var("i")
     body = loop_nest([(i, 8)], BufferStore(row, const(1.0), (i,)))
     block = Block((), (), (region,), "b", body, match_buffers=(MatchBufferRegion(row, region),))

@@ -11,7 +11,7 @@ from tilewright.tir.transform import inline_lets, lower, promote_registers, unro
 def positions(region, dtype="float32", shape=(8, 100)):
     """The elements that the prefetch of a region asks for, as positions in the buffer."""
     buffer = decl_buffer(shape, dtype, name="A")
-    bounds = tuple(Range(const(start), const(extent)) for start, extent in region)
+    bounds = tuple(Range.from_min_extent(const(start), const(extent)) for start, extent in region)
     body = lower(function((buffer,), Prefetch(buffer, bounds))).body
     found = []
 
@@ -51,8 +51,8 @@ def test_the_lines_of_a_region(region, dtype, expected):
 def test_a_prefetch_does_not_keep_sums_out_of_registers():
     A, S = decl_buffer((64,), name="A"), decl_buffer((1,), name="S")
     i, at = int_var("i"), const(0)
-    ahead = Prefetch(A, (Range(i + 16, const(1)),))
-    fixed = Prefetch(S, (Range(at, const(1)),))
+    ahead = Prefetch(A, (Range.from_min_extent(i + 16, const(1)),))
+    fixed = Prefetch(S, (Range.from_min_extent(at, const(1)),))
     body = loop_nest([(i, 32)], seq(ahead, fixed, BufferStore(S, S[0] + A[i], (at,))))
     after = promote_registers(unroll(inline_lets(lower(function((A, S), body)))))
     (loop,) = [node for node in of_kind(after.body, For) if node.loop_var.name == "i"]

@@ -124,7 +124,7 @@ def _loops_around(builder: Builder) -> dict[Var, Range]:
             loops.clear()
         elif isinstance(frame, ForFrame):
             for var, (low, extent) in zip(frame.loop_vars, frame.domains, strict=True):
-                loops[var] = Range(low, extent)
+                loops[var] = Range.from_min_extent(low, extent)
     return loops
 
 
@@ -152,7 +152,11 @@ def _whole_range(domain: Range, loops: Mapping[Var, Range]) -> Range | None:
         outer[var] = whole
     low = interval_of(domain.min, outer).min_value
     end = interval_of(domain.min + domain.extent, outer).max_value
-    return None if low is None or end is None else Range(low, Analyzer().simplify(end - low))
+    return (
+        None
+        if low is None or end is None
+        else Range.from_min_extent(low, Analyzer().simplify(end - low))
+    )
 
 
 class InitFrame(Frame):

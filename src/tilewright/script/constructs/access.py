@@ -86,7 +86,7 @@ def _simplified(region: BufferRegion, items: tuple[Any, ...]) -> BufferRegion:
             continue  # begin:begin + extent says what the extent is
         extent = Analyzer().simplify(selected.extent)
         if isinstance(extent, IntImm):
-            ranges[position] = Range(selected.min, extent)
+            ranges[position] = Range.from_min_extent(selected.min, extent)
     return BufferRegion(region.buffer, tuple(ranges))
 
 
@@ -148,10 +148,10 @@ def as_region(value: Any) -> BufferRegion:
 
 def _index_range(index: Expr) -> Range:
     if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1:
-        return Range(index.base, const(index.lanes, index.base.dtype))
+        return Range.from_min_extent(index.base, const(index.lanes, index.base.dtype))
     if index.dtype.is_vector:
         raise ShapeError(f"the index {index!r} is no contiguous region: write a slice")
-    return Range(index, const(1, index.dtype))
+    return Range.from_min_extent(index, const(1, index.dtype))
 
 
 def store(

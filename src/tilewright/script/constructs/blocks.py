@@ -152,7 +152,7 @@ def _domain_of_loop(loop: object) -> Range:
         if isinstance(frame, ForFrame):
             for var, domain in zip(frame.loop_vars, frame.domains, strict=True):
                 if var is loop:
-                    return Range(*domain)
+                    return Range.from_min_extent(*domain)
     raise DiagnosticError(
         f"T.axis.remap: `{loop.name}` is no variable of a loop around the block; "
         f"write T.axis.spatial(extent, {loop.name})"
@@ -168,7 +168,7 @@ def _domain(dom: Any, what: str) -> Range:
         if len(dom) != 2:
             raise ArgumentError(f"{what}: the domain is an extent or a pair (begin, end)")
         low, high = as_size(dom[0], what), as_size(dom[1], what)
-        return Range(low, extent_between(low, high))
+        return Range.from_min_extent(low, extent_between(low, high))
     return Range.from_extent(as_size(dom, f"the extent of {what}"))
 
 
@@ -182,7 +182,7 @@ def _push(name: str, kind: IterType, dom: Any, binding: object, dtype: str) -> V
         used.append(value.dtype)
     widest = max(used, key=lambda candidate: candidate.bits)
     var = Var("", widest)
-    domain = Range(_as(widest, domain.min), _as(widest, domain.extent))
+    domain = Range.from_min_extent(_as(widest, domain.min), _as(widest, domain.extent))
     frame.iter_vars.append(IterVar(domain, var, kind))
     if value is not None:
         frame.iter_values.append(_as(widest, value))

@@ -18,11 +18,9 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.constructs.access import load_indices
 from tilewright.script.constructs.blocks import iter_var
-from tilewright.script.constructs.dtypes import as_size
 from tilewright.tir import expr as tir_nodes
-from tilewright.tir.buffer import Buffer
+from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.buffer import BufferLoad as BufferLoadNode
-from tilewright.tir.buffer import Range as RangeNode
 from tilewright.tir.index_map import IndexMap
 
 
@@ -186,27 +184,6 @@ def SizeVar(name: str, dtype: Any = "int32") -> nodes.Var:
 
 
 IterVar = iter_var
-
-
-class RangeFunction:
-    """`T.Range`: ``T.Range(end)`` from 0, or ``T.Range(begin, end)``."""
-
-    __slots__ = ()
-
-    def __call__(self, begin: object, end: object = None) -> RangeNode:
-        """The integers from `begin` to before `end`."""
-        low = as_size(begin, "a bound of T.Range")
-        if end is None:
-            return RangeNode.from_extent(low)
-        return RangeNode.from_bounds(low, as_size(end, "a bound of T.Range"))
-
-    def from_min_extent(self, min_value: object, extent: object) -> RangeNode:
-        """The integers from `min_value`, `extent` of them."""
-        low = as_size(min_value, "the start of T.Range")
-        return RangeNode(low, as_size(extent, "the extent of T.Range"))
-
-
-Range = RangeFunction()
 
 
 def comm_reducer(combiner: Callable[..., Any], identity: Sequence[object]) -> Any:

@@ -124,7 +124,9 @@ def launch_thread(thread: Var | str, extent: Any) -> WrapFrame:
             raise ArgumentError("T.launch_thread expects a tag, or a variable from T.env_thread")
         var, tag = known.var, known.thread_tag
         size = cast(var.dtype, size)
-    axis = IterVar(Range(const(0, size.dtype), size), var, IterType.THREAD_INDEX, tag)
+    axis = IterVar(
+        Range.from_min_extent(const(0, size.dtype), size), var, IterType.THREAD_INDEX, tag
+    )
     key = "virtual_thread" if tag.split(".")[0] == "vthread" else "thread_extent"
 
     def wrap(body: Stmt, span: Span | None) -> Stmt:

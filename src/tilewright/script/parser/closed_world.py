@@ -24,7 +24,6 @@ from tilewright.ir.op import Op
 from tilewright.script.constructs.blocks import Axis
 from tilewright.script.constructs.buffers import BufferFunction
 from tilewright.script.constructs.function import MetaVar
-from tilewright.script.constructs.nodes import RangeFunction
 from tilewright.script.parser import scope
 from tilewright.script.parser.scope import MISSING, RangeValue
 from tilewright.tir.buffer import Buffer, BufferRegion
@@ -67,7 +66,6 @@ _PACKAGE: Final = "tilewright."
 _METHODS: Final[Sequence[tuple[type, frozenset[str]]]] = (
     (Axis, frozenset({"R", "S", "opaque", "reduce", "remap", "scan", "spatial"})),
     (BufferFunction, frozenset()),
-    (RangeFunction, frozenset({"from_extent", "from_min_extent"})),
     (Buffer, frozenset({"access_ptr", "ndim", "offset_of", "scope", "vload", "vstore"})),
     (BufferRegion, frozenset()),
     (Expr, frozenset({"astype", "dtype", "equal"})),

@@ -35,7 +35,7 @@ def InferBound(schedule: Schedule) -> dict[IterVar, Range]:
     for stage in reversed(bounds.places.stages):
         ranges, loops, _ = bounds.stages[stage]
         for axis, dom in ranges.items():
-            result[axis] = Range(
+            result[axis] = Range.from_min_extent(
                 simplify(substitute(dom.min, known)), simplify(substitute(dom.extent, known))
             )
         for leaf, (var, _) in loops.items():

@@ -74,7 +74,7 @@ def cover(needed: IntervalSet, dom: Range, fixed: Collection[Var], analyzer: Ana
         if extent.value >= dom.extent.value:
             return dom
         extent = const(max(extent.value, 1), extent.dtype)
-    return Range(low, extent)
+    return Range.from_min_extent(low, extent)
 
 
 def _is_unknown(index: Expr, bound_inside: set[Var]) -> bool:

@@ -108,7 +108,7 @@ class _Matcher:
         low, high = interval_of(self._values[axis], self._inner, self._analyzer)
         if low is None or high is None:
             raise self._mismatch(f"the range of axis {axis.name} is not known")
-        return Range(low, self._analyzer.simplify(high - low + 1))
+        return Range.from_min_extent(low, self._analyzer.simplify(high - low + 1))
 
     def _check_exact(self, boxes: Mapping[IterVar, Range]) -> None:
         """Require that the loops reach each element of the box once.
@@ -158,7 +158,7 @@ class _Matcher:
             low, high = union(sides, self._analyzer)
             if low is None or high is None:
                 raise self._mismatch(f"what it reads of {tensor.name} is no box")
-            region.append(Range(low, self._analyzer.simplify(high - low + 1)))
+            region.append(Range.from_min_extent(low, self._analyzer.simplify(high - low + 1)))
         return tuple(region)
 
     def _check_body(

@@ -94,9 +94,9 @@ def _whole(region: BufferRegion, domains: Mapping[Var, Range]) -> Iterator[Range
         low = interval_of(item.min, domains, analyzer).min_value
         high = interval_of(item.min + item.extent - 1, domains, analyzer).max_value
         if low is None or high is None:
-            yield Range(const(0, extent.dtype), extent)
+            yield Range.from_min_extent(const(0, extent.dtype), extent)
         else:
-            yield Range(low, analyzer.simplify(high - low + 1))
+            yield Range.from_min_extent(low, analyzer.simplify(high - low + 1))
 
 
 def _bytes(region: BufferRegion) -> int | None:

@@ -125,7 +125,7 @@ class _Examination:
         parts = (self.block.body, self.block.init)
         for node in (node for part in parts if part is not None for node in walk(part)):
             if isinstance(node, For):
-                self.loops[node.loop_var] = Range(node.min, node.extent)
+                self.loops[node.loop_var] = Range.from_min_extent(node.min, node.extent)
             elif isinstance(node, BufferStore):
                 self.stores.append(node)
             elif isinstance(node, BufferLoad):

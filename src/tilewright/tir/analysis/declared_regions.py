@@ -116,11 +116,18 @@ class _Checker(AccessWalk):
 
     def load(self, load: BufferLoad) -> None:
         self.children(load)
-        self._access(load, load.buffer, [Range(index, ONE) for index in load.indices], False)
+        self._access(
+            load, load.buffer, [Range.from_min_extent(index, ONE) for index in load.indices], False
+        )
 
     def store(self, store: BufferStore) -> None:
         self.children(store)
-        self._access(store, store.buffer, [Range(index, ONE) for index in store.indices], True)
+        self._access(
+            store,
+            store.buffer,
+            [Range.from_min_extent(index, ONE) for index in store.indices],
+            True,
+        )
 
     def realize(self, realize: BlockRealize) -> None:
         for value in realize.iter_values:
@@ -241,7 +248,7 @@ def _in_source(
         if left_out < 0 or any(not _same(r.extent, ONE) for r in source.region[:left_out]):
             return None
         moved = [
-            Range(part.min + item.min, item.extent)
+            Range.from_min_extent(part.min + item.min, item.extent)
             for part, item in zip(source.region[left_out:], ranges, strict=True)
         ]
         buffer, ranges = source.buffer, (*source.region[:left_out], *moved)

@@ -120,7 +120,7 @@ class _Collector:
     def for_loop(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
-        values = self._range(Range(loop.min, loop.extent))
+        values = self._range(Range.from_min_extent(loop.min, loop.extent))
         self.loops[loop.loop_var] = EVERYTHING if values is None else IntervalSet(*values)
         self.evaluator = None
         self.visit(loop.body)
@@ -277,14 +277,14 @@ class _Collector:
 
     def _as_range(self, interval: Interval | None, extent: Expr) -> Range:
         if interval is None:
-            return Range(const(0, extent.dtype), extent)
+            return Range.from_min_extent(const(0, extent.dtype), extent)
         low, high = interval
         if low is high or structural_equal(low, high):
-            return Range(low, const(1, low.dtype))
+            return Range.from_min_extent(low, const(1, low.dtype))
         simplify = self.analyzer.simplify
         size = constant_difference(high, low)
         found = simplify(high - low + 1) if size is None else const(size + 1, low.dtype)
-        return Range(simplify(cast(found.dtype, low)), found)
+        return Range.from_min_extent(simplify(cast(found.dtype, low)), found)
 
 
 def _ignore(collector: _Collector, node: Prefetch) -> None:

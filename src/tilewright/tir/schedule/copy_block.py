@@ -37,7 +37,7 @@ def copy_nest(
         dtype = extent.dtype
         loop_var = Var(f"ax{axis}", dtype)
         loops[loop_var] = cast(dtype, part.extent)
-        domain = Range(const(0, dtype), extent)
+        domain = Range.from_min_extent(const(0, dtype), extent)
         iterators.append(IterVar(domain, Var(f"v{axis}", dtype), IterType.DATA_PAR))
         low = cast(dtype, part.min)
         values.append(loop_var + low if isinstance(low, IntImm) else low + loop_var)

@@ -173,7 +173,9 @@ class _Surroundings(NamedTuple):
         """The same for the body of `stmt`; None if it may not run, or not on the same buffer."""
         if isinstance(stmt, For):
             low, extent = (substitute(end, self.values) for end in (stmt.min, stmt.extent))
-            return self._replace(loops={**self.loops, stmt.loop_var: Range(low, extent)})
+            return self._replace(
+                loops={**self.loops, stmt.loop_var: Range.from_min_extent(low, extent)}
+            )
         if isinstance(stmt, LetStmt):
             values = {**self.values, stmt.var: substitute(stmt.value, self.values)}
             return self._replace(values=values)
@@ -203,7 +205,7 @@ def _between(
     loops: dict[Var, Range] = {}
     for stmt in tree.between(place, realize):
         if isinstance(stmt, For) and around is not None and not around.values:
-            loops[stmt.loop_var] = Range(stmt.min, stmt.extent)
+            loops[stmt.loop_var] = Range.from_min_extent(stmt.min, stmt.extent)
             continue
         if loops and around is not None:
             around, loops = around._replace(loops={**around.loops, **loops}), {}
@@ -256,15 +258,15 @@ def _uses_pointer(body: Stmt, pointers: set[Var]) -> bool:
 
 def _index_range(index: Expr) -> Range:
     if isinstance(index, Ramp) and is_const_int(index.stride, 1):
-        return Range(index.base, const(index.lanes, index.base.dtype))
-    return Range(index, const(1, index.dtype.element))
+        return Range.from_min_extent(index.base, const(index.lanes, index.base.dtype))
+    return Range.from_min_extent(index, const(1, index.dtype.element))
 
 
 def _in_source(ranges: Sequence[Range], view: BufferRegion) -> tuple[Range, ...]:
     """Ranges of a view as ranges of its source, of which the view may lack leading dimensions."""
     left_out = len(view.region) - len(ranges)
     moved = [
-        Range(part.min + item.min, item.extent)
+        Range.from_min_extent(part.min + item.min, item.extent)
         for part, item in zip(view.region[left_out:], ranges, strict=True)
     ]
     return (*view.region[:left_out], *moved)

@@ -69,7 +69,9 @@ class Divider:
                 self._analyzer.bind_range(loop.loop_var, loop.min, loop.extent)
         # Detecting makes known to its analyzer that a unit loop has one value.
         self._detecting = analyzer
-        self._ranges = {loop.loop_var: Range(loop.min, loop.extent) for loop in (*outer, *inner)}
+        self._ranges = {
+            loop.loop_var: Range.from_min_extent(loop.min, loop.extent) for loop in (*outer, *inner)
+        }
         self._starts: dict[Var, Expr] = {}
         for loop in (*outer, *inner):
             self._starts[loop.loop_var] = substitute(loop.min, self._starts)
@@ -80,7 +82,7 @@ class Divider:
         """The parts of what `iter_var` is bound to, or None if it cannot be divided."""
         assert iter_var.dom is not None
         zero, one = const(0, binding.dtype), const(1, binding.dtype)
-        nothing = Part(zero, Range(zero, one), True)
+        nothing = Part(zero, Range.from_min_extent(zero, one), True)
         whole = Part(binding, iter_var.dom, False)
         if not mentions(binding, self._inner):
             return Division(zero, whole, one, nothing)
@@ -200,7 +202,7 @@ def _falls(split: IterSplit) -> bool:
 
 
 def _part(value: Expr, span: Expr) -> Part:
-    return Part(value, Range(const(0, value.dtype), span), False)
+    return Part(value, Range.from_min_extent(const(0, value.dtype), span), False)
 
 
 def _sources(split: IterSplit) -> set[Var]:
@@ -223,7 +225,7 @@ def loops_from_iterators(
             found.setdefault(value, iterator)
     rest = {var: value for var, value in iterators.items() if not isinstance(value, Var)}
     ranges = {
-        loop.loop_var: Range(loop.min, loop.extent)
+        loop.loop_var: Range.from_min_extent(loop.min, loop.extent)
         for loop in loops
         if any(mentions(value, [loop.loop_var]) for value in rest.values())
     }

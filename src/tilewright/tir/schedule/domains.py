@@ -44,7 +44,9 @@ def _loops_are_domain(tree: FunctionTree, realize: BlockRealize) -> bool:
     analyzer = tree.analyzer(realize)
     if any(loop.loop_var not in used and not is_run(loop.extent, analyzer) for loop in loops):
         return False
-    domains = {x.loop_var: Range(x.min, x.extent) for x in loops if x.loop_var in used}
+    domains = {
+        x.loop_var: Range.from_min_extent(x.min, x.extent) for x in loops if x.loop_var in used
+    }
     rest = outside_of_domains(realize, analyzer)
     found = detect_iter_map(realize.iter_values, domains, True, True, analyzer)
     if rest or not found.is_affine:

@@ -224,7 +224,7 @@ class _Iterators:
     def _add_loop(self, var: Var, kind: IterType) -> None:
         loop = self._loops[var]
         fresh = Var(f"v{var.name}", var.dtype)
-        self.iter_vars.append(IterVar(Range(loop.min, loop.extent), fresh, kind))
+        self.iter_vars.append(IterVar(Range.from_min_extent(loop.min, loop.extent), fresh, kind))
         self.iter_values.append(var)
         self.of_loop[var] = fresh
 
@@ -275,7 +275,7 @@ def write_back_block(factoring: Factoring) -> BlockRealize:
     nest, loop = factoring.nest, factoring.loop
     block = nest.realize.block
     part = Var(f"v{loop.loop_var.name}", loop.loop_var.dtype)
-    iter_vars = [IterVar(Range(loop.min, loop.extent), part, IterType.COMM_REDUCE)]
+    iter_vars = [IterVar(Range.from_min_extent(loop.min, loop.extent), part, IterType.COMM_REDUCE)]
     iter_values: list[Expr] = [loop.loop_var]
     values: dict[Var, Expr] = {}
     for item, value in zip(block.iter_vars, nest.realize.iter_values, strict=True):

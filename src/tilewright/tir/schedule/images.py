@@ -85,7 +85,7 @@ def _elements(image: Image) -> tuple[dict[Var, Range], list[Expr]]:
         index = item.min
         if not is_const_int(item.extent, 1):
             inner = Var("inner", index.dtype)
-            iterators[inner] = Range(const(0, item.extent.dtype), item.extent)
+            iterators[inner] = Range.from_min_extent(const(0, item.extent.dtype), item.extent)
             index = index + inner
         indices.append(index)
     return iterators, indices

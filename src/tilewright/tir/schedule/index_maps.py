@@ -80,6 +80,6 @@ def require_true_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> None:
 def elements_of(index_map: IndexMap, shape: Sequence[Expr]) -> dict[Var, Range]:
     """The initial indices of a map with their ranges, for a buffer of that shape."""
     return {
-        var: Range(const(0, extent.dtype), extent)
+        var: Range.from_min_extent(const(0, extent.dtype), extent)
         for var, extent in zip(index_map.initial_indices, shape, strict=True)
     }

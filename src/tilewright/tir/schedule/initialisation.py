@@ -160,7 +160,7 @@ def _require_apart(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) 
 def _require_start_first(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> None:
     """Refuse bindings that reach the start of the reduction later than in the first iteration."""
     realize = nest.realize
-    ranges = {loop.loop_var: Range(loop.min, loop.extent) for loop in nest.loops}
+    ranges = {loop.loop_var: Range.from_min_extent(loop.min, loop.extent) for loop in nest.loops}
     found = detect_iter_map(realize.iter_values, ranges, analyzer=analyzer)
     if not found.is_affine:
         raise ScheduleError(

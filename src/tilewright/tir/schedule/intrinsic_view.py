@@ -47,7 +47,7 @@ def view_of(
     """
     source, ahead = place.buffer, len(place.base) - buffer.ndim
     region = tuple(
-        Range(low, IntImm(low.dtype, 1) if n < 0 else _extent(buffer.shape[n], low))
+        Range.from_min_extent(low, IntImm(low.dtype, 1) if n < 0 else _extent(buffer.shape[n], low))
         for n, low in enumerate(place.base, start=-ahead)
     )
     if analyzer is not None:

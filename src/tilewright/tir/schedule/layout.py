@@ -86,7 +86,7 @@ class _Layout(Rewriter):
         """The smallest known box around what a box becomes."""
         if all(is_const_int(item.extent, 1) for item in ranges):
             indices = self._map.map_indices([item.min for item in ranges], self._analyzer)
-            return tuple(Range(index, const(1, index.dtype)) for index in indices)
+            return tuple(Range.from_min_extent(index, const(1, index.dtype)) for index in indices)
         try:
             return tuple(self._map.map_ranges(ranges, self._analyzer))
         except ArgumentValueError:

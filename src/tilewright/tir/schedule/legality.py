@@ -165,7 +165,7 @@ def _digits(leaf: BlockRealize, loops: Sequence[For]) -> tuple[IterSum, ...] | N
     for loop in loops:
         if mentions(loop.min, variables) or mentions(loop.extent, variables):
             return None
-        domains[loop.loop_var] = Range(loop.min, loop.extent)
+        domains[loop.loop_var] = Range.from_min_extent(loop.min, loop.extent)
     found = detect_iter_map(leaf.iter_values, domains, leaf.predicate, require_bijective=True)
     return found.indices if found.is_affine else None
 

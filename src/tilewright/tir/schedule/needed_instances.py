@@ -170,7 +170,7 @@ def relaxed_threads(tree: FunctionTree, loop: For, scope: str, box: Box, analyze
         if isinstance(above, For) and above.kind is ForKind.THREAD_BINDING:
             assert above.thread_binding is not None
             if is_shared_by(scope, above.thread_binding.thread_tag):
-                threads[above.loop_var] = Range(above.min, above.extent)
+                threads[above.loop_var] = Range.from_min_extent(above.min, above.extent)
     if not threads:
         return box
     relaxed = []

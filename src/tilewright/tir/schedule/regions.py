@@ -93,7 +93,7 @@ def clipped(buffer: Buffer, box: Box, analyzer: Analyzer) -> tuple[Range, ...]:
     An end is clipped only if it is not known to be inside, so that the usual case stays simple.
     """
     return tuple(
-        clipped_range(interval, Range(const(0, extent.dtype), extent), analyzer)
+        clipped_range(interval, Range.from_min_extent(const(0, extent.dtype), extent), analyzer)
         for interval, extent in zip(box, buffer.shape, strict=True)
     )
 
@@ -106,13 +106,15 @@ def clipped_range(interval: IntervalSet, domain: Range, analyzer: Analyzer) -> R
     simplify = analyzer.simplify
     end = domain.min + domain.extent
     if is_within(low, high, domain, analyzer):
-        return Range(simplify(low), analyzer.plus(analyzer.difference(high, low), 1))
+        return Range.from_min_extent(
+            simplify(low), analyzer.plus(analyzer.difference(high, low), 1)
+        )
     if not analyzer.can_prove(low >= domain.min):
         low = maximum(low, domain.min)
     if not analyzer.can_prove(high < end):
         high = minimum(high, end - 1)
     extent = simplify(high - low + 1)
-    return Range(simplify(cast(extent.dtype, low)), extent)
+    return Range.from_min_extent(simplify(cast(extent.dtype, low)), extent)
 
 
 def is_within(low: Expr, high: Expr, domain: Range, analyzer: Analyzer) -> bool:

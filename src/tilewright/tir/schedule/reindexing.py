@@ -38,4 +38,4 @@ class _Reindexing(Substitution):
         changed = item.map_children(self)
         if changed is item:
             return item
-        return Range(self._simplify(changed.min), self._simplify(changed.extent))
+        return Range.from_min_extent(self._simplify(changed.min), self._simplify(changed.extent))

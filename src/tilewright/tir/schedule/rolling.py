@@ -146,8 +146,10 @@ class Rolled(BufferRewriter):
             return changed
         axis, dtype = self._axis, self._extent.dtype
         item = changed.region[axis]
-        whole = Range(const(0, dtype), self._extent)
+        whole = Range.from_min_extent(const(0, dtype), self._extent)
         if is_const_int(item.extent, 1):
-            whole = Range(item.min % const(self._extent.value, item.min.dtype), item.extent)
+            whole = Range.from_min_extent(
+                item.min % const(self._extent.value, item.min.dtype), item.extent
+            )
         ranges = (*changed.region[:axis], whole, *changed.region[axis + 1 :])
         return changed.replace(region=ranges)

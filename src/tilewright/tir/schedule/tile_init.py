@@ -140,7 +140,7 @@ def require_init_first(inner: Inner, analyzer: Analyzer) -> None:
 
 def _require_each_once(inner: Inner, analyzer: Analyzer) -> None:
     """Each instance runs once in a tile, and the loops are spatial or of the reduction."""
-    ranges = {loop.loop_var: Range(loop.min, loop.extent) for loop in inner.loops}
+    ranges = {loop.loop_var: Range.from_min_extent(loop.min, loop.extent) for loop in inner.loops}
     form = detect_iter_map(inner.values, ranges, require_bijective=True, analyzer=analyzer)
     if not form.is_affine:
         raise ScheduleError(

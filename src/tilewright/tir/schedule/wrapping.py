@@ -65,7 +65,7 @@ def _clipped_range(item: Range, size: Expr, analyzer: Analyzer) -> Range:
     if is_const_int(item.extent, 1) or _is_inside(item, size, analyzer):
         return item
     interval = IntervalSet(item.min, item.min + item.extent - 1)
-    return clipped_range(interval, Range(const(0, size.dtype), size), analyzer)
+    return clipped_range(interval, Range.from_min_extent(const(0, size.dtype), size), analyzer)
 
 
 def _is_inside(item: Range, size: Expr, analyzer: Analyzer) -> bool:
@@ -103,7 +103,7 @@ def domains_of_loops(
                 at=[loop],
             )
         intervals[loop.loop_var] = IntervalSet(low, high)
-        domain = Range(low, analyzer.simplify(high - low + 1))
+        domain = Range.from_min_extent(low, analyzer.simplify(high - low + 1))
         analyzer.bind(loop.loop_var, domain)
         if loop.loop_var in mentioned:
             domains[loop] = domain

@@ -173,7 +173,7 @@ def _fused_sides(
     indices: Sequence[Expr], loops: Sequence[Loop], analyzer: Analyzer
 ) -> list[Side] | None:
     """The indices are digits of fused loops, all of them."""
-    domains = {loop.var: Range(loop.minimum, loop.extent) for loop in loops}
+    domains = {loop.var: Range.from_min_extent(loop.minimum, loop.extent) for loop in loops}
     found = detect_iter_map(indices, domains, require_bijective=True, analyzer=analyzer)
     if not found.is_affine:
         return None

@@ -173,7 +173,7 @@ class _Builder:
 
     def iterators(self, axes: list[Var], sizes: list[int], kind: IterType) -> tuple[IterVar, ...]:
         return tuple(
-            IterVar(Range(const(0), const(size)), axis, kind)
+            IterVar(Range.from_min_extent(const(0), const(size)), axis, kind)
             for axis, size in zip(axes, sizes, strict=True)
         )
 

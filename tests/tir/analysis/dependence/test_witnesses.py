@@ -170,10 +170,13 @@ def test_the_sum_that_a_block_starts_itself_is_written_before_it_is_read():
 
 def test_indices():
     i, j, n = Var("i", "int32"), Var("j", "int32"), Var("n", "int32")
-    pairs = [(i, Range(const(0), const(4))), (j, Range(const(0), const(4)))]
+    pairs = [
+        (i, Range.from_min_extent(const(0), const(4))),
+        (j, Range.from_min_extent(const(0), const(4))),
+    ]
     assert find_collision(pairs, [i * 4 + j]) is None
     assert str(find_collision(pairs, [i * 3 + j])) == "(i=0, j=3) and (i=1, j=0) both give [3]"
-    assert str(find_collision([(i, Range(const(0), n))], [i // 2])) == (
+    assert str(find_collision([(i, Range.from_min_extent(const(0), n))], [i // 2])) == (
         "(i=0) and (i=1) both give [0], if n = 2"
     )
     assert find_collision(pairs, [i * j]) is None  # not affine: no answer

@@ -87,7 +87,7 @@ def find_hole(
     """
     with limited():
         given = _values(iterators, indices)
-        domains = [Range(const(0, extent.dtype), extent) for extent in shape]
+        domains = [Range.from_min_extent(const(0, extent.dtype), extent) for extent in shape]
         places = _values([(Var("p", d.min.dtype), d) for d in domains], ())
         if given is None or places is None:
             return None

@@ -45,7 +45,7 @@ def digits_of(level: Level) -> Digits | None:
     for loop in level.loops:
         if mentions(loop.extent, variables) or mentions(loop.min, variables):
             return None
-        ranges[loop.loop_var] = Range(loop.min, loop.extent)
+        ranges[loop.loop_var] = Range.from_min_extent(loop.min, loop.extent)
     predicate = as_expr(level.predicate)
     found = detect_iter_map(level.bindings, ranges, predicate, require_bijective=True)
     if not found.is_affine:

@@ -65,7 +65,7 @@ def loop_map(statement: Statement) -> LoopMap:
 def _make_loop_map(statement: Statement) -> LoopMap:
     affine = Affine(statement.scope)
     names = [f"l{number}" for number in range(len(statement.loops))]
-    ranges = [Range(loop.min, loop.extent) for loop in statement.loops]
+    ranges = [Range.from_min_extent(loop.min, loop.extent) for loop in statement.loops]
     conditions, bounds = _inside(names, ranges, affine)
     conditions += [affine.formula(c, negated) for c, negated in statement.guards]
     values = [affine.linear(value) for value in statement.bindings]

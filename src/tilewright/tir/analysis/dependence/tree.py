@@ -270,7 +270,7 @@ class _Walker:
     def _add_plain(self, stmt: Stmt) -> None:
         """Add what is outside of blocks; loop variables stand for iterators."""
         loops = self.loops[self.named_by :]
-        named = [(x.loop_var, Range(x.min, x.extent), x.loop_var) for x in loops]
+        named = [(x.loop_var, Range.from_min_extent(x.min, x.extent), x.loop_var) for x in loops]
         self._add(stmt, f"a statement outside of blocks ({type(stmt).__name__})", named)
 
     def _add(self, stmt: Stmt, name: str, more: Sequence[tuple[Var, Range | None, Expr]]) -> None:

@@ -145,7 +145,7 @@ def _window(
     tree: FunctionTree, block: BlockRealize, iterator: Var, loop: For, analyzer: Analyzer
 ) -> tuple[Any, Any]:
     """The smallest and the largest value of an iterator in one iteration."""
-    point = Range(iterator, const(1, iterator.dtype))
+    point = Range.from_min_extent(iterator, const(1, iterator.dtype))
     buffer = block.block.writes[0].buffer
     interval = relaxed(tree, Access(block, BufferRegion(buffer, (point,))), loop, analyzer)[0]
     return interval.min_value, interval.max_value

@@ -171,7 +171,9 @@ def _require_later_reads(
         loops = [stmt for stmt in inside if isinstance(stmt, For)]
         plain = place.conditional is None and all(loop.kind.is_in_order for loop in loops)
         analyzer = tree.analyzer_inside(late.around)
-        image = Image(region, {loop.loop_var: Range(loop.min, loop.extent) for loop in loops})
+        image = Image(
+            region, {loop.loop_var: Range.from_min_extent(loop.min, loop.extent) for loop in loops}
+        )
         copied = box_of(image, analyzer) if plain else None
         for loop in loops:
             bind_scope(analyzer, loop)

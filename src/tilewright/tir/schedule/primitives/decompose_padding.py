@@ -181,7 +181,7 @@ def _copy_inside(padding: _Padding, chain: list[For], analyzer: Analyzer) -> Stm
     for item, _ in pairs:
         if item.var in shrunk:
             assert item.dom is not None
-            item = item.replace(dom=Range(item.dom.min, shrunk[item.var].extent))
+            item = item.replace(dom=Range.from_min_extent(item.dom.min, shrunk[item.var].extent))
         if item.dom is not None:
             inner.bind_range(item.var, item.dom.min, item.dom.extent)
         iterators.append(item)

@@ -214,7 +214,7 @@ def _each_has_its_own(
     values = bindings_of(realize)
     (access,) = accesses([realize], buffer, written=True)
     inner = [item for item in nest.spatial if item not in common]
-    ranges = {item.loop_var: Range(item.min, item.extent) for item in inner}
+    ranges = {item.loop_var: Range.from_min_extent(item.min, item.extent) for item in inner}
     indices = [substitute(item.min, values) for item in access.region.region]
     found = detect_iter_map(indices, ranges, require_bijective=True, analyzer=analyzer)
     return found.is_affine and all(

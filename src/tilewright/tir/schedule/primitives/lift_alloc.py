@@ -114,7 +114,9 @@ def _accessing(block: Any, buffer: Buffer) -> Any:
     try:
         reads, writes = infer_block_regions(block)
     except DiagnosticError:
-        everything = tuple(Range(const(0, extent.dtype), extent) for extent in buffer.shape)
+        everything = tuple(
+            Range.from_min_extent(const(0, extent.dtype), extent) for extent in buffer.shape
+        )
         reads = writes = (BufferRegion(buffer, everything),)
     return block.replace(
         reads=(*block.reads, *(region for region in reads if region.buffer is buffer)),

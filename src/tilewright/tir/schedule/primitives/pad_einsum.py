@@ -188,7 +188,7 @@ def _padded_nest(
     """The loops and the block over the larger domain."""
     block = realize.block
     iterators = tuple(
-        item.replace(dom=Range(item.dom.min, extents[item.var]))
+        item.replace(dom=Range.from_min_extent(item.dom.min, extents[item.var]))
         if item.dom is not None and item.var in extents
         else item
         for item in block.iter_vars
@@ -216,7 +216,7 @@ def _copy_nest(
     element: Expr = BufferLoad(source, tuple(variables))
     value = if_then_else(inside, element, const(0, source.dtype))
     iterators = tuple(
-        IterVar(Range(const(0, var.dtype), extent), var, IterType.DATA_PAR)
+        IterVar(Range.from_min_extent(const(0, var.dtype), extent), var, IterType.DATA_PAR)
         for var, extent in zip(variables, shape, strict=True)
     )
     store = BufferStore(target, value, tuple(variables))

@@ -66,7 +66,7 @@ def transform_block_layout(
     found = as_index_map(index_map, len(iterators))
     loops = _loops(tree, block)
     extents = [v.dom.extent for v in iterators if v.dom is not None]
-    found, _ = found.aligned_with([Range(const(0, e.dtype), e) for e in extents])
+    found, _ = found.aligned_with([Range.from_min_extent(const(0, e.dtype), e) for e in extents])
     require_true_inverse(found, extents)
     try:
         back = found.inverse(extents)
@@ -86,7 +86,7 @@ def transform_block_layout(
     if loops:
         require_order_kept(tree, tree.edit({loops[0]: same}), loops[0], moved=loops)
     new = tuple(
-        IterVar(Range(const(0, e.dtype), e), Var(f"v{n}", e.dtype), kind)
+        IterVar(Range.from_min_extent(const(0, e.dtype), e), Var(f"v{n}", e.dtype), kind)
         for n, (e, kind) in enumerate(zip(shape, types, strict=True))
     )
     analyzer = tree.analyzer(loops[0] if loops else block)

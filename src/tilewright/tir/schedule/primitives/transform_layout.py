@@ -192,14 +192,16 @@ def _padding_block(index_map: IndexMap, old: Buffer, new: Buffer, pad_value: Any
     }
     iterators = tuple(
         IterVar(
-            Range(const(0, extent.dtype), extent), Var(f"v_{v.name}", v.dtype), IterType.DATA_PAR
+            Range.from_min_extent(const(0, extent.dtype), extent),
+            Var(f"v_{v.name}", v.dtype),
+            IterType.DATA_PAR,
         )
         for v, extent in loops.items()
     )
     indices = tuple(v.var for v in iterators)
     predicate = substitute(padding, dict(zip(back.initial_indices, loops, strict=True)))
     one = const(1, indices[0].dtype)
-    region = BufferRegion(new, tuple(Range(index, one) for index in indices))
+    region = BufferRegion(new, tuple(Range.from_min_extent(index, one) for index in indices))
     block = Block(
         iterators, (), (region,), f"buffer_{new.name}_padding",
         BufferStore(new, _value(pad_value, new, indices), indices), key=BlockKey(),
