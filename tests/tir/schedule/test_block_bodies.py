@@ -223,7 +223,6 @@ ELEMENT = "in another way than element by element"
 @pytest.mark.parametrize(
     ("func", "act", "message"),
     [
-        (sum_by_a_view, lambda s, l: s.decompose_reduction("C", l[0]), "declares buffers"),
         (sum_by_a_view, lambda s, l: s.rfactor(l[1], 0), "declares buffers of its own"),
         (sum_by_a_view, lambda s, l: s.pad_einsum("C", [2, 4]), "declares buffers of its own"),
         (padding_by_a_view, lambda s, l: s.decompose_padding("pad", l[0]), PAD),

@@ -319,6 +319,112 @@ def test_kinds_and_annotations_of_copied_loops_stay():
     assert_same_meaning(before, sch)
 
 
+# --- blocks inside of blocks ----------------------------------------------------------------------
+
+
+@T.prim_func
+def sums_by_way_of_a_copy(A: T.Buffer((3, 64), "float32"), B: T.Buffer((3,), "float32")):
+    for i, ko in T.grid(3, 2):
+        with T.block("outer"):
+            vi, vko = T.axis.remap("SR", [i, ko])
+            C = T.alloc_buffer((32,))
+            with T.init():
+                B[vi] = T.float32(0)
+            for ki in range(32):
+                with T.block("copy"):
+                    vki = T.axis.remap("S", [ki])
+                    C[vki] = A[vi, vko * 32 + vki]
+            for ki in range(32):
+                with T.block("add"):
+                    vki = T.axis.remap("R", [ki])
+                    B[vi] += C[vki]
+
+
+@T.prim_func
+def sums_by_views(A: T.Buffer((3, 64), "float32"), B: T.Buffer((3,), "float32")):
+    for i, ko in T.grid(3, 4):
+        with T.block("outer"):
+            vi, vko = T.axis.remap("SR", [i, ko])
+            b = T.match_buffer(B[vi], (1,), offset_factor=1)
+            a = T.match_buffer(A[vi, vko * 16 : vko * 16 + 16], (16,), offset_factor=1)
+            with T.init():  # noqa: SIM117
+                with T.block("start"):
+                    T.reads(a[0])
+                    T.writes(b[0])
+                    b[0] = a[0]
+            for k in range(16):
+                with T.block("add"):
+                    vk = T.axis.remap("R", [k])
+                    b[0] += a[vk]
+
+
+@T.prim_func
+def sums_from_memory(A: T.Buffer((3, 64), "float32"), B: T.Buffer((3,), "float32")):
+    for i, k in T.grid(3, 64):
+        with T.block("outer"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, 0:64])
+            T.writes(B[vi])
+            start = T.alloc_buffer((2,))
+            term = T.alloc_buffer((1,))
+            view = T.match_buffer(start[0:2], (2,), offset_factor=1)
+            with T.init():
+                view[1] = A[vi, 0] * T.float32(2)
+                B[vi] = start[1]
+            term[0] = A[vi, vk]
+            B[vi] += term[0]
+
+
+@T.prim_func
+def sums_of_a_row(A: T.Buffer((3, 64), "float32"), B: T.Buffer((3,), "float32")):
+    for i in range(3):
+        with T.block("row"):
+            vi = T.axis.spatial(3, i)
+            C = T.alloc_buffer(())
+            for k in range(64):
+                with T.block("sum"):
+                    vk = T.axis.remap("R", [k])
+                    with T.init():
+                        C[()] = T.float32(0)
+                    C[()] += A[vi, vk]
+            with T.block("result"):
+                B[vi] = C[()]
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("func", [sums_by_way_of_a_copy, sums_by_views, sums_from_memory])
+def test_blocks_with_memory_and_views(func, depth):
+    sch = schedule(func)
+    sch.decompose_reduction("outer", sch.get_loops("outer")[depth])
+    assert_same_meaning(func, sch)
+    assert_same_code(func, sch)
+
+
+def test_each_part_keeps_the_memory_that_it_uses():
+    sch = schedule(sums_from_memory)
+    init = sch.get(sch.decompose_reduction("outer", sch.get_loops("outer")[1]))
+    update = sch.get(sch.get_block("outer_update"))
+    assert [buffer.name for buffer in init.alloc_buffers] == ["start"]
+    assert [buffer.name for buffer in update.alloc_buffers] == ["term"]
+    assert [len(block.match_buffers) for block in (init, update)] == [1, 0]
+
+
+def test_a_reduction_inside_of_a_block():
+    sch = schedule(sums_of_a_row)
+    sch.decompose_reduction("sum", sch.get_loops("sum")[0])
+    assert_same_meaning(sums_of_a_row, sch)
+    assert_same_code(sums_of_a_row, sch)
+
+
+def assert_same_code(func, sch):
+    """Native code of the schedule computes what that of the function did."""
+    value = np.random.default_rng(0).integers(-8, 9, (3, 64)).astype("float32")
+    outputs = [np.zeros(3, "float32") for _ in range(2)]
+    for program, output in zip((func, only_function(sch)), outputs, strict=True):
+        tvm.build(program, target="llvm")(value, output)
+    np.testing.assert_array_equal(*outputs)
+
+
 # --- refusals -------------------------------------------------------------------------------------
 
 
@@ -369,7 +475,7 @@ def test_a_reduction_loop_outside():
     assert "C[0, 0]: written by C at (vi=0, vj=0, vk=0) in iteration k_0=0" in str(caught.value)
 
 
-def test_buffers_of_the_block():
+def test_memory_that_both_parts_use():
     @T.prim_func
     def before(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
         for i, k in T.grid(4, 6):
@@ -379,11 +485,26 @@ def test_buffers_of_the_block():
                 T.writes(C[vi])
                 D = T.alloc_buffer((1,))
                 with T.init():
-                    C[vi] = T.float32(0)
+                    D[0] = A[vi, 0]
+                    C[vi] = D[0]
                 D[0] = A[vi, vk]
                 C[vi] = C[vi] + D[0]
 
-    refused(before, "declares buffers", wrong=False)
+    refused(before, "block `C` allocates D, which both its init and its updates", wrong=False)
+
+
+def test_a_loop_around_the_block_outside():
+    sch = schedule(sums_of_a_row)
+    (i,) = sch.get_loops("row")
+    with pytest.raises(ScheduleError, match="loop `i` is around block `row`, in which block `sum`"):
+        sch.decompose_reduction("sum", i)
+
+
+def test_the_init_of_the_block_outside():
+    sch = schedule(tiles)
+    sch.blockize(sch.get_loops("C")[3])
+    with pytest.raises(ScheduleError, match="the init is that of block `C_o` around it"):
+        sch.decompose_reduction("C", sch.get_loops("C")[0])
 
 
 def test_threads_that_reduce():

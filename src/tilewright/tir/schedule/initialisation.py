@@ -63,6 +63,12 @@ def reduction_nest(tree: FunctionTree, realize: BlockRealize, loop: For) -> Redu
         ScheduleError: if `loop` is not around the block, or there is more than loops in between.
     """
     above = tree.loops_above(realize)
+    if tree.is_above(loop, realize) and loop not in above:
+        raise ScheduleError(
+            "{0} is around {2}, in which {1} is",
+            at=[loop, realize, tree.scope(realize)],
+            hint="give a loop inside of that block, or decompose that block",
+        )
     if loop not in above:
         raise ScheduleError("{0} is not around {1}", at=[loop, realize])
     for stmt in tree.ancestors(realize):

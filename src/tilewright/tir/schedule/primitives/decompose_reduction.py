@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from tilewright.arith import Analyzer, IntervalSet, detect_iter_map
-from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
-from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import bindings_of, conjunction
+from tilewright.tir.schedule.bindings import bindings_of, bound_values, conjunction
 from tilewright.tir.schedule.conditions import first_predicate
 from tilewright.tir.schedule.counterexamples import conflict
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.init_block import init_block, update_block
 from tilewright.tir.schedule.initialisation import (
     ReductionNest,
     reduction_nest,
@@ -24,7 +22,7 @@ from tilewright.tir.schedule.loops import in_copies
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.regions import Box, accesses, covers, relaxed
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
-from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt, seq
+from tilewright.tir.stmt import Block, BlockRealize, For, Stmt, seq
 from tilewright.tir.substitute import substitute
 
 
@@ -58,7 +56,8 @@ def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> E
 
     Requires: the block has an initialisation; `loop` is around it in the same scope, and no
     reduction loop is around `loop`; each element is initialised once, in the first iteration of
-    the reduction loops; and no other block below `loop` uses an element before it is initialised.
+    the reduction loops; no other block below `loop` uses an element before it is initialised; and
+    memory that the block allocates is used either by the initialisation or by the updates.
     Elements of a reduction that has no iteration get their initial values, too.
 
     Args:
@@ -78,77 +77,51 @@ def decompose_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> E
         sch.decompose_reduction("C", j)
     """
     if block.block.init is None:
-        raise ScheduleError("{0} has no init to decompose", at=[block])
+        hint = _where_init_is(tree, block)
+        raise ScheduleError("{0} has no init to decompose", at=[block], hint=hint)
     nest = reduction_nest(tree, block, loop)
     analyzer = tree.analyzer(loop)
     require_all_reduction_loops(tree, nest, analyzer)
     for item in nest.loops:
         bind_scope(analyzer, item)
+    made = init_block(block)
     if tree.checked:
         require_initialised_first(tree, nest, analyzer)
-        _require_not_used_before(tree, nest, analyzer)
-    init, before = _init_nest(tree, nest, analyzer)
-    after = tree.edited({block.block: _update(block.block)}, loop)
+        _require_not_used_before(tree, nest, made, analyzer)
+    init, before = _init_nest(nest, made, analyzer)
+    after = tree.edited({block.block: update_block(block.block)}, loop)
     return tree.edit({loop: seq(before, after)}, init)
 
 
-def _init_nest(
-    tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer
-) -> tuple[BlockRealize, Stmt]:
-    """The block of the init, and the loops around it."""
-    block = nest.realize.block
-    assert block.init is not None
-    if block.alloc_buffers or block.match_buffers:
-        raise ScheduleError("{0} declares buffers, which its init may use", at=[nest.realize])
+def _where_init_is(tree: FunctionTree, block: BlockRealize) -> str:
+    for above in tree.ancestors(block):
+        if isinstance(above, Block) and above.init is not None:
+            return f"the init is that of block `{above.name_hint}` around it"
+    return ""
+
+
+def _init_nest(nest: ReductionNest, init: Block, analyzer: Analyzer) -> tuple[BlockRealize, Stmt]:
+    """The realisation of the block of the init, and the loops around it."""
     predicate = conjunction(*first_predicate(nest, analyzer))
-    values: dict[Var, Expr] = {}
-    iter_vars, iter_values = [], []
-    for item, value in zip(block.iter_vars, nest.realize.iter_values, strict=True):
-        if item.iter_type is IterType.COMM_REDUCE:
-            assert item.dom is not None
-            values[item.var] = item.dom.min  # the init runs where the reduction starts
-        else:
-            fresh = Var(f"{item.var.name}_init", item.var.dtype)
-            values[item.var] = fresh
-            iter_vars.append(item.replace(var=fresh))
-            iter_values.append(value)
-    made = Block(
-        tuple(iter_vars),
-        (),
-        tuple(substitute(region, values) for region in block.writes),
-        f"{block.name_hint}_init",
-        substitute(block.init, values),
-        annotations=block.annotations,
-        span=block.span,
-        key=BlockKey(),
-    )
-    made = made.replace(reads=infer_block_regions(made)[0])
     loops = [
         loop.replace(min=nest.at_start(loop.min), extent=nest.at_start(loop.extent))
         for loop in nest.spatial
     ]
-    return in_copies(loops, BlockRealize(tuple(iter_values), predicate, made), "_init")
-
-
-def _update(block: Block) -> Block:
-    """The block without its init; it reads what it updates."""
-    known = {region.buffer for region in block.reads}
-    updated = tuple(region for region in block.writes if region.buffer not in known)
-    return block.replace(
-        name_hint=f"{block.name_hint}_update", init=None, reads=(*updated, *block.reads)
-    )
+    values = tuple(bound_values(nest.realize, reduction=False))
+    return in_copies(loops, BlockRealize(values, predicate, init), "_init")
 
 
 # --- other blocks ---------------------------------------------------------------------------------
 
 
-def _require_not_used_before(tree: FunctionTree, nest: ReductionNest, analyzer: Analyzer) -> None:
+def _require_not_used_before(
+    tree: FunctionTree, nest: ReductionNest, init: Block, analyzer: Analyzer
+) -> None:
     """Refuse if another block uses an element before its init, or writes what the init reads."""
     loop, realize = nest.loops[0], nest.realize
     block = realize.block
-    assert block.init is not None
-    parts = (*walk(block.init), *walk(realize.predicate))
-    needed = {node.buffer for node in parts if isinstance(node, BufferLoad)}
+    needed = {region.buffer for region in init.reads}
+    needed |= {node.buffer for node in walk(realize.predicate) if isinstance(node, BufferLoad)}
     below = tree.blocks_below(loop)
     for other in below:
         for region in other.block.writes:
