@@ -5,6 +5,7 @@ import pytest
 from tests.topi.running import real, run
 
 from tilewright import topi
+from tilewright.topi.nn.conv_transpose import transposed_convolution
 
 ODD = [np.inf, -np.inf, np.nan]
 PLACES = [(0, 0), (2, 3), (4, 5)]
@@ -16,15 +17,18 @@ def images(value, place):
     return x
 
 
-def transposed(x, w, stride, padding=0):
+def transposed(x, w, stride, padding=0, dilation=1):
     """Each element spread over the window of the result that belongs to it."""
     (_, inputs, *extents), (_, outputs, *window) = x.shape, w.shape
-    size = [(e - 1) * stride + k for e, k in zip(extents, window, strict=True)]
+    reach = [(k - 1) * dilation + 1 for k in window]
+    size = [(e - 1) * stride + r for e, r in zip(extents, reach, strict=True)]
     result = np.zeros((1, outputs, *size), "float32")
     for c in range(inputs):
         for y, row in np.ndindex(*extents):
-            at = (slice(y * stride, y * stride + window[0]),
-                  slice(row * stride, row * stride + window[1]))  # fmt: skip
+            at = tuple(
+                slice(n * stride, n * stride + r, dilation)
+                for n, r in zip((y, row), reach, strict=True)
+            )
             result[0, :, at[0], at[1]] += x[0, c, y, row] * w[c]
     return result[:, :, padding : size[0] - padding, padding : size[1] - padding]
 
@@ -43,6 +47,31 @@ def test_transposed_convolutions(window, stride, padding, value):
         with np.errstate(invalid="ignore"):
             expected = transposed(x, w, stride, padding)
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("operand", ["data", "weight"])
+@pytest.mark.parametrize(
+    ("window", "stride", "dilation"),
+    [((3, 3), 2, 2), ((3, 2), 3, 2), ((2, 3), 2, 3), ((3, 3), 4, 2), ((2, 2), 4, 6),
+     ((4, 1), 6, 4), ((2, 3), 1, 1)],
+)  # fmt: skip
+def test_nothing_is_inserted_between_elements(window, stride, dilation, operand):
+    x, w = images(1, (0, 0)), real(2, 3, *window, seed=1)
+    cut = 0
+    if operand == "data":
+        x[0, 1, 1, 2], x[0, 0, 4, 5] = np.inf, np.nan
+    else:  # the zeros around the images are multiplied by weights, as in all convolutions
+        w[1, 0, 1, 0], cut = np.inf, (max(window) - 1) * dilation
+    result = run(
+        lambda a, b: transposed_convolution(
+            "transposed", a, b, stride, cut, dilation, 0, 1, None,
+            data_layout="NCHW", kernel_layout="IOHW",
+        ),
+        x, w,
+    )  # fmt: skip
+    with np.errstate(invalid="ignore"):
+        expected = transposed(x, w, stride, cut, dilation)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("groups", [1, 2])

@@ -17,9 +17,8 @@ from tilewright.topi.nn.convolution import require_divisible, require_rank, wind
 from tilewright.topi.nn.transposed_phases import (
     Phases,
     interleaved,
-    joined,
+    padded,
     phases_of,
-    spread,
     transposed_along,
 )
 from tilewright.topi.nn.window import (
@@ -123,10 +122,11 @@ def transposed_convolution(
         stride 2, kernel (a, b, c):   phase 0 has c a,  phase 1 has b
 
     Phases with the same number of taps are the channels of one convolution. No tap is added to
-    make more of them the same: it would multiply elements that may be infinite by 0.
+    make more of them the same: it would multiply elements that may be infinite by 0. Only the
+    zeros around the images are multiplied, as in all convolutions.
 
-    Along a dimension with a stride and a dilation all results are one phase, of the images with
-    zeros between their elements.
+    Results that no product reaches, between windows with a common divisor of their stride and
+    their dilation, are 0.
 
     Args:
         owner: the operator, for messages, and the name of the result.
@@ -164,7 +164,7 @@ def transposed_convolution(
     def convolution(phases: Sequence[Phases]) -> Tensor | None:
         """The results of some phases, as channels of each group; None if they have no taps."""
         taps = [item.taps for item in phases]
-        if any(constant(extent) == 0 for extent in taps):
+        if any(constant(t) == 0 != constant(a.taps) for t, a in zip(taps, along, strict=True)):
             return None
         filters = simplified(outputs * math.prod(item.number for item in phases))
 
@@ -183,24 +183,30 @@ def transposed_convolution(
             return te.if_then_else(te.all(*inside), value, 0) if inside else value
 
         shape = (as_expr(groups, outputs.dtype), filters, depth, *taps)
-        is_whole = all(item.phases == 1 for item in along)
+        is_whole = all(item.number == 1 for item in phases)
         parts = part if is_whole else te.compute(shape, part, "T_kernel", "injective")
 
         def weight(group: Any, filter: Any, step: Any, place: Sequence[Any]) -> Any:
             return parts(group, filter, step, *place)
 
+        starts = [
+            simplified((item.taps - extent) * item.dilation)
+            for item, extent in zip(along, taps, strict=True)
+        ]
         return windows_times(
-            owner, spread(data, axes, along, taps), taps, (1,) * len(axes),
-            [item.dilation for item in along], weight, out_dtype, groups=shape[0],
-            filters=filters, depth=depth, layout=data_layout,
+            owner, images, taps, (1,) * len(axes), [item.dilation for item in along], weight,
+            out_dtype, groups=shape[0], filters=filters, depth=depth, layout=data_layout,
+            starts=starts,
         )  # fmt: skip
 
-    kinds = itertools.product(*map(phases_of, along, window))
-    totals = [(phases, convolution(phases)) for phases in kinds]
-    total = joined(totals, along, outputs, data_layout)
-    if all(item.phases == 1 for item in along):
+    images = padded(data, axes, along)
+    kinds = [phases_of(item, extent) for item, extent in zip(along, window, strict=True)]
+    totals = {kind: convolution(kind) for kind in itertools.product(*kinds)}
+    if all(step == 1 for step in steps):
+        (total,) = totals.values()
+        assert total is not None
         return total
-    return interleaved(total, axes, along, outputs, data_layout)
+    return interleaved(totals, kinds, axes, along, outputs, data_layout)
 
 
 def _require_less(

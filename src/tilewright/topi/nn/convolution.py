@@ -98,6 +98,7 @@ def windows_times(
     filters: Expr,
     depth: Expr,
     layout: str,
+    starts: Sequence[Any] | None = None,
 ) -> Tensor:
     """The sums of products that all convolutions are.
 
@@ -114,14 +115,17 @@ def windows_times(
         filters: how many channels a group of the result has.
         depth: how many channels a group of the images has.
         layout: of the images and of the result.
+        starts: where the first window is; by default at the first element.
     """
     axes = spatial_axes(layout)
+    starts = [0] * len(axes) if starts is None else starts
     dtype = DType(out_dtype) if out_dtype else padded.dtype
     shape = list(padded.shape)
     at = layout.index("C")
     shape[at] = simplified(groups * filters)
-    for axis, extent, stride, apart in zip(axes, window, strides, dilation, strict=True):
-        shape[axis] = places(owner, padded.shape[axis], reach(extent, apart), stride)
+    reaches = [reach(extent, apart) for extent, apart in zip(window, dilation, strict=True)]
+    for axis, start, extent, stride in zip(axes, starts, reaches, strides, strict=True):
+        shape[axis] = places(owner, simplified(padded.shape[axis] - start), extent, stride)
     channels = [] if constant(depth) == 1 else [te.reduce_axis((0, depth), "rc")]
     place = [
         te.reduce_axis((0, extent), f"r{layout[axis].lower()}")
@@ -132,8 +136,9 @@ def windows_times(
         step = channels[0].var if channels else as_expr(0, depth.dtype)
         index = list(output)
         index[at] = simplified(group * depth + step)
-        for axis, inner, stride, apart in zip(axes, place, strides, dilation, strict=True):
-            index[axis] = output[axis] * stride + inner.var * apart
+        for axis, inner, *options in zip(axes, place, starts, strides, dilation, strict=True):
+            start, stride, apart = options
+            index[axis] = output[axis] * stride + inner.var * apart + start
         factor = weight(group, filter, step, [inner.var for inner in place])
         steps = [*channels, *place] if at < axes[0] else [*place, *channels]
         return te.sum(cast(dtype, padded(*index)) * cast(dtype, factor), axis=steps)

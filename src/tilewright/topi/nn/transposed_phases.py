@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilewright import te
@@ -17,25 +17,45 @@ from tilewright.topi.nn.window import constant, reach, simplified
 class Along(NamedTuple):
     """A transposed convolution along one dimension.
 
+    Tap ``t`` of the kernel adds to the results ``i * stride + t * dilation``, counted from the
+    first product. Phase ``c`` has the taps ``c``, ``c + phases``, ``c + 2 * phases``, ...: these
+    are all that reach a result. Where the stride and the dilation have a common divisor, the
+    results between its multiples have no product at all.
+
     Attributes:
+        stride: how far apart elements are spread.
+        apart: the distances of the elements of the kernel in the result.
+        divisor: the greatest common divisor of the two.
         phases: how many phases there are.
         taps: the largest number of elements of the kernel that a phase has.
-        dilation: their distances.
-        between: the distances of the elements of the images.
-        first: which element of a phase the first result is, counted from the first product.
-        offset: which phase the first result has.
-        extent: how many elements of each phase are needed.
+        first: the element of the images that the first result of a phase begins with.
+        offset: which result is the first one, counted from the first of `first`.
+        extent: how many results of each phase are computed.
         size: how many results there are.
     """
 
+    stride: int
+    apart: int
+    divisor: int
     phases: int
     taps: Expr
-    dilation: int
-    between: int
     first: Expr
     offset: Expr
     extent: Expr
     size: Expr
+
+    @property
+    def dilation(self) -> int:
+        """The distances of the elements of the images that the taps of a phase read."""
+        return self.apart // self.divisor
+
+    def place(self, output: Any) -> tuple[Any, Any, Any]:
+        """Where a result is: its phase, its number there, and the distance to the divisor."""
+        place = output + self.offset
+        turn = pow(self.dilation, -1, self.phases)
+        phase = floormod(floordiv(place, self.divisor) * turn, self.phases)
+        start = place if self.apart == 1 else place - phase * self.apart
+        return phase, floordiv(start, self.stride), floormod(place, self.divisor)
 
 
 class Phases(NamedTuple):
@@ -65,12 +85,13 @@ def transposed_along(
     extent: Expr, window: Expr, stride: int, dilation: int, before: Expr, after: Expr, extra: Expr
 ) -> Along:
     size = spread_extent(extent, window, stride, dilation, before + after, extra)
-    phases = stride if dilation == 1 else 1
+    divisor = math.gcd(stride, dilation)
+    phases = stride // divisor
     taps = simplified(floordiv(window + (phases - 1), phases))
-    first = simplified(floordiv(before, phases))
-    last = floordiv(before + size - 1, phases)
+    first = simplified(floordiv(before + (stride - 1 - (phases - 1) * dilation), stride))
+    last = floordiv(before + size - 1, stride)
     return Along(
-        phases, taps, dilation, stride // phases, first, simplified(floormod(before, phases)),
+        stride, dilation, divisor, phases, taps, first, simplified(before - first * stride),
         simplified(last - first + 1), size,
     )  # fmt: skip
 
@@ -91,100 +112,78 @@ def spread_extent(
     return simplified((extent - 1) * stride + reach(window, dilation) - cut + extra)
 
 
-def spread(
-    data: Tensor, axes: Sequence[int], along: Sequence[Along], taps: Sequence[Expr]
-) -> Tensor:
-    """What the products of phases read: the images with zeros around, and perhaps between."""
+def padded(data: Tensor, axes: Sequence[int], along: Sequence[Along]) -> Tensor:
+    """What the products of all phases read: the images with zeros around."""
     shape, starts = list(data.shape), []
-    for axis, item, extent in zip(axes, along, taps, strict=True):
-        reached = (extent - 1) * item.dilation
+    for axis, item in zip(axes, along, strict=True):
+        reached = (item.taps - 1) * item.dilation
         shape[axis] = simplified(item.extent + reached)
         starts.append(simplified(item.first - reached))
 
     def element(*output: Any) -> Any:
         index, inside = list(output), []
-        for axis, item, start in zip(axes, along, starts, strict=True):
-            place = simplified(output[axis] + start)
-            if item.between != 1:
-                inside.append((place % item.between).equal(0))
-            index[axis] = floordiv(place, item.between)
-            inside += [place >= 0, index[axis] < data.shape[axis]]
+        for axis, start in zip(axes, starts, strict=True):
+            index[axis] = simplified(output[axis] + start)
+            inside += [index[axis] >= 0, index[axis] < data.shape[axis]]
         return te.if_then_else(te.all(*inside), data(*index), as_expr(0, data.dtype))
 
-    return te.compute(shape, element, "data_spread", "injective,pad")
-
-
-def joined(
-    totals: Sequence[tuple[Sequence[Phases], Tensor | None]], along: Sequence[Along],
-    outputs: Expr, layout: str,
-) -> Tensor:  # fmt: skip
-    """The results of all phases as channels of each group.
-
-    Args:
-        totals: the results of some phases each, as channels of each group; None for zeros.
-        along: the transposed convolution along each spatial dimension.
-        outputs: the number of output channels of a group.
-        layout: of the images.
-    """
-    known, first = next((phases, total) for phases, total in totals if total is not None)
-    if len(totals) == 1:
-        return first
-    channel, shape = layout.index("C"), list(first.shape)
-    count = math.prod(item.phases for item in along)
-    shape[channel] = simplified(
-        floordiv(shape[channel], math.prod(item.number for item in known)) * count
-    )
-
-    def element(*output: Any) -> Any:
-        filter = floormod(output[channel], outputs)
-        phase = floordiv(output[channel], outputs)
-        group, digits = floordiv(phase, count), []
-        for item in reversed(along):
-            digits.insert(0, floormod(phase, item.phases))
-            phase = floordiv(phase, item.phases)
-
-        def result(phases: Sequence[Phases], total: Tensor | None) -> Any:
-            if total is None:
-                return as_expr(0, first.dtype)
-            number: Any = as_expr(0)
-            for digit, item in zip(digits, phases, strict=True):
-                number = number * item.number + (digit - item.first)
-            own = (group * math.prod(item.number for item in phases) + number) * outputs + filter
-            return total(*output[:channel], own, *output[channel + 1 :])
-
-        value = result(*totals[-1])
-        for phases, total in reversed(totals[:-1]):
-            here = [
-                te.all(digit >= item.first, digit < item.first + item.number)
-                for digit, item, whole in zip(digits, phases, along, strict=True)
-                if item.number < whole.phases
-            ]
-            value = te.if_then_else(te.all(*here), result(phases, total), value)
-        return value
-
-    return te.compute(shape, element, f"{first.name}_phases", "injective")
+    return te.compute(shape, element, "data_padded", "injective,pad")
 
 
 def interleaved(
-    total: Tensor, axes: Sequence[int], along: Sequence[Along], outputs: Expr, layout: str
+    totals: Mapping[tuple[Phases, ...], Tensor | None],
+    kinds: Sequence[Sequence[Phases]],
+    axes: Sequence[int],
+    along: Sequence[Along],
+    outputs: Expr,
+    layout: str,
 ) -> Tensor:
-    """The results of all phases in turn; `total` has them as channels of each group."""
-    shape = list(total.shape)
-    channel = layout.index("C")
-    phases = math.prod(item.phases for item in along)
-    shape[channel] = simplified(floordiv(shape[channel], phases))
+    """The results of all phases in turn.
+
+    Args:
+        totals: by phases along each dimension: their results, as channels of each group; None for
+            zeros.
+        kinds: the phases along each dimension.
+        axes: the spatial dimensions.
+        along: the transposed convolution along each of them.
+        outputs: the number of output channels of a group.
+        layout: of the images.
+    """
+    known, first = next((kind, total) for kind, total in totals.items() if total is not None)
+    channel, shape, zero = layout.index("C"), list(first.shape), as_expr(0, first.dtype)
+    shape[channel] = simplified(floordiv(shape[channel], math.prod(item.number for item in known)))
     for axis, item in zip(axes, along, strict=True):
         shape[axis] = item.size
 
     def element(*output: Any) -> Any:
-        index = list(output)
-        phase: Any = as_expr(0)
-        for axis, item in zip(axes, along, strict=True):
-            place = output[axis] + item.offset
-            index[axis] = floordiv(place, item.phases)
-            phase = phase * item.phases + floormod(place, item.phases)
+        index, digits, has_products = list(output), [], []
         group, filter = floordiv(output[channel], outputs), floormod(output[channel], outputs)
-        index[channel] = (group * phases + phase) * outputs + filter
-        return total(*index)
+        for axis, item in zip(axes, along, strict=True):
+            digit, index[axis], rest = item.place(output[axis])
+            digits.append(digit)
+            if item.divisor > 1:
+                has_products.append(rest.equal(0))
 
-    return te.compute(shape, element, f"{total.name}_interleaved", "injective")
+        def result(kind: tuple[Phases, ...]) -> Any:
+            """The element of the phases `kind`, or of those that begin with them."""
+            if len(kind) < len(along):
+                n = len(kind)
+                *few, last = kinds[n]
+                value = result((*kind, last))
+                for phases in reversed(few):
+                    here = digits[n] < phases.first + phases.number
+                    value = te.if_then_else(here, result((*kind, phases)), value)
+                return value
+            total, number = totals[kind], as_expr(0)
+            if total is None:
+                return zero
+            for digit, phases in zip(digits, kind, strict=True):
+                if phases.number > 1:
+                    number = number * phases.number + (digit - phases.first)
+            own = (group * math.prod(phases.number for phases in kind) + number) * outputs + filter
+            return total(*index[:channel], own, *index[channel + 1 :])
+
+        value = result(())
+        return te.if_then_else(te.all(*has_products), value, zero) if has_products else value
+
+    return te.compute(shape, element, f"{first.name}_interleaved", "injective")
