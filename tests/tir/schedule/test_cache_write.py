@@ -284,10 +284,103 @@ def sums(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
                 B[v] = B[v - 1] + A[v]
 
 
-@pytest.mark.parametrize("func", [updated, sums])
-def test_a_block_that_reads_what_others_wrote_is_refused(func):
-    with pytest.raises(ScheduleError, match=r"reads elements of `.` that it did not write"):
-        scheduled(func).cache_write("A" if func is updated else "B", 0, "local")
+@T.prim_func
+def updated_cached(A: T.Buffer((6,), "float32")):
+    A_local = T.alloc_buffer((6,), scope="local")
+    for ax0 in range(6):
+        with T.block("A_local_load"):
+            v0 = T.axis.spatial(6, ax0)
+            A_local[v0] = A[v0]
+    for i in range(6):
+        with T.block("A"):
+            v = T.axis.spatial(6, i)
+            A_local[v] = A_local[v] + T.float32(1)
+    for ax0 in range(6):
+        with T.block("A_local"):
+            v0 = T.axis.spatial(6, ax0)
+            A[v0] = A_local[v0]
+
+
+@T.prim_func
+def some_updated(A: T.Buffer((12,), "float32"), C: T.Buffer((12,), "float32")):
+    for i in range(5):
+        with T.block("C"):
+            v = T.axis.spatial(5, i)
+            if A[v * 2] > T.float32(0):
+                C[v * 2] = C[v * 2 + 1] + A[v]
+
+
+def test_a_block_that_updates_finds_what_others_wrote():
+    sch = scheduled(updated)
+    copy = sch.cache_write("A", 0, "local")
+    assert sch.get(copy).name_hint == "A_local"
+    assert_module(sch, updated_cached)
+
+
+@pytest.mark.parametrize("func", [updated, sums, some_updated])
+def test_updates(func):
+    name = "A" if func is updated else "B" if func is sums else "C"
+    sch = scheduled(func)
+    sch.cache_write(name, 0, "local")
+    assert_same_meaning(func, sch)
+    expected, found = results_of(func), results_of(func)
+    for program, arrays in ((func, expected), (sch.mod["main"], found)):
+        tvm.build(program, target="llvm")(*arrays)
+    assert_equal_results(expected, found)
+
+
+@pytest.mark.parametrize("depth", range(3))
+def test_updates_of_a_reduction_that_is_decomposed(depth):
+    sch = scheduled(matmul)
+    i, j, k = sch.get_loops("C")
+    tiles = [*sch.split(j, [None, 4]), *sch.split(i, [None, 2])]
+    sch.reorder(tiles[2], tiles[0], k, tiles[3], tiles[1])
+    sch.decompose_reduction("C", sch.get_loops("C")[depth])
+    copy = sch.cache_write("C_update", 0, "local")
+    load = sch.get_block("C_local_load")
+    loop = sch.get_loops("C_update")[1]
+    if depth < 2:  # otherwise they are there already
+        sch.reverse_compute_at(copy, loop)
+        sch.compute_at(load, loop)
+    assert len(sch.get_loops(load)) == len(sch.get_loops(copy)) == 4
+    assert_same_meaning(matmul, sch)
+
+
+def test_a_consumer_of_an_update():
+    func = from_source("""
+@T.prim_func
+def func(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.block("A"):
+            v = T.axis.spatial(6, i)
+            A[v] = A[v] + T.float32(1)
+    for i in range(6):
+        with T.block("B"):
+            v = T.axis.spatial(6, i)
+            B[v] = A[v] * T.float32(2)
+""")
+    sch = scheduled(func)
+    sch.cache_write("A", 0, "local", consumer_blocks=["B"])
+    assert [region.buffer.name for region in sch.get(sch.get_block("B")).reads] == ["A_local"]
+    assert_same_meaning(func, sch)
+
+
+def test_updates_at_once_that_would_undo_each_other():
+    func = from_source("""
+@T.prim_func
+def func(A: T.Buffer((6,), "float32")):
+    for i in T.parallel(2):
+        for j in range(3):
+            with T.block("A"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vj * 2 + vi] = A[vj * 2 + vi] + T.float32(1)
+        for j in range(3):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vj * 2 + vi] = A[vj * 2 + vi] * T.float32(2)
+""")
+    with pytest.raises(ScheduleError, match="run at once, and block `A` may not write all"):
+        scheduled(func).cache_write("A", 0, "local")
 
 
 @T.prim_func
@@ -599,12 +692,28 @@ def test_reductions_that_are_begun(bound):
 
 @pytest.mark.parametrize(
     ("kinds", "start"),
-    [("RR", "B[vi] = T.float32(0)"), ("SR", "B[0] = T.float32(0)"),
-     ("SR", "B[T.min(vi, 2)] = T.float32(0)"),
+    [("RR", "B[vi] = T.float32(0)"),
      ("SR", "if vi > 1:\n                    B[vi] = T.float32(0)")],
 )  # fmt: skip
 def test_an_init_that_does_not_reach_all_elements(kinds, start):
-    func = from_source(f"""
+    assert_refused(
+        sums_from(kinds, start),
+        lambda sch: lambda: sch.cache_write("B", 0, "local"),
+        "not proved that block `B` initialises all elements",
+        fails=True,
+    )
+
+
+@pytest.mark.parametrize("start", ["B[0] = T.float32(0)", "B[T.min(vi, 2)] = T.float32(0)"])
+def test_an_init_of_other_elements(start):
+    func = sums_from("SR", start)
+    sch = scheduled(func)
+    sch.cache_write("B", 0, "local")
+    assert_same_meaning(func, sch)
+
+
+def sums_from(kinds, start):
+    return from_source(f"""
 @T.prim_func
 def func(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
     for i, k in T.grid(4, 6):
@@ -614,12 +723,6 @@ def func(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
                 {start}
             B[vi] = B[vi] + A[vi, vk]
 """)
-    assert_refused(
-        func,
-        lambda sch: lambda: sch.cache_write("B", 0, "local"),
-        "not proved that block `B` initialises all elements",
-        fails=True,
-    )
 
 
 def test_a_block_reads_its_own_result_from_the_cache():

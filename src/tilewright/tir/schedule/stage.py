@@ -112,6 +112,19 @@ def require_no_blocks_inside(block: BlockRealize) -> None:
 
 def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> None:
     """Refuse a block that reads elements which it has not written itself."""
+    require_own_init(tree, block, buffer)
+    if reads_values_of_others(tree, block, buffer):
+        raise ScheduleError(
+            f"{{0}} reads elements of `{buffer.name}` that it did not write, which the new buffer "
+            "does not have",
+            at=[block],
+            counterexample=partial(unwritten_read, tree, block, buffer, [block]),
+            hint="cache_inplace caches a buffer that a block reads and writes",
+        )
+
+
+def require_own_init(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> None:
+    """Refuse a block with an init that leaves some of what it updates to others."""
     has_init = block.block.init is not None
     if tree.checked and has_init and not initialises_what_it_updates(tree, block):
         raise ScheduleError(
@@ -121,24 +134,20 @@ def require_own_values(tree: FunctionTree, block: BlockRealize, buffer: Buffer) 
             counterexample=partial(unwritten_read, tree, block, buffer, [block]),
             hint="cache_inplace caches a buffer that a block reads and writes",
         )
+
+
+def reads_values_of_others(tree: FunctionTree, block: BlockRealize, buffer: Buffer) -> bool:
+    """Whether a block says that it reads elements which it does not initialise itself."""
     read = region_of_block(block.block, buffer, written=False)
     if read is None:
-        return
+        return False
     written = region_of_block(block.block, buffer, written=True)
     assert written is not None
     analyzer = tree.analyzer(block.block.body)
-    same = all(
+    return block.block.init is None or not all(
         analyzer.can_prove_equal(a.min, b.min) and analyzer.can_prove_equal(a.extent, b.extent)
         for a, b in zip(read.region, written.region, strict=True)
     )
-    if not has_init or not same:
-        raise ScheduleError(
-            f"{{0}} reads elements of `{buffer.name}` that it did not write, which the new buffer "
-            "does not have",
-            at=[block],
-            counterexample=partial(unwritten_read, tree, block, buffer, [block]),
-            hint="cache_inplace caches a buffer that a block reads and writes",
-        )
 
 
 def require_around(tree: FunctionTree, loop: For, block: BlockRealize) -> None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
 from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.coverage import accessed_box, writes_all
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.images import box_of_ranges
-from tilewright.tir.schedule.independence_afterwards import carried_afterwards
-from tilewright.tir.schedule.insertion import Place, place_after
+from tilewright.tir.schedule.insertion import place_after
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
-from tilewright.tir.schedule.regions import accesses, clipped, hull
+from tilewright.tir.schedule.region_updated import region_updated
 from tilewright.tir.schedule.scope import scope_of
 from tilewright.tir.schedule.stage import (
     require_in_blocks,
@@ -91,7 +86,7 @@ def cache_inplace(
         )
     others = scope.users(buffer, besides=[block])
     place = place_after(tree, scope.realize, block, others)
-    region = _region(tree, block, buffer, place)
+    region = region_updated(tree, block, buffer, place)
     cache = cache_of(buffer, storage_scope)
     first, copy = copy_nest(cache.name, buffer, cache, region)
     last, back = copy_nest(cache.name, cache, buffer, region)
@@ -100,30 +95,3 @@ def cache_inplace(
         before=[first], after=[last], buffers=[cache], results=[copy, back],
     )  # fmt: skip
     return edit._replace(recorded=recorded_index("read_buffer_index", block, given))
-
-
-def _region(
-    tree: FunctionTree, block: BlockRealize, buffer: Buffer, place: Place
-) -> tuple[Range, ...]:
-    """All that the block reads or writes in one iteration of the loops around the copies."""
-    analyzer = tree.analyzer_inside(place.around)
-    both = [
-        *accesses([block], buffer, written=False),
-        *accesses([block], buffer, written=True),
-    ]
-    boxes = [accessed_box(tree, access, place.around, analyzer) for access in both]
-    region = clipped(buffer, hull(boxes, analyzer), analyzer)
-    at_once = [x for x in tree.all_loops_above(place.stmt) if not x.kind.is_in_order]
-    box = box_of_ranges(region)
-    if (
-        tree.checked
-        and at_once
-        and not writes_all(tree, block, buffer, place.around, [box], analyzer)
-    ):
-        raise ScheduleError(
-            f"the iterations of {{0}} run at once, and {{1}} may not write all that would be "
-            f"copied back to `{buffer.name}`: one could undo what another one writes",
-            at=[at_once[-1], block],
-            afterwards=partial(carried_afterwards, at_once[-1]),
-        )
-    return region

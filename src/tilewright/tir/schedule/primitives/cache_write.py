@@ -15,17 +15,16 @@ from tilewright.tir.schedule.images import box_of_ranges
 from tilewright.tir.schedule.insertion import place_after, place_before
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.redirect import redirect_blocks
-from tilewright.tir.schedule.regions import (
-    accesses,
-    clipped,
-)
+from tilewright.tir.schedule.region_updated import region_updated
+from tilewright.tir.schedule.regions import accesses, clipped
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.stage import (
     blocks_given,
+    reads_values_of_others,
     require_in_blocks,
     require_no_view,
     require_not_root,
-    require_own_values,
+    require_own_init,
     with_stage,
 )
 from tilewright.tir.schedule.storage_scope import known_storage_scope
@@ -62,8 +61,11 @@ def cache_write(
                 v0, v1 = T.axis.remap("SS", [ax0, ax1])
                 B[v0, v1] = B_local[v0, v1]
 
-    Requires: the block writes all of what is copied, and does not read what others wrote to the
-    buffer.
+    A block that reads what it updates, such as ``B[vi] = B[vi] + A[vi]`` without an init, finds it
+    in the other buffer: another new block, ``B_local_load``, copies it there first.
+
+    Requires: the block writes all of what is copied, or reads the buffer and runs in loops whose
+    iterations run in order; a block with an init initialises all that it updates.
 
     Args:
         block: the block that writes the buffer.
@@ -90,20 +92,26 @@ def cache_write(
     if tree.checked:
         require_no_view(tree, scope, buffer)
         require_in_blocks(scope, buffer, only_writes=False)
-    require_own_values(tree, block, buffer)
+    loads = reads_values_of_others(tree, block, buffer)
+    if not loads:
+        require_own_init(tree, block, buffer)
     found = blocks_given(tree, scope, consumer_blocks or [], buffer)
     consumers = [item for item in found if item is not block]  # it reads its own result anyway
     others = scope.users(buffer, besides=[block, *consumers])
     place = place_after(tree, scope.realize, block, others)
-    region = region_written(tree, block, buffer, place.around)
+    if loads:
+        region = region_updated(tree, block, buffer, place)
+    else:
+        region = region_written(tree, block, buffer, place.around)
     for consumer in consumers:
         _require_consumer(tree, scope, block, consumer, buffer)
     cache = cache_of(buffer, storage_scope)
     edits = redirect_blocks([block, *consumers], buffer, cache)
+    before = [copy_nest(f"{cache.name}_load", buffer, cache, region)[0]] if loads else []
     nest, copy = copy_nest(cache.name, cache, buffer, region)
     edit = with_stage(
-        tree, scope.realize, edits=edits, place=place.stmt, after=[nest], buffers=[cache],
-        results=copy,
+        tree, scope.realize, edits=edits, place=place.stmt, before=before, after=[nest],
+        buffers=[cache], results=copy,
     )  # fmt: skip
     return edit._replace(recorded=recorded_index("write_buffer_index", block, given))
 
