@@ -57,13 +57,18 @@ REDUCTIONS = {
 @st.composite
 def chains(draw):
     """A reduction of products followed by elementwise and permuting steps."""
-    m, n, k = (draw(st.integers(1, 6)) for _ in range(3))
-    rows = te.var("rows") if draw(st.booleans()) else m
-    begin = draw(st.integers(0, k - 1))
-    a, b = te.placeholder((rows, k), name="A"), te.placeholder((k, n), name="B")
-    axis = te.reduce_axis((begin, k), "k")
-    formula, meaning = REDUCTIONS[draw(st.sampled_from(sorted(REDUCTIONS)))]
-    shape = (rows, n)
+    names = [name if draw(st.booleans()) else None for name in ("rows", "columns", "depth")]
+    # What is constant is positive; what is only known at the call may be 0.
+    m, n, k = (draw(st.integers(1 if name is None else 0, 6)) for name in names)
+    rows, columns, depth = (
+        size if name is None else te.var(name) for name, size in zip(names, (m, n, k), strict=True)
+    )
+    kinds = sorted(REDUCTIONS if k else REDUCTIONS.keys() - {"sum from the first"})
+    begin = draw(st.integers(0, max(k - 1, 0)))
+    a, b = te.placeholder((rows, depth), name="A"), te.placeholder((depth, columns), name="B")
+    axis = te.reduce_axis((begin, depth), "k")
+    formula, meaning = REDUCTIONS[draw(st.sampled_from(kinds))]
+    shape = (rows, columns)
     tensor = te.compute(shape, formula(lambda i, j, k: a[i, k] * b[k, j], axis), name="C")
     inputs = {a: random_array((m, k), 1), b: random_array((k, n), 2)}
     value = meaning(inputs[a][:, :, None] * inputs[b][None], begin)

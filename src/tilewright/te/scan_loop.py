@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.te.operation import ComputeOp, Operation, ScanOp, topological_order
 from tilewright.te.tensor import zero_like
@@ -90,7 +92,7 @@ def _names(op: ScanOp) -> list[str]:
 
 
 def _copy(source: Buffer, target: Buffer, name: str) -> Stmt:
-    """Loops that copy `source` to the start of `target`."""
+    """Loops that copy `source` to the start of `target`, which may have fewer steps."""
     loop_vars = [Var(f"i{d}", extent.dtype) for d, extent in enumerate(source.shape)]
     iterators = tuple(
         IterVar(Range.from_min_extent(zero_like(e), e), Var(f"v_i{d}", e.dtype), IterType.DATA_PAR)
@@ -101,7 +103,11 @@ def _copy(source: Buffer, target: Buffer, name: str) -> Stmt:
     store = BufferStore(target, BufferLoad(source, point), point)
     reads, writes = (BufferRegion(source, region),), (BufferRegion(target, region),)
     block = Block(iterators, reads, writes, name, store)
-    body: Stmt = BlockRealize(tuple(loop_vars), IntImm(BOOL, 1), block)
+    steps = target.shape[0]
+    is_step: Expr = IntImm(BOOL, 1)
+    if not Analyzer().can_prove(source.shape[0] <= steps):
+        is_step = as_expr(loop_vars[0] < steps)
+    body: Stmt = BlockRealize(tuple(loop_vars), is_step, block)
     for loop_var, extent in zip(reversed(loop_vars), reversed(source.shape), strict=True):
         body = For(loop_var, zero_like(extent), extent, ForKind.SERIAL, body)
     return body

@@ -16,6 +16,7 @@ from tilewright.te.create_prim_func import TRUE, FunctionBuilder
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, ScanOp
 from tilewright.te.schedule.buffer_layouts import requested_layouts
 from tilewright.te.schedule.infer_bound import Bounds
+from tilewright.te.schedule.initialised_loops import check_initialised, mixed_loops
 from tilewright.te.schedule.layout import Layout
 from tilewright.te.schedule.nest import Nest, thread_index
 from tilewright.te.schedule.parallel_writes import check_parallel_writes
@@ -132,6 +133,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
             return nest.elements(named)
         if any(stage.is_reduction(leaf) for leaf in stage.threads):
             # The threads combine their results, which takes both parts in one block.
+            check_initialised(stage, "bind", mixed_loops(stage))
             block = blocks.whole(self.unique_name(op.name))
             return nest.whole_reduction(self._annotated(stage, block))
         init = blocks.init(self.unique_name(f"{op.name}_init"))
@@ -164,6 +166,13 @@ class ScheduledFunctionBuilder(FunctionBuilder):
                 f"{intrin.name} has no statement that continues a reduction, but loop "
                 f"{reduced[0].name} is outside of it",
             )
+        mixed = set(mixed_loops(stage)).intersection(outer)
+        if mixed:
+            raise stage.error(
+                "tensorize",
+                f"loop {mixed.pop().name} is fused of data-parallel and reduction axes, and does "
+                f"not tell where {intrin.name} starts a reduction; keep them apart",
+            )
         if intrin.reduce_init is not None:
             update = block(intrin.reduce_update, True, True)
             return nest.tensorized(outer, block(intrin.reduce_init, False, False), update)
@@ -171,6 +180,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
             raise stage.error(
                 "tensorize", f"{intrin.name} has no statement that starts a reduction"
             )
+        check_initialised(stage, "tensorize", reduced)
         start: Expr = TRUE
         for leaf in reduced:
             var, dom = self._bounds.stages[stage].loops[leaf]

@@ -8,14 +8,16 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.te.operation import ComputeOp
 from tilewright.te.schedule.infer_bound import Bounds
+from tilewright.te.schedule.initialised_loops import initialised_along
 from tilewright.te.schedule.relation import Values, domain, guards_of, values_above
 from tilewright.te.schedule.rolling import window_of
 from tilewright.te.schedule.stage import Stage
-from tilewright.tir.buffer import ZERO
+from tilewright.tir.buffer import ZERO, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, Stmt, seq
 from tilewright.tir.substitute import substitute
@@ -64,22 +66,20 @@ class Nest:
             len(self.leaves),
         )
         common, inner = self.leaves[:first], self.leaves[first:]
-        data = _data_parallel(op, stage)
-        repeated = [leaf for leaf in inner if leaf in data]
         inside = set(inner)
         init_values = {leaf: v for leaf, v in self._values.items() if leaf not in inside}
-        init_vars: dict[IterVar, Var] = {}
-        for leaf in repeated:
-            var, dom = self._loop_domains[leaf]
-            init_vars[leaf] = Var(f"{leaf.name}_init", var.dtype)
-            self._analyzer.bind_range(init_vars[leaf], dom.min, dom.extent)
-            start = self._ranges[leaf].min if leaf.iter_type is IterType.DATA_PAR else ZERO
-            init_values[leaf] = (
-                init_vars[leaf] if is_const_int(start, 0) else start + init_vars[leaf]
-            )
+        init_loops: list[tuple[IterVar, Var, Range]] = []
+        for axis in initialised_along(stage, inner):
+            start, extent = self._ranges[axis].min, self._ranges[axis].extent
+            var = Var(f"{axis.name}_init", extent.dtype)
+            dom = Range.from_extent(extent)
+            self._analyzer.bind_range(var, dom.min, extent)
+            init_values[axis] = var if is_const_int(start, 0) else as_expr(start + var)
+            init_loops.append((axis, var, dom))
         initialise = self._realize([init], op.axis, init_values)
-        for leaf in reversed(repeated):
-            initialise = self._loop(leaf, init_vars[leaf], initialise, {})
+        for axis, var, dom in reversed(init_loops):
+            kinds = stage.kinds if axis in inside else {}
+            initialise = self._loop(axis, var, dom, initialise, kinds)
         accumulate = self._around(
             inner, self._realize([update], (*op.axis, *op.reduce_axis), self._values)
         )
@@ -93,26 +93,34 @@ class Nest:
         common, inner = leaves[:first], leaves[first:]
         for leaf in reversed(inner):
             if not self._stage.is_reduction(leaf):
-                var = self._loop_domains[leaf][0]
+                var, dom = self._loop_domains[leaf]
                 fresh = Var(f"{leaf.name}_init", var.dtype)
-                init = self._loop(leaf, fresh, substitute(init, {var: fresh}), {})
+                body = substitute(init, {var: fresh})
+                init = self._loop(leaf, fresh, dom, body, self._stage.kinds)
         return self._around(common, seq(init, self._around(inner, update)))
 
     def _around(self, leaves: list[IterVar], body: Stmt) -> Stmt:
         """`body` in the loops `leaves`, with what else is computed in them."""
         for leaf in reversed(leaves):
             body = self._in_loop(self._stage, leaf, body)
-            body = self._loop(leaf, self._loop_domains[leaf][0], body, self._stage.pragmas)
+            body = self._loop(
+                leaf, *self._loop_domains[leaf], body, self._stage.kinds, self._stage.pragmas
+            )
         return body
 
     def _loop(
-        self, leaf: IterVar, var: Var, body: Stmt, annotations: Mapping[IterVar, Any]
+        self,
+        leaf: IterVar,
+        var: Var,
+        dom: Range,
+        body: Stmt,
+        kinds: Mapping[IterVar, ForKind],
+        annotations: Mapping[IterVar, Any] | None = None,
     ) -> Stmt:
-        dom, stage = self._loop_domains[leaf][1], self._stage
-        kind, thread = stage.kinds.get(leaf, ForKind.SERIAL), None
+        kind, thread = kinds.get(leaf, ForKind.SERIAL), None
         if kind is ForKind.THREAD_BINDING:
-            thread = thread_index(stage.threads[leaf])
-        notes = attributes(annotations.get(leaf))
+            thread = thread_index(self._stage.threads[leaf])
+        notes = attributes(None if annotations is None else annotations.get(leaf))
         return For(var, dom.min, dom.extent, kind, body, thread, notes)
 
     def _realize(self, blocks: list[Block], axes: tuple[IterVar, ...], leaves: Values) -> Stmt:
@@ -152,12 +160,3 @@ def in_domain(value: Expr, axis: IterVar, analyzer: Analyzer) -> list[Expr]:
     dom = domain(axis)
     conditions = [value >= dom.min, value < dom.min + dom.extent]
     return [condition for condition in conditions if not analyzer.can_prove(condition)]
-
-
-def _data_parallel(op: ComputeOp, stage: Stage) -> set[IterVar]:
-    """The iteration variables that come from a data-parallel axis, alone or fused."""
-    found = set(op.axis)
-    for relation in stage.relations:
-        if any(parent in found for parent in relation.parents):
-            found.update(relation.children)
-    return found
