@@ -1,7 +1,13 @@
 """reverse_compute_inline: a block merged into its producer."""
 
 import pytest
-from tests.tir.schedule.checking import assert_refused, assert_same_meaning, assert_would_be_wrong
+from tests.tir.schedule.checking import (
+    assert_equal_results,
+    assert_refused,
+    assert_same_meaning,
+    assert_would_be_wrong,
+    results_of,
+)
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -90,6 +96,83 @@ def cropped(A: T.Buffer((10, 3), "float32"), C: T.Buffer((6,), "float32")):
 def test_a_part_that_is_read_becomes_a_predicate():
     text = inlined(cropped, "C").script()
     assert "T.where(0 <= i - 2 and i - 2 < 6 and j == 1)" in text
+
+
+@T.prim_func
+def tiles_cropped(A: T.Buffer((16, 12), "float32"), C: T.Buffer((15, 10), "float32")):
+    B = T.alloc_buffer((4, 3, 4, 4))
+    for i0, j0, i1, j1 in T.grid(4, 3, 4, 4):
+        with T.block("B"):
+            vi, vj, vm, vn = T.axis.remap("SSSS", [i0, j0, i1, j1])
+            B[vi, vj, vm, vn] = A[vi * 4 + vm, vj * 4 + vn] * T.float32(2)
+    for i, j in T.grid(15, 10):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi // 4, vj // 4, vi % 4, vj % 4] + T.float32(1)
+
+
+@T.prim_func
+def every_third(A: T.Buffer((20,), "float32"), C: T.Buffer((5,), "float32")):
+    B = T.alloc_buffer((20,))
+    for i in range(20):
+        with T.block("B"):
+            vi = T.axis.spatial(20, i)
+            B[vi] = A[vi] * T.float32(2)
+    for i in range(5):
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            C[vi] = B[vi * 3 + 2] + T.float32(1)
+
+
+@T.prim_func
+def every_third_backwards(A: T.Buffer((4, 20), "float32"), C: T.Buffer((5, 4), "float32")):
+    B = T.alloc_buffer((4, 20))
+    for i, j in T.grid(4, 20):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(5, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vj, 18 - vi * 3] + T.float32(1)
+
+
+@T.prim_func
+def rows_cropped(A: T.Buffer((128,), "float32"), c: T.handle):
+    n = T.int32()
+    C = T.match_buffer(c, (n,))
+    T.evaluate(T.assume(n <= 100))
+    B = T.alloc_buffer((8, 16))
+    for i in range(128):
+        with T.block("B"):
+            vi = T.axis.spatial(128, i)
+            B[vi // 16, vi % 16] = A[vi] * T.float32(2)
+    for i in range(n):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            C[vi] = B[vi // 16, vi % 16] + T.float32(1)
+
+
+@pytest.mark.parametrize(
+    ("func", "predicate"),
+    [
+        (tiles_cropped, "T.where(i0 * 4 + i1 < 15 and j0 * 4 + j1 < 10)"),
+        (every_third, "i == (i - 2) // 3 * 3 + 2)"),
+        (every_third_backwards, "j == 18 - (18 - j) // 3 * 3)"),
+    ],
+)
+def test_more_is_computed_than_an_injective_read_needs(func, predicate):
+    after = inlined(func, "C")
+    assert predicate in after.script()
+    expected, found = results_of(func), results_of(func)
+    for program, arrays in ((func, expected), (after, found)):
+        tvm.build(program, target="llvm")(*arrays)
+    assert_equal_results(expected, found)
+
+
+def test_a_symbolic_part_of_the_rows():
+    text = inlined(rows_cropped, "C", sizes={"n": 90}).script()
+    assert "T.where(i < n)" in text
 
 
 @T.prim_func
@@ -303,6 +386,28 @@ def stencil(
 
 def test_several_instances_read_one_element():
     refused(stencil, "broadcast", "several instances read one element")
+
+
+@T.prim_func
+def more_than_is_written(A: T.Buffer((60,), "float32"), C: T.Buffer((64,), "float32")):
+    B = T.alloc_buffer((4, 16))
+    for i in range(60):
+        with T.block("B"):
+            vi = T.axis.spatial(60, i)
+            B[vi // 16, vi % 16] = A[vi] * T.float32(2)
+    for i in range(64):
+        with T.block("C"):
+            vi = T.axis.spatial(64, i)
+            C[vi] = B[vi // 16, vi % 16] + T.float32(1)
+
+
+def test_more_is_read_than_an_injective_store_writes():
+    def build(sch):
+        return lambda: sch.compute_inline("B")
+
+    message = "may read elements of `B` that block `B` does not write"
+    assert_refused(more_than_is_written, build, message)
+    refused(more_than_is_written, "C", "may read elements of `B` that block `B` does not")
 
 
 def test_several_elements_are_read():

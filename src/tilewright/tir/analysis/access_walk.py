@@ -182,7 +182,7 @@ class AccessWalk:
         certain, conditions = self.is_certain, len(self.conditions)
         for item in stmt.seq:
             self.visit(item)
-            assumed = _assumption(item)
+            assumed = assumed_condition(item)
             if assumed is not None:
                 self.conditions.append((assumed, False))
             if _may_return(item):
@@ -251,8 +251,8 @@ class AccessWalk:
             self.visit(expr.b)
 
 
-def _assumption(stmt: Node) -> Expr | None:
-    """What holds after a statement that says so."""
+def assumed_condition(stmt: Node) -> Expr | None:
+    """What holds after a `T.assume`; None for any other statement."""
     if not isinstance(stmt, Evaluate) or not isinstance(stmt.value, Call):
         return None
     call = stmt.value

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tilewright.ir.expr import Call, Expr, IntImm
+from tilewright.ir.expr import Expr, IntImm
+from tilewright.tir.analysis.access_walk import assumed_condition
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import AssertStmt, BlockRealize, Evaluate, SeqStmt
+from tilewright.tir.stmt import AssertStmt, BlockRealize, SeqStmt
 
 
 def sizes_not_negative(func: PrimFunc) -> Iterator[Expr]:
@@ -28,17 +29,9 @@ def assumptions(func: PrimFunc) -> Iterator[Expr]:
         elif isinstance(stmt, SeqStmt):
             *first, stmt = stmt.seq
             for item in first:
-                condition = _assumed(item)
+                condition = assumed_condition(item)
                 if condition is None:
                     return
                 yield condition
         else:
             return
-
-
-def _assumed(stmt: Any) -> Expr | None:
-    value = stmt.value if isinstance(stmt, Evaluate) else None
-    if isinstance(value, Call) and getattr(value.op, "name", None) == "tir.assume":
-        condition = value.args[0]
-        return condition if isinstance(condition, Expr) else None
-    return None

@@ -9,6 +9,7 @@ from tilewright.ir.expr import IntImm, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.access_walk import assumed_condition
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import (
     Block,
@@ -160,7 +161,8 @@ def accesses_outside_of_blocks(stmt: Any) -> bool:
     if isinstance(stmt, BufferStore):
         return True
     if isinstance(stmt, Evaluate):
-        return not isinstance(stmt.value, IntImm)
+        assumed = assumed_condition(stmt)
+        return not isinstance(stmt.value, IntImm) if assumed is None else _loads(assumed)
     return any(
         accesses_outside_of_blocks(child) if isinstance(child, Stmt) else _loads(child)
         for child in stmt.children()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.arith.linear import detect_linear_equation
 from tilewright.error import ArgumentValueError
+from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import Call, Expr, IntImm, Let, Select, Var, is_const_int
 from tilewright.ir.op import CallEffectKind, Op
@@ -113,7 +114,7 @@ class Inverse(NamedTuple):
 
     Attributes:
         indices: variables that stand for the indices.
-        iterators: the value of each iterator in terms of them.
+        iterators: the value of each iterator in terms of them, for an element that is accessed.
     """
 
     indices: tuple[Var, ...]
@@ -131,7 +132,11 @@ class Inverse(NamedTuple):
 
 
 def invert(block: Block, indices: Sequence[Expr]) -> Inverse | None:
-    """The inverse of an access of `block`, if different instances access different elements."""
+    """The inverse of an access of `block`, if different instances access different elements.
+
+    For an element that no instance accesses, it gives iterators that are out of their domains or
+    access another element.
+    """
     analyzer = Analyzer()
     domains = {}
     known: dict[Var, Expr] = {}
@@ -157,7 +162,7 @@ def invert(block: Block, indices: Sequence[Expr]) -> Inverse | None:
         remaining = {p: i for p, i in rest.items() if any(v in unknown for v in variables_of(i))}
         index_map = IndexMap(tuple(unknown), tuple(remaining.values()))
         try:
-            back = index_map.inverse(list(unknown.values()))
+            back, _ = index_map.non_surjective_inverse(list(unknown.values()))
         except ArgumentValueError:
             return None
         values = back.map_indices(tuple(remaining))
@@ -166,15 +171,16 @@ def invert(block: Block, indices: Sequence[Expr]) -> Inverse | None:
 
 
 def _solve(place: Var, index: Expr, domains: dict[Var, object]) -> tuple[Var, Expr] | None:
-    """The iterator that `index` contains with the coefficient 1 or -1, if it is the only one."""
+    """The iterator that `index` contains, times a number, if it is the only one; and its value."""
     iterators = [var for var in variables_of(index) if var in domains]
     if len(iterators) != 1:
         return None
     linear = detect_linear_equation(index, iterators)
-    if not linear or not isinstance(linear[0], IntImm) or linear[0].value not in (1, -1):
+    if not linear or not isinstance(linear[0], IntImm) or linear[0].value == 0:
         return None
-    distance = place - linear[1]
-    value = distance if linear[0].value == 1 else -distance
+    factor = linear[0].value
+    distance = place - linear[1] if factor > 0 else linear[1] - place
+    value = distance if abs(factor) == 1 else floordiv(distance, abs(factor))
     return iterators[0], cast(iterators[0].dtype, value)
 
 

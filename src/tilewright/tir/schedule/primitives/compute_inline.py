@@ -105,7 +105,8 @@ def _require_function_of_indices(
             "element",
             at=[block],
             counterexample=partial(collision, block.block.iter_vars, store.indices),
-            hint="the store must be to distinct iterators, or to an affine bijection of them",
+            hint="the store must be to distinct iterators, or to affine functions of them "
+            "that can be inverted",
         )
     return inverse
 

@@ -60,7 +60,8 @@ def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
                 vi = T.axis.spatial(128, i)
                 C[vi] = A[vi] * T.float32(2) + T.float32(1)
 
-    A block that reads only a part of what its producer makes adds a predicate to the producer.
+    A block that reads only a part of what its producer makes adds a predicate to the producer: of
+    128 elements ``B[i // 16, i % 16]``, it may read 100, or every other one.
 
     Requires: the bodies of the block and of its only producer are one store each, without effects
     and without an initialisation. The buffer in between is no parameter and has no other reader.
@@ -169,7 +170,8 @@ def _values_at(
             "several instances read one element",
             at=[block],
             counterexample=partial(collision, block.block.iter_vars, read.indices),
-            hint="the read must be at distinct iterators, or at an affine bijection of them",
+            hint="the read must be at distinct iterators, or at affine functions of them "
+            "that can be inverted",
         )
     return inverse.at(stored.indices, tree.analyzer(producer.block.body))
 
