@@ -22,7 +22,7 @@ from tilewright.tir.substitute import variables_of
 
 def require_still_initialised(before: FunctionTree, after: FunctionTree) -> None:
     """Refuse an edit after which a reduction over nothing no longer initialises its elements."""
-    if not after.checked:
+    if not after.checked or not after.uncounted_loops():
         return
     for realize in after.blocks():
         if realize.block.init is None or realize in before:

@@ -28,9 +28,7 @@ def require_representable(before: FunctionTree, after: FunctionTree) -> None:
     if not after.checked:
         return
     reach = _reach(after)
-    for loop in after.loops():
-        if isinstance(loop.extent, IntImm):
-            continue
+    for loop in after.uncounted_loops():
         old = before.loop(loop.loop_var)
         if old is None or old.extent is not loop.extent:
             _require(reach, loop.extent, loop, after)

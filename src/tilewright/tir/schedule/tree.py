@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import IntImm, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.assumptions import assumptions, sizes_not_negative
@@ -56,7 +56,9 @@ class FunctionTree:
         before: an earlier version of it.
     """
 
-    __slots__ = ("_blocks", "_loops", "_parents", "_parts", "checked", "facts", "func", "name")
+    __slots__ = (
+        "_blocks", "_loops", "_parents", "_parts", "_uncounted", "checked", "facts", "func", "name",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -73,6 +75,7 @@ class FunctionTree:
         index = TreeIndex(func.body, NO_PARTS if before is None else before._parts)
         self._parents, self._parts = index.parents, index.parts
         self._loops, self._blocks = index.loops, index.blocks
+        self._uncounted: list[For] | None = None
 
     # --- looking up -------------------------------------------------------------------------
 
@@ -96,6 +99,16 @@ class FunctionTree:
     def loops(self) -> list[For]:
         """All loops, in the order of the text."""
         return list(self._loops.values())
+
+    def uncounted_loops(self) -> list[For]:
+        """The loops that are not known to have an iteration, or not how many."""
+        if self._uncounted is None:
+            self._uncounted = [
+                loop
+                for loop in self._loops.values()
+                if loop.extent.__class__ is not IntImm or loop.extent.value <= 0  # type: ignore
+            ]
+        return self._uncounted
 
     def blocks(self) -> list[BlockRealize]:
         """All blocks, in the order of the text; the root block first."""
