@@ -74,11 +74,13 @@ class PackedFunc(core.Function):
     Attributes:
         name: for messages.
         parameters: of a compiled function; None where nothing is known.
+        written: the positions of those that are known to be written.
     """
 
-    __slots__ = ("name", "parameters")
+    __slots__ = ("name", "parameters", "written")
     name: str
     parameters: tuple[Parameter, ...] | None
+    written: tuple[int, ...]
 
     def __call__(self, *args: Any) -> Any:
         """Call the function.
@@ -97,7 +99,7 @@ class PackedFunc(core.Function):
         if "torch" in _modules:
             for arg in args:
                 if arg.__class__ not in _PLAIN:
-                    prepare_arguments(self.name, self.parameters, args)
+                    prepare_arguments(self.name, self.parameters, self.written, args)
                     break
         try:
             result = _native_call(self, *args)
@@ -118,6 +120,7 @@ def packed_func(
     result = PackedFunc.__new__(PackedFunc)
     result.__move_handle_from__(function)
     result.name, result.parameters = name, parameters
+    result.written = tuple(n for n, known in enumerate(parameters or ()) if known.is_written)
     return result
 
 

@@ -8,13 +8,17 @@ whoever passes a tensor has.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewright.error import ArgumentValueError
 
 if TYPE_CHECKING:
     from tilewright.runtime.packed_func import Parameter
+
+_tensor_class: Any = ()
+"""The class of torch's tensors; no class until one is looked for with torch imported."""
 
 
 def require_plain(value: Any, place: str) -> None:
@@ -27,44 +31,61 @@ def require_plain(value: Any, place: str) -> None:
     Raises:
         ArgumentValueError: if its negative or its conjugate bit is set.
     """
-    if isinstance(value, _tensor_class()) and (value.is_neg() or value.is_conj()):
+    if isinstance(value, _tensor_class or _find_class()) and (value.is_neg() or value.is_conj()):
         _refuse_bits(value, place)
 
 
 def prepare_arguments(
-    name: str, parameters: Sequence[Parameter] | None, args: Sequence[Any]
+    name: str,
+    parameters: Sequence[Parameter] | None,
+    written: Sequence[int],
+    args: Sequence[Any],
 ) -> None:
     """Check the tensors of torch among the arguments of a call, and tell autograd of writes.
 
     Args:
         name: of the function, for messages.
         parameters: what is known about its parameters.
+        written: the positions of those that it writes.
         args: its arguments.
 
     Raises:
         ArgumentValueError: if the memory of a tensor does not hold its elements, or if a tensor
             that requires gradients would be written.
     """
-    tensor_class, known = _tensor_class(), parameters or ()
-    for position, arg in enumerate(args):
-        if isinstance(arg, tensor_class):
-            if arg.is_neg() or arg.is_conj():
-                _refuse_bits(arg, _place(name, known, position))
-            if position < len(known) and known[position].is_written:
-                if arg.requires_grad and sys.modules["torch"].is_grad_enabled():
-                    _refuse_write(_place(name, known, position))
-                _count_write(arg)
+    tensor_class = _tensor_class or _find_class()
+    may_be_complex = parameters is None  # compiled functions refuse the dtypes of conjugates
+    for arg in args:
+        if arg.__class__ is tensor_class or isinstance(arg, tensor_class):
+            if arg.is_neg() or (may_be_complex and arg.is_conj()):
+                _refuse_bits(arg, _place(name, parameters, _position(arg, args)))
         elif isinstance(arg, (tuple, list)):
-            prepare_arguments(name, None, arg)
+            prepare_arguments(name, None, (), arg)
+    changed = []
+    for position in written:
+        if position < len(args) and isinstance(args[position], tensor_class):
+            tensor = args[position]
+            if tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
+                _refuse_write(_place(name, parameters, position))
+            changed.append(tensor)
+    if changed:  # so that backward passes that need their old elements fail
+        _version_counter()(changed)
 
 
-def _tensor_class() -> Any:
+def _find_class() -> Any:
     """The class of torch's tensors; no class while torch is not imported, or only in part."""
-    return getattr(sys.modules.get("torch"), "Tensor", ())
+    global _tensor_class
+    _tensor_class = getattr(sys.modules.get("torch"), "Tensor", ())
+    return _tensor_class
 
 
-def _place(name: str, parameters: Sequence[Parameter], position: int) -> str:
-    label = f" ({parameters[position].name})" if position < len(parameters) else ""
+def _position(arg: Any, args: Sequence[Any]) -> int:
+    return next(n for n, other in enumerate(args) if other is arg)
+
+
+def _place(name: str, parameters: Sequence[Parameter] | None, position: int) -> str:
+    known = parameters or ()
+    label = f" ({known[position].name})" if position < len(known) else ""
     return f"{name}: argument {position + 1}{label}"
 
 
@@ -83,7 +104,14 @@ def _refuse_write(place: str) -> NoReturn:
     )
 
 
-def _count_write(tensor: Any) -> None:
-    """Raise the version of a tensor, so that backward passes that need its old elements fail."""
-    if not tensor.is_inference():  # these have no version
-        sys.modules["torch"].autograd.graph.increment_version(tensor)
+@cache
+def _version_counter() -> Callable[[list[Any]], object]:
+    """What raises the versions of tensors; those made in inference mode have none."""
+    torch = sys.modules["torch"]
+    native: Any = getattr(torch._C, "_increment_version", None)
+    try:
+        native([torch.empty(0)])
+    except (TypeError, RuntimeError):  # of another release
+        count = torch.autograd.graph.increment_version
+        return lambda tensors: [count(tensor) for tensor in tensors if not tensor.is_inference()]
+    return native
