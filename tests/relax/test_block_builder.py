@@ -255,7 +255,7 @@ def test_variables_that_cannot_be_seen_are_named():
         builder.emit_func_output(x)
 
 
-@pytest.mark.parametrize("info", [array(1, dtype="bool"), array(), relax.PrimStructInfo("int64")])
+@pytest.mark.parametrize("info", [array(2, dtype="bool"), array(), relax.PrimStructInfo("int64")])
 def test_a_condition_is_one_bool(info):
     c = relax.Var("c", info)
     with pytest.raises(StructInfoError, match="the condition of an `if` must be one bool"):

@@ -110,7 +110,7 @@ def test_concatenate_of_symbolic_and_empty_tensors():
 
 
 @BOTH
-@pytest.mark.parametrize("sections", [2, 3, [1, 3], [0, 2, 2], [7]], ids=str)
+@pytest.mark.parametrize("sections", [2, 3, [1, 3], [0, 2, 2], [7], [4, 1, 3]], ids=str)
 def test_split(sections, symbolic):
     x = array(2, 6)
     parts = evaluate(lambda a: topi.split(a, sections, -1), x, symbolic=symbolic)

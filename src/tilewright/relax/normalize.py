@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.error import StructInfoError
 from tilewright.ir.dtype import BOOL
+from tilewright.ir.expr import is_const_int
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.node import map_tuple
 from tilewright.ir.span import Span
@@ -211,7 +212,9 @@ def condition_problem(info: StructInfo | None) -> str | None:
     """Why a value with that struct info cannot be the condition of an `If`; None if it can."""
     fits = isinstance(info, ObjectStructInfo | None)
     if isinstance(info, TensorStructInfo):
-        fits = info.ndim in (UNKNOWN_NDIM, 0) and info.dtype in (None, BOOL)
+        extents = info.extents
+        is_one = extents is not None and all(is_const_int(extent, 1) for extent in extents)
+        fits = (is_one or info.ndim in (UNKNOWN_NDIM, 0)) and info.dtype in (None, BOOL)
     elif isinstance(info, PrimStructInfo):
         fits = info.dtype is BOOL
     return None if fits else f"the condition of an `if` must be one bool, this is {info!r}"

@@ -119,6 +119,8 @@ class TensorStructInfo(StructInfo):
         info = None if known is None else known.struct_info
         if info is not None and not isinstance(info, ShapeStructInfo):
             raise ArgumentError(f"Tensor: the shape is a shape, got {shape!r}")
+        if info is not None and info.values is None:
+            extents_of(getattr(known, "values", ()))  # no extent of an array is -1
         rank = UNKNOWN_NDIM if info is None else info.ndim
         if ndim not in (UNKNOWN_NDIM, rank) and rank != UNKNOWN_NDIM:
             raise ShapeError(f"Tensor: the shape has {rank} dimensions, but ndim is {ndim}")
@@ -208,19 +210,23 @@ class FuncStructInfo(StructInfo):
         return FuncStructInfo(None, ret, purity, derive_func)
 
 
-def extents_of(values: Sequence[Any]) -> tuple[Expr, ...]:
+def extents_of(values: Sequence[Any], least: int = 0) -> tuple[Expr, ...]:
     """Extents as int64 expressions.
+
+    Args:
+        values: the extents.
+        least: the smallest that is allowed.
 
     Raises:
         ArgumentError: for an extent that is no integer.
-        ShapeError: for a negative one.
+        ShapeError: for a smaller one.
     """
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ArgumentError(f"a shape is a sequence of extents, got {values!r}")
-    return tuple(_extent(position, value) for position, value in enumerate(values))
+    return tuple(_extent(position, value, least) for position, value in enumerate(values))
 
 
-def _extent(position: int, value: Any) -> Expr:
+def _extent(position: int, value: Any, least: int) -> Expr:
     try:
         extent = as_expr(value)
     except DTypeError:
@@ -232,7 +238,7 @@ def _extent(position: int, value: Any) -> Expr:
         hint = ", or a size such as tir.Var('n', 'int64')" if isinstance(value, str) else ""
         raise ArgumentError(f"extent {position} of a shape is an integer{hint}, got {value!r}")
     constant = getattr(extent, "value", 0)
-    if isinstance(constant, int) and constant < 0:
+    if isinstance(constant, int) and constant < least:
         raise ShapeError(f"extent {position} of a shape is {constant}, which is negative")
     return cast(INT64, extent)
 

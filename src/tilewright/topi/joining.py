@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ShapeError
-from tilewright.ir.arithmetic import floordiv, floormod, minimum, select
+from tilewright.ir.arithmetic import floordiv, floormod, maximum, minimum, select
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, IntImm, is_const_int
 from tilewright.te.compute import compute
@@ -104,13 +104,16 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """
     along = normalized_axis("topi.split", axis, ary.ndim)
     bounds = split_bounds("topi.split", ary.shape[along], indices_or_sections)
-    return [_part(ary, along, begin, end) for begin, end in pairwise(bounds)]
+    return [_part(ary, along, begin, end) for begin, end in bounds]
 
 
 def split_bounds(
     owner: str, extent: Expr, indices_or_sections: Any, analyzer: Analyzer | None = None
-) -> list[Expr]:
-    """Where the parts of a dimension begin, and where the last one ends."""
+) -> list[tuple[Expr, Expr]]:
+    """Where the parts of a dimension begin and end.
+
+    A part is empty where the next one begins before it does, as with ``numpy.split``.
+    """
     analyzer = analyzer or Analyzer()
     if not isinstance(indices_or_sections, (tuple, list)):
         sections = as_int(owner, "indices_or_sections", indices_or_sections)
@@ -124,14 +127,11 @@ def split_bounds(
             if not index.dtype.is_integral or index.dtype.is_bool:
                 raise ArgumentError(f"{owner}: parts begin at integers, got {index!r}")
             starts.append(cast(extent.dtype, index))
-        for one, other in pairwise(starts):
-            if is_const_int(one) and is_const_int(other) and one.value > other.value:  # type: ignore[attr-defined]
-                raise ArgumentError(
-                    f"{owner}: a part begins at {extent_text(other)}, before the one at "
-                    f"{extent_text(one)}"
-                )
     inside = [_limited(owner, start, extent, analyzer) for start in starts]
-    return [*inside, extent]
+    return [
+        (begin, end if analyzer.can_prove(begin <= end) else analyzer.simplify(maximum(begin, end)))
+        for begin, end in pairwise([*inside, extent])
+    ]
 
 
 def _limited(owner: str, start: Expr, extent: Expr, analyzer: Analyzer) -> Expr:

@@ -61,7 +61,7 @@ def reshaped(
     """
     analyzer = analyzer or Analyzer()
     wanted = list(newshape) if isinstance(newshape, (tuple, list)) else [newshape]
-    left = [n for n, extent in enumerate(wanted) if _is_minus_one(extent)]
+    left = [n for n, extent in enumerate(wanted) if is_minus_one(extent)]
     if len(left) > 1:
         raise ShapeError(f"{owner}: only one extent may be -1, got {wanted}")
     dtype = extents[0].dtype if extents else "int64"
@@ -80,7 +80,7 @@ def reshaped(
     return tuple(shape)
 
 
-def _is_minus_one(extent: Any) -> bool:
+def is_minus_one(extent: Any) -> bool:
     return extent == -1 if isinstance(extent, int) else is_const_int(extent, -1)
 
 

@@ -7,7 +7,7 @@ from tests.relax.op.evaluate import KINDS, array, evaluate, infer, same, tensor
 
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError, StructInfoError
 from tilewright.ir import Var
-from tilewright.relax import op
+from tilewright.relax import ShapeExpr, TensorStructInfo, op
 from tilewright.relax.interpreter import evaluate as run
 from tilewright.relax.transform import LegalizeOps
 
@@ -31,6 +31,20 @@ def test_reshape_infers_one_extent():
     assert [str(extent) for extent in info.extents] == ["n", "T.int64(768)"]
     with pytest.raises(ArgumentError, match="-1 needs an array of known shape"):
         op.reshape(op.exp(tensor(2)), (-1,))
+
+
+def test_shapes_may_leave_one_extent_to_reshape():
+    x = array(2, 3, 4)
+    same(evaluate(lambda a: op.reshape(a, ShapeExpr([-1, 4])), x), x.reshape(-1, 4))
+    info = infer(op.reshape(tensor(Var("n", "int64"), 2), ShapeExpr([np.int64(-1)])))
+    assert [str(extent) for extent in info.extents] == ["n * T.int64(2)"]
+    assert ShapeExpr([2, -1]).struct_info.values is None
+    with pytest.raises(ShapeError, match="extent 0 of a shape is -2"):
+        ShapeExpr([-2])
+    with pytest.raises(ShapeError, match="extent 1 of a shape is -1"):
+        TensorStructInfo(ShapeExpr([2, -1]), "float32")
+    with pytest.raises(ShapeError, match="extent 0 of a shape is -1"):
+        infer(op.zeros(ShapeExpr([-1]), "float32"))
 
 
 def test_reshape_checks_the_number_of_elements():
@@ -200,7 +214,7 @@ def test_wrong_arguments_of_joining_operators(call, message):
 
 
 @pytest.mark.parametrize("known", ["shape", "symbolic"])
-@pytest.mark.parametrize("sections", [2, 3, (1, 3), (0, 2, 2), (7,)], ids=str)
+@pytest.mark.parametrize("sections", [2, 3, (1, 3), (0, 2, 2), (7,), (4, 1, 3), (9, 2)], ids=str)
 def test_split(sections, known):
     x = array(2, 6)
     parts = evaluate(lambda a: op.split(a, sections, -1), x, known=known)

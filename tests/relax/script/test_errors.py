@@ -188,7 +188,11 @@ def test_a_variable_of_a_dataflow_block_is_not_known_after_it():
 
 BRANCHES = [
     (["if c:", "    z = x"], "c", "write an `else`"),
-    (["if x:", "    z = x", "else:", "    z = y"], "x", "the condition of an `if` is one bool"),
+    (
+        ["if x:", "    z = x", "else:", "    z = y"],
+        "x",
+        "the condition of an `if` must be one bool",
+    ),
     (["if c:", "    z = x", "else:", "    w = y"], "w = y", "a value of `w`"),
     (["if c:", "    z = x", "else:", "    return y"], "return y", "ends with an assignment"),
     (["if c:", "    z = x", "else:", "    pass"], "pass", "ends with an assignment"),

@@ -19,6 +19,22 @@ DATA = np.array([0, 1, 2, 0, 3], "float32")
 TARGETS = pytest.mark.parametrize("target", ["llvm", "c"])
 
 
+@TARGETS
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_conditions_are_arrays_with_one_element(shape, target):
+    flag, x = relax.Var("flag", R.Tensor(shape, "bool")), relax.Var("x", R.Tensor((2,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [flag, x]):
+        choice = relax.If(flag, relax.SeqExpr([], x), relax.SeqExpr([], relax.const(DATA[:2])))
+        builder.emit_func_output(builder.emit(choice))
+    module = builder.get()
+    vm = relax.VirtualMachine(relax.build(module, target), tvm.cpu())
+    for value, expected in ((True, [5, 6]), (False, DATA[:2])):
+        arguments = np.full(shape, value), np.array([5, 6], "float32")
+        np.testing.assert_array_equal(vm["main"](*arguments).numpy(), expected)
+        np.testing.assert_array_equal(evaluate(module, *arguments), expected)
+
+
 @pytest.fixture(autouse=True)
 def registered():
     functions = {

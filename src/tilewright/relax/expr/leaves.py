@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.error import ArgumentError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, is_const_int
 from tilewright.ir.expr import StringImm as TextImm
 from tilewright.ir.node import attr, child, meta, node
 from tilewright.ir.span import Span
@@ -100,7 +100,7 @@ class ShapeExpr(RelaxExpr):
     """A shape.
 
     Attributes:
-        values: the extents, of dtype int64.
+        values: the extents, of dtype int64. One of -1 stands for what is left in `op.reshape`.
     """
 
     values: tuple[Expr, ...] = child()
@@ -114,9 +114,11 @@ class ShapeExpr(RelaxExpr):
         span: Span | None = None,
     ) -> None:
         del struct_info  # follows from the extents
-        extents = extents_of(values)
+        extents = extents_of(values, least=-1)
+        known = not any(is_const_int(extent, -1) for extent in extents)
+        info = ShapeStructInfo(extents) if known else ShapeStructInfo(ndim=len(extents))
         _set(self, "values", extents)
-        _set(self, "struct_info", ShapeStructInfo(extents))
+        _set(self, "struct_info", info)
         _set(self, "span", span)
 
     def __len__(self) -> int:

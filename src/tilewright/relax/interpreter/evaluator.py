@@ -182,12 +182,12 @@ class Evaluator:
 
     def _branches(self, expr: If, frame: Frame) -> Any:
         condition = np.asarray(self.evaluate(expr.cond, frame))
-        if condition.ndim or condition.dtype != np.bool_:
+        if condition.size != 1 or condition.dtype != np.bool_:
             raise ArgumentError(
                 f"the condition of an if must be one bool, it is an array of shape "
                 f"{condition.shape} and dtype {condition.dtype}"
             )
-        branch = expr.true_branch if condition else expr.false_branch
+        branch = expr.true_branch if condition.item() else expr.false_branch
         return self.evaluate(branch, Frame(frame))
 
     def _sequence(self, expr: SeqExpr, frame: Frame) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from tilewright import topi
@@ -142,7 +141,7 @@ def _infer_split(inference: Inference) -> StructInfo:
     extent = info.extents[axis]
     bounds = checked(inference, split_bounds, extent, sections, inference.analyzer)
     parts = []
-    for begin, end in pairwise(bounds):
+    for begin, end in bounds:
         extents = list(info.extents)
         extents[axis] = inference.analyzer.simplify(end - begin)
         parts.append(array_like(info, extents))
@@ -165,7 +164,8 @@ def split(x: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> Ca
     Args:
         x: the array.
         indices_or_sections: how many parts of the same size, the last of which may be smaller; or
-            where the parts begin, but for the first.
+            where the parts begin, but for the first. A part is empty where the next one begins
+            before it does.
         axis: the dimension.
     """
     sections: Any = indices_or_sections

@@ -17,7 +17,7 @@ from tilewright.relax.op.rules import array_like, axes_of, checked, shape_argume
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo
 from tilewright.te.tensor import extent_text
-from tilewright.topi.reshape import number_of_elements, reshaped
+from tilewright.topi.reshape import is_minus_one, number_of_elements, reshaped
 
 # --- reshape --------------------------------------------------------------------------------
 
@@ -65,6 +65,8 @@ def reshape(x: Any, shape: Any) -> Call:
         x: the array.
         shape: the extents; one may be -1 for what is left, if the shape of `x` is known.
     """
+    if isinstance(shape, ShapeExpr):
+        shape = shape.values
     if not isinstance(shape, RelaxExpr):
         listed = list(shape) if isinstance(shape, (tuple, list)) else [shape]
         shape = ShapeExpr(_without_minus_one(x, listed))
@@ -72,7 +74,7 @@ def reshape(x: Any, shape: Any) -> Call:
 
 
 def _without_minus_one(x: Any, shape: Sequence[Any]) -> Sequence[Any]:
-    if not any(extent == -1 for extent in shape if isinstance(extent, int)):
+    if not any(is_minus_one(extent) for extent in shape):
         return shape
     info = getattr(x, "struct_info", None)
     extents = info.extents if isinstance(info, TensorStructInfo) else None

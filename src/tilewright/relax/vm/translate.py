@@ -285,7 +285,10 @@ class Translation:
     def _branches(self, expr: If) -> Value:
         condition = self.value(expr.cond)
         if isinstance(condition, KeptValue):
-            condition = unpack(self, condition.slot, TensorStructInfo((), "bool"), self.where)
+            known = expr.cond.struct_info
+            is_array = isinstance(known, TensorStructInfo) and known.extents is not None
+            flag = known if is_array else TensorStructInfo((), "bool")
+            condition = unpack(self, condition.slot, flag, self.where)
         if not isinstance(condition, (ArrayValue, Expr)):
             raise NotCompilableError("a condition is neither an array nor a scalar")
         where = self.where

@@ -10,7 +10,7 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Expr
 from tilewright.relax.expr import If, RelaxExpr, SeqExpr, as_relax
-from tilewright.relax.normalize import is_leaf, value_struct_info
+from tilewright.relax.normalize import condition_problem, is_leaf, value_struct_info
 from tilewright.relax.script import statements
 from tilewright.relax.script.context import DataflowBlockUnderConstruction
 from tilewright.relax.script.parser.bindings import annotation_of, augmented_value, bind_value
@@ -23,11 +23,7 @@ from tilewright.relax.script.statements import (
     IfFrame,
 )
 from tilewright.relax.struct_info import (
-    UNKNOWN_NDIM,
-    ObjectStructInfo,
-    PrimStructInfo,
     StructInfo,
-    TensorStructInfo,
 )
 from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.operators import is_symbolic
@@ -191,12 +187,9 @@ def _conditional(parser: GraphParser, node: ast.If, condition: Any) -> tuple[str
 
 
 def _check_condition(parser: GraphParser, place: ast.expr, condition: RelaxExpr) -> None:
-    info = condition.struct_info
-    rank = info.ndim if isinstance(info, TensorStructInfo) else 0
-    dtype = info.dtype if isinstance(info, (TensorStructInfo, PrimStructInfo)) else None
-    is_scalar = isinstance(info, (TensorStructInfo, PrimStructInfo, ObjectStructInfo))
-    if not is_scalar or rank not in (0, UNKNOWN_NDIM) or not (dtype is None or dtype.is_bool):
-        raise parser.error(place, f"the condition of an `if` is one bool, this is {info!r}")
+    problem = condition_problem(condition.struct_info)
+    if problem is not None:
+        raise parser.error(place, problem)
 
 
 def _bind(
