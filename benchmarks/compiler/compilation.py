@@ -8,7 +8,7 @@ import tilewright as tvm
 from benchmarks.compiler.measure import Figure, scaled, seconds
 from benchmarks.compiler.programs import TARGET, build, chain
 from tilewright import te, tir
-from tilewright.driver.lower import lower
+from tilewright.driver.lowering import lower
 from tilewright.target import Target
 from tilewright.tir.transform.make_packed_api import make_packed_api
 from tilewright.tir.transform.pipeline import legalize_for

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         transform,
         tune,
     )
-    from tilewright.driver.build import build
-    from tilewright.driver.lower import lower
+    from tilewright.driver.building import build
+    from tilewright.driver.lowering import lower
     from tilewright.error import TVMError
     from tilewright.ir import IRModule, instrument
     from tilewright.relax.vm.driver import compile
@@ -82,11 +82,11 @@ _HOME: Final = {
     "Module": "tilewright.runtime.module",
     "NDArray": "tilewright.runtime.ndarray",
     "TVMError": "tilewright.error",
-    "build": "tilewright.driver.build",
+    "build": "tilewright.driver.building",
     "compile": "tilewright.relax.vm.driver",
     "default_schedule": "tilewright.schedule_rules.default",
     "instrument": "tilewright.ir",
-    "lower": "tilewright.driver.lower",
+    "lower": "tilewright.driver.lowering",
     **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
     **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),
 }

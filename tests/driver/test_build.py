@@ -215,3 +215,12 @@ def test_a_malformed_function_is_refused():
     func = tvm.tir.PrimFunc((handle,), store, buffer_map={handle: buffer})
     with pytest.raises(VerifyError, match="A"):
         tvm.build(func, target="llvm")
+
+
+def test_the_package_by_name():
+    from tilewright.driver import build, build_module, lower
+
+    assert tvm.driver.build is build is tvm.build is build_module.build
+    assert tvm.driver.lower is lower is tvm.lower is build_module.lower
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tvm.driver.nothing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.driver.build import build
-from tilewright.driver.lower import lower
+from tilewright.driver.building import build
+from tilewright.driver.lowering import lower
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.te.schedule import Schedule, schedule_to_prim_func

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from tilewright.driver.default import with_default_schedule
-from tilewright.driver.lower import lower
+from tilewright.driver.lowering import lower
 from tilewright.driver.object_cache import ObjectCache, key_of, target_facts
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar

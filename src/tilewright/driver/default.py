@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.driver.lower import as_module
+from tilewright.driver.lowering import as_module
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError
 from tilewright.ir.convert import const
-from tilewright.ir.node import Node
+from tilewright.ir.node import Node, set_conversion
 
 Attributes = Mapping[str, Any]
 EMPTY: Final[Attributes] = MappingProxyType({})
@@ -50,3 +50,6 @@ def attributes(values: Mapping[str, Any] | None) -> Attributes:
         if not isinstance(key, str):
             raise ArgumentError(f"attribute names are strings, got {key!r}")
     return {str(key): as_attribute(value) for key, value in values.items()}
+
+
+set_conversion(Attributes, attributes)

@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.error import DTypeError
 from tilewright.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Broadcast, Cast, Expr, FloatImm, IntImm, StringImm
-from tilewright.ir.node import set_expr_conversion
+from tilewright.ir.node import set_conversion
 
 _PYTHON_NUMBERS = frozenset((bool, int, float))
 
@@ -139,4 +139,5 @@ def wrap_int(value: int, dtype: DType) -> int:
     return value - (1 << dtype.bits) if dtype.is_int and value > dtype.max_int else value
 
 
-set_expr_conversion(as_expr)
+set_conversion(Expr, as_expr)
+set_conversion(StringImm, as_expr)

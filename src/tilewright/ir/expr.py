@@ -88,12 +88,17 @@ class Expr(Operators, Node):
 class Var(Expr):
     """A variable: a loop variable, a function parameter, a symbolic size, a pointer.
 
-    Two variables are the same only if they are the same object; names need not be unique.
+    Two variables are the same only if they are the same object; names need not be unique. The type
+    of a pointer may stand for its dtype: ``Var("p", PointerType(PrimType("float32")))``.
     """
 
     name: str = meta()
-    dtype: DType = attr()
-    type_annotation: Type | None = attr(default=None)
+    dtype: DType = attr(source="dtype if dtype.__class__ is DType else Type.dtype_of(dtype)")
+    type_annotation: Type | None = attr(
+        default=None,
+        source="type_annotation if type_annotation is not None or dtype.__class__ is DType "
+        "else Type.annotation_of(dtype)",
+    )
 
 
 @node
@@ -393,7 +398,7 @@ class Call(Expr):
     """A call of an intrinsic (`Op`) or of a function of the module (`GlobalVar`)."""
 
     dtype: DType = attr()
-    op: Op | Node = use()
+    op: Op | Node = use(source="Op.get(op) if op.__class__ is str else op")
     args: tuple[Expr, ...] = child()
 
 

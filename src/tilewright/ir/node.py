@@ -22,9 +22,10 @@ the name by which rewriters know the class, where another package has a class of
 class whose constructor takes something else than its fields names the static method that takes
 them, in order, by `__from_fields__`.
 
-The constructor takes what stands for the fields: a Python number or an object with `as_expr()`
-for a sub-node that is annotated `Expr`, a dtype by name, any sequence for a tuple. Copies by
-`map_children`, where time matters, have nothing to convert.
+The constructor takes what stands for the fields, and refuses what does not: a Python number or an
+object with `as_expr()` for a sub-node that is annotated `Expr`, what `set_conversion` says for
+other classes, the number of a member of an enum, a dtype by name, any sequence for a tuple, None
+for a default. Copies by `map_children`, where time matters, have nothing to convert.
 
 Nodes are immutable for the type checker, and at run time too when the environment variable
 ``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks that children are nodes. Guarding
@@ -37,11 +38,13 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
+from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.scriptable import Scriptable
 
 if TYPE_CHECKING:
@@ -85,14 +88,17 @@ class Field(NamedTuple):
     default: Any
     source: str
     """The Python expression that gives the value; for an argument, its name."""
-    is_expr: bool = False
-    """The value, or each of them, is a scalar expression."""
+    kind: Any = None
+    """What the value, or each of them, is an instance of; None where that is not checked."""
+    convert: Callable[[Any], Any] | None = None
+    """What turns an argument into that, where the field has a way of its own."""
 
 
 class _Declaration(NamedTuple):
     role: Role
     default: Any
     source: str = ""
+    convert: Callable[[Any], Any] | None = None
 
 
 MISSING: Any = object()
@@ -105,19 +111,31 @@ def child(default: Any = MISSING) -> Any:
     return _Declaration(Role.CHILD, default)
 
 
-def binds(default: Any = MISSING) -> Any:
-    """Declare a variable or buffer (or tuple of them) whose scope starts at this node."""
-    return _Declaration(Role.BINDS, default)
+def binds(default: Any = MISSING, *, convert: Callable[[Any], Any] | None = None) -> Any:
+    """Declare a variable or buffer (or tuple of them) whose scope starts at this node.
+
+    Args:
+        convert: turns what the constructor gets into one, instead of what `set_conversion` says.
+    """
+    return _Declaration(Role.BINDS, default, "", convert)
 
 
-def use(default: Any = MISSING) -> Any:
-    """Declare a reference to something that is bound elsewhere."""
-    return _Declaration(Role.USE, default)
+def use(default: Any = MISSING, *, source: str = "") -> Any:
+    """Declare a reference to something that is bound elsewhere.
+
+    Args:
+        source: the expression, of the arguments of the constructor, that gives the value.
+    """
+    return _Declaration(Role.USE, default, source)
 
 
-def attr(default: Any = MISSING) -> Any:
-    """Declare plain data that is compared by value."""
-    return _Declaration(Role.ATTR, default)
+def attr(default: Any = MISSING, *, source: str = "") -> Any:
+    """Declare plain data that is compared by value.
+
+    Args:
+        source: the expression, of the arguments of the constructor, that gives the value.
+    """
+    return _Declaration(Role.ATTR, default, source)
 
 
 def meta(default: Any = MISSING) -> Any:
@@ -252,39 +270,65 @@ def _declared_fields(cls: type) -> Iterator[Field]:
         many, optional = text.startswith("tuple["), "| None" in text
         default = declaration.default
         source = declaration.source or name
-        if text == "DType" and declaration.role is Role.ATTR:
+        if text == "DType" and declaration.role is Role.ATTR and not declaration.source:
             # So that callers may name a dtype; one that is a DType costs a comparison.
             source = f"{name} if {name}.__class__ is DType else DType({name})"
-        is_expr = declaration.role is Role.CHILD and text in _EXPRESSIONS and _has_expr(cls)
-        yield Field(name, declaration.role, many, optional, default, source, is_expr)
+        kind = _kind_of(cls, declaration.role, text)
+        yield Field(
+            name, declaration.role, many, optional, default, source, kind, declaration.convert
+        )
 
 
-_EXPRESSIONS = ("Expr", "Expr | None", "tuple[Expr, ...]")
-"""Annotations of fields that hold scalar expressions."""
+_ANNOTATION = re.compile(r"(?:tuple\[(\w+), \.\.\.\]|(\w+))(?: \| None)?")
 
 
-def _has_expr(cls: type) -> bool:
-    """Whether `Expr` means the scalar expressions where `cls` is defined."""
-    expr = vars(sys.modules[cls.__module__]).get("Expr")
-    return expr is not None and expr.__module__ == "tilewright.ir.expr"
+def _kind_of(cls: type, role: Role, annotation: str) -> Any:
+    """What the annotation of a field demands: a class of nodes, an enum, or `Attributes`."""
+    match = _ANNOTATION.fullmatch(annotation)
+    if match is None or role in (Role.META, Role.DERIVED):
+        return None
+    found = vars(sys.modules[cls.__module__]).get(match[1] or match[2])
+    if annotation == "Attributes":
+        return found
+    wanted = enum.Enum if role is Role.ATTR else Node
+    return found if isinstance(found, type) and issubclass(found, wanted) else None
 
 
-_CONVERT: list[Callable[[object], Any]] = []
+_CONVERSIONS: dict[Any, Callable[[Any], Any]] = {}
 
 
-def set_expr_conversion(convert: Callable[[object], Any]) -> None:
-    """Make `convert` turn what constructors get for expressions into expressions."""
-    _CONVERT.append(convert)
+def set_conversion(kind: Any, convert: Callable[[Any], Any]) -> None:
+    """Make `convert` turn what constructors get for fields of a kind into that kind."""
+    _CONVERSIONS[kind] = convert
 
 
-def _as_expr(value: object) -> Any:
-    return _CONVERT[0](value)
+def _converted(owner: str, field: Field, value: Any) -> Any:
+    """What the field holds, of what a constructor got for it."""
+    if value is None and field.default is not MISSING:
+        return field.default
+    place = f"{owner}: {field.name}"
+    if not field.many:
+        return _one_converted(field, place, value)
+    items = value if isinstance(value, Iterable) else (value,)
+    return tuple(_one_converted(field, place, item) for item in items)
 
 
-def _as_exprs(values: Any) -> tuple[Any, ...]:
-    """Several expressions; one may stand alone."""
-    items = values if isinstance(values, Iterable) else (values,)
-    return tuple(_CONVERT[0](item) for item in items)
+def _one_converted(field: Field, place: str, value: Any) -> Any:
+    kind = field.kind
+    convert = field.convert or _CONVERSIONS.get(kind)
+    if isinstance(kind, type) and isinstance(value, kind):
+        return value
+    if convert is not None:
+        result = convert(value)
+        if not isinstance(kind, type) or isinstance(result, kind):
+            return result
+    elif issubclass(kind, enum.Enum):
+        try:
+            return kind(value)
+        except ValueError:
+            members = ", ".join(f"{member.value} ({member.name})" for member in kind)
+            raise ArgumentValueError(f"{place} is one of {members}; got {value!r}") from None
+    raise ArgumentError(f"{place} is of type {kind.__name__}, got {value!r}")
 
 
 def _generate(
@@ -294,8 +338,9 @@ def _generate(
     scope: dict[str, Any] = dict(vars(sys.modules[cls.__module__]))
     scope |= {"_cls": cls, "_KEEP": _KEEP, "_map_tuple": map_tuple, "_check": _check_child}
     scope |= {"_set": object.__setattr__, "_new": object.__new__, "_PLAIN": _PLAIN_CALLABLES}
-    scope |= {"_as_expr": _as_expr, "_as_exprs": _as_exprs}
+    scope |= {"_convert": _converted, "_owner": cls.__name__}
     for field in arguments:
+        scope |= {f"_field_{field.name}": field, f"_kind_{field.name}": field.kind}
         if field.default is not MISSING:
             scope[f"_default_{field.name}"] = field.default
     source = "\n".join(
@@ -334,18 +379,24 @@ def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, .
 
 def _conversion_source(field: Field) -> list[str]:
     """Lines that turn what an argument may be into what the field holds."""
-    name = field.name
-    if field.many and field.role in (Role.CHILD, Role.BINDS):
-        given = f"{name} is not None and " if field.optional else ""
-        if not field.is_expr:
-            return [f"if {given}{name}.__class__ is not tuple: {name} = tuple({name})"]
-        lines = [f"if {name}.__class__ is not tuple: {name} = _as_exprs({name})", "else:"]
-        lines += [f"    for _item in {name}:", "        if not isinstance(_item, Expr):"]
-        return [*lines, f"            {name} = _as_exprs({name})", "            break"]
-    if field.is_expr:
-        given = f"{name} is not None and " if field.optional else ""
-        return [f"if {given}not isinstance({name}, Expr): {name} = _as_expr({name})"]
-    return []
+    name, kind = field.name, f"_kind_{field.name}"
+    convert = f"{name} = _convert(_owner, _field_{name}, {name})"
+    given = f"{name} is not None and " if field.optional else ""
+    if field.role is Role.ATTR and field.kind is not None:
+        if not isinstance(field.kind, type):  # `Attributes`
+            return [f"if {name} or {name} is None: {convert}"]
+        is_right = f"{name}.__class__ is {kind}"
+        return [f"if {given}not {is_right}: {convert}"]
+    if not field.many:
+        return [f"if {given}not isinstance({name}, {kind}): {convert}"] if field.kind else []
+    if field.role not in (Role.CHILD, Role.BINDS):
+        return []
+    if field.kind is None:
+        return [f"if {given}{name}.__class__ is not tuple: {name} = tuple({name})"]
+    lines = [f"if {given}{name}.__class__ is not tuple: {convert}"]
+    lines += [f"elif {given.removesuffix(' and ')}:" if given else "else:"]
+    lines += [f"    for _item in {name}:", f"        if not isinstance(_item, {kind}):"]
+    return [*lines, f"            {convert}", "            break"]
 
 
 def _make_source(cls: type, fields: tuple[Field, ...], arguments: tuple[Field, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Add, Expr, IntImm, is_const_int
-from tilewright.ir.node import Node, child, node
+from tilewright.ir.node import Node, child, node, set_conversion
 from tilewright.ir.structural import structural_equal
 
 _set = object.__setattr__
@@ -111,3 +111,10 @@ def extent_between(low: Expr, high: Expr) -> Expr:
         if structural_equal(high.b, low):
             return high.a
     return as_expr(high - low)
+
+
+def _range_argument(value: object) -> Range:
+    return as_range(value, "a domain or region")
+
+
+set_conversion(Range, _range_argument)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import HANDLE, DType
 from tilewright.ir.node import Node, attr, node
 
 
@@ -10,6 +10,18 @@ class Type(Node):
     """Base class of type annotations."""
 
     __slots__ = ()
+
+    @staticmethod
+    def dtype_of(value: object) -> DType:
+        """The dtype of values of a type, or of the name of a dtype."""
+        if isinstance(value, PointerType):
+            return HANDLE
+        return value.dtype if isinstance(value, PrimType) else DType(value)
+
+    @staticmethod
+    def annotation_of(value: object) -> Type | None:
+        """The type that says more than the dtype of `value`; None where nothing does."""
+        return value if isinstance(value, PointerType) else None
 
 
 @node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tilewright.error import DTypeError, ShapeError
+from tilewright.error import ArgumentError, ArgumentValueError, DTypeError, ShapeError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
@@ -205,7 +205,9 @@ def decl_buffer(
 
     Raises:
         ShapeError: for a negative extent or a wrong number of strides.
-        DTypeError: for extents or strides that are not integers.
+        DTypeError: for extents, strides or an offset that are not integers.
+        ArgumentError: if `data` is not a pointer.
+        ArgumentValueError: for another `buffer_type`.
     """
     element = DType(dtype)
     extents = _sizes(shape, name, "extent")
@@ -221,11 +223,23 @@ def decl_buffer(
         offset: Expr = Var(f"{name}_elem_offset", index_dtype)
     else:
         offset = ZERO if elem_offset is None else as_expr(elem_offset)
+    _check_declaration(name, data, offset, buffer_type)
     separators = tuple(as_expr(axis) for axis in axis_separators or ())
     return Buffer(
         data, element, extents, name, pitches, offset, max(data_alignment, 0),
-        max(offset_factor, 1), buffer_type, separators, span,
+        max(offset_factor, 1), buffer_type.removeprefix("default"), separators, span,
     )  # fmt: skip
+
+
+def _check_declaration(name: str, data: Var, offset: Expr, buffer_type: str) -> None:
+    if not isinstance(data, Var) or not data.dtype.is_handle:
+        raise ArgumentError(f"buffer {name}: data is a pointer variable, got {data!r}")
+    if not offset.dtype.is_integral:
+        raise DTypeError(f"buffer {name}: elem_offset {offset!r} has dtype {offset.dtype!s}")
+    if buffer_type not in ("", "default", "auto_broadcast"):
+        raise ArgumentValueError(
+            f'buffer {name}: buffer_type is "" or "auto_broadcast", got {buffer_type!r}'
+        )
 
 
 def _sizes(values: Any, name: str, what: str) -> tuple[Expr, ...]:

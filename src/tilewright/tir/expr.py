@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node, attr, binds, child, derived, node, use
 from tilewright.ir.operators import Operators
@@ -37,12 +37,17 @@ class IterType(enum.IntEnum):
     Opaque = OPAQUE
 
 
+def _named(value: object) -> Any:
+    """A new variable for the name of one."""
+    return Var(value, INT32) if isinstance(value, str) else value
+
+
 @node
 class IterVar(Operators, Node):
     """An iteration variable with its domain; stands for `var` in expressions."""
 
     dom: Range | None = child()
-    var: Var = binds()
+    var: Var = binds(convert=_named)
     iter_type: IterType = attr()
     thread_tag: str = attr(default="")
 

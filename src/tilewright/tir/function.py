@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import EMPTY, Attributes
+from tilewright.ir.attributes import EMPTY, Attributes, attributes
 from tilewright.ir.convert import cast
+from tilewright.ir.dtype import HANDLE
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.node import attr, binds, child, meta, node
@@ -18,6 +19,7 @@ from tilewright.ir.types import Type
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import Stmt
 
+_set = object.__setattr__
 NO_BUFFERS: Final[Mapping[Var, Buffer]] = MappingProxyType({})
 
 
@@ -26,7 +28,8 @@ class PrimFunc(BaseFunc):
     """A function over buffers and scalars.
 
     Attributes:
-        params: scalars, and handles that `buffer_map` gives a buffer.
+        params: scalars, and handles that `buffer_map` gives a buffer. The constructor makes a
+            handle for each buffer among them.
         body: what it does.
         ret_type: type of the returned value; None for no value.
         buffer_map: the buffer behind each handle parameter. Variables that occur in their shapes,
@@ -44,6 +47,29 @@ class PrimFunc(BaseFunc):
     attrs: Attributes = attr(default=EMPTY)
     span: Span | None = meta(default=None)
 
+    def __init__(
+        self,
+        params: Sequence[Any],
+        body: Stmt,
+        ret_type: Type | None = None,
+        buffer_map: Mapping[Var, Buffer] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        span: Span | None = None,
+    ) -> None:
+        if any(isinstance(param, Buffer) for param in params):
+            params, buffer_map = _with_handles(params, buffer_map or NO_BUFFERS)
+        for param in params:
+            if not isinstance(param, Var):
+                raise ArgumentError(f"PrimFunc: params are variables or buffers, got {param!r}")
+        if not isinstance(body, Stmt):
+            raise ArgumentError(f"PrimFunc: body is of type Stmt, got {body!r}")
+        _set(self, "params", tuple(params))
+        _set(self, "body", body)
+        _set(self, "ret_type", ret_type)
+        _set(self, "buffer_map", buffer_map or NO_BUFFERS)
+        _set(self, "attrs", attributes(attrs))
+        _set(self, "span", span)
+
     def with_body(self, body: Stmt, span: Span | None = None) -> PrimFunc:
         """A copy with another body."""
         return self.replace(body=body, span=span or self.span)
@@ -59,6 +85,21 @@ class PrimFunc(BaseFunc):
         from tilewright.tir.substitute import specialize_function
 
         return specialize_function(self, values)
+
+
+def _with_handles(
+    params: Sequence[Any], buffer_map: Mapping[Var, Buffer]
+) -> tuple[list[Any], Mapping[Var, Buffer]]:
+    """The parameters with a handle for each buffer among them, and the buffer behind each."""
+    buffers = dict(buffer_map)
+    variables: list[Any] = []
+    for param in params:
+        if isinstance(param, Buffer):
+            handle = Var(param.name, HANDLE)
+            buffers[handle] = param
+            param = handle
+        variables.append(param)
+    return variables, buffers
 
 
 def size_value(var: Var, value: object) -> Expr:

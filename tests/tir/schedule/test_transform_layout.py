@@ -115,6 +115,12 @@ def test_padding_that_depends_on_the_place():
     assert_same_meaning(two_steps, sch)
 
 
+@pytest.mark.parametrize("pad_value", [2**24 + 1, tvm.tir.decl_buffer((1,))[0]])
+def test_a_value_is_checked_where_there_is_no_padding(pad_value):
+    with pytest.raises(ScheduleError, match="pad_value"):
+        schedule().transform_layout("B", ("write", 0), tiles, pad_value)
+
+
 def test_no_padding_needs_no_value():
     sch = schedule()
     sch.transform_layout("B", ("write", 0), tiles, pad_value=0)
@@ -331,10 +337,16 @@ def integers(A: T.Buffer((7,), "int32"), B: T.Buffer((7,), "int32")):
             B[vi] = C[vi]
 
 
-def test_padding_of_another_type_is_refused():
+@pytest.mark.parametrize("pad_value", [0.5, 2**31])
+def test_padding_of_another_type_is_refused(pad_value):
     sch = schedule(integers)
-    with pytest.raises(ScheduleError, match=r"pad_value is .*0.5.*, but `C` is int32"):
-        sch.transform_layout("C", ("write", 0), lambda i: (i // 4, i % 4), 0.5)
+    with pytest.raises(ScheduleError, match=r"pad_value is .*, but `C` is int32"):
+        sch.transform_layout("C", ("write", 0), lambda i: (i // 4, i % 4), pad_value)
+
+
+def test_padding_is_not_rounded():
+    with pytest.raises(ScheduleError, match=r"pad_value is .*16777217.*, but `B` is float32"):
+        schedule().transform_layout("B", ("write", 0), fives, 2**24 + 1)
 
 
 @T.prim_func

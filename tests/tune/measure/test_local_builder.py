@@ -19,7 +19,7 @@ from tests.tune.measure.programs import (
 )
 
 from tilewright import TVMError
-from tilewright.driver.build import build
+from tilewright.driver.building import build
 from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
 from tilewright.runtime.object_file import load_object
 from tilewright.target import Target

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.driver.build import build
+from tilewright.driver.building import build
 from tilewright.driver.default import with_default_schedule
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule

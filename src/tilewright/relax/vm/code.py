@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from tilewright.driver.build import compile_code
+from tilewright.driver.building import compile_code
 from tilewright.driver.compiled_units import CompiledUnit, compile_units, declaration, with_callees
 from tilewright.driver.default import with_default_schedule
-from tilewright.driver.lower import lower
+from tilewright.driver.lowering import lower
 from tilewright.driver.object_cache import default_cache
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.driver.build import build as build_tensor_programs
+from tilewright.driver.building import build as build_tensor_programs
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import deep_recursion

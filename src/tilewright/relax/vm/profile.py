@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tilewright.driver.build import build
+from tilewright.driver.building import build
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.module import IRModule

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tilewright.driver.build import build
+from tilewright.driver.building import build
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.runtime.module import Module

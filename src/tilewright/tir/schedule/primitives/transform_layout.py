@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Expr, FloatImm, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
@@ -74,8 +74,9 @@ def transform_layout(
         block: a block that accesses the buffer.
         buffer: ``("read", index)`` or ``("write", index)``, the name of the buffer, or itself.
         index_map: from the old indices to the new ones, as a function or an `IndexMap`.
-        pad_value: what padding is set to: a number, or a function from the new indices to an
-            integer.
+        pad_value: what padding is set to: a number that is a value of the dtype of the buffer, or
+            a function from the new indices to an expression, which is converted from integers to
+            floats. It reads no buffer.
         assume_injective_transform: take the index map to give each element a place of its own,
             unless it is known not to.
 
@@ -105,6 +106,8 @@ def transform_layout(
     new = _in_new_shape(old, found, block)
     place = tree.root if owner is None else owner
     whole = in_layout(place.block, old, new, found, analyzer)
+    if pad_value is not None:
+        _value(pad_value, new, tuple(Var("i", extent.dtype) for extent in new.shape))
     if pad_value is not None and padding is not None and _is_written(place.block, old):
         filled = _padding_block(found, old, new, pad_value)
         whole = whole.replace(body=seq(filled, whole.body))
@@ -223,6 +226,10 @@ def _value(pad_value: Any, buffer: Buffer, indices: tuple[Var, ...]) -> Expr:
     outside = set(variables_of(value)) - set(indices)
     if outside or reads_memory(value):
         raise ScheduleError("pad_value depends on more than the indices of the new layout")
-    if value.dtype.is_float and not buffer.dtype.is_float:
+    result = cast(buffer.dtype, value)
+    is_changed = False
+    if isinstance(value, IntImm) and isinstance(result, (IntImm, FloatImm)):
+        is_changed = result.value != value.value
+    if is_changed or (value.dtype.is_float and not buffer.dtype.is_float):
         raise ScheduleError(f"pad_value is {value}, but `{buffer.name}` is {buffer.dtype!s}")
-    return cast(buffer.dtype, value)
+    return result

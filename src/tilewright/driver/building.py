@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from tilewright.driver.default import unscheduled_module, with_default_schedule
-from tilewright.driver.lower import as_program, lower
+from tilewright.driver.lowering import as_program, lower
 from tilewright.error import ArgumentError, TargetError
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import deep_recursion
