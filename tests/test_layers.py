@@ -22,6 +22,8 @@ LAYERS = {
     "transform": {"ir"},
     "schedule_rules": {"tir", "target"},
     "driver": {"runtime", "te", "script", "topi", "schedule_rules"},
+    "container": {"ir"},
+    "dlight": {"schedule_rules"},
     "testing": {"driver", "nd"},
     "relax": {"driver"},
     "tune": {"driver"},

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from tilewright import (
         arith,
+        container,
+        dlight,
         driver,
         error,
         ir,
@@ -63,8 +65,8 @@ if TYPE_CHECKING:
 __version__: Final = "0.1.0"
 
 _MODULES: Final = (
-    "arith", "driver", "error", "ir", "meta_schedule", "nd", "relax", "runtime", "script", "target",
-    "te", "testing", "tir", "topi", "transform", "tune",
+    "arith", "container", "dlight", "driver", "error", "ir", "meta_schedule", "nd", "relax",
+    "runtime", "script", "target", "te", "testing", "tir", "topi", "transform", "tune",
 )  # fmt: skip
 
 _DEVICES: Final = (

@@ -7,8 +7,10 @@ from tilewright import ir, relax
 from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir import structural_equal
 from tilewright.ir.expr import Var as SizeVariable
+from tilewright.ir.types import PrimType
 from tilewright.relax.expr import as_relax
 from tilewright.script import relax as R
+from tilewright.tir import Evaluate, PrimFunc, decl_buffer
 
 
 def test_a_shape_is_int64_whatever_it_is_made_of():
@@ -116,3 +118,23 @@ def test_variables_have_a_name_and_struct_info():
             relax.Var("x", wrong)
     with pytest.raises(ArgumentError, match=r"R.Tensor with symbolic sizes, outside of a script"):
         relax.DataflowVar("x", R.Tensor(("n",), "float32"))
+
+
+def test_tensor_programs_have_struct_info():
+    n, m = SizeVariable("n", "int32"), SizeVariable("m", "int64")
+    handle, pointer = SizeVariable("A", "handle"), SizeVariable("p", "handle")
+    func = PrimFunc(
+        [handle, m, pointer], Evaluate(0), None, {handle: decl_buffer((n, m, 4), "float16")}
+    )
+    info = func.struct_info
+    assert isinstance(info, relax.FuncStructInfo)
+    assert not info.purity
+    array, size, other = info.params
+    assert [extent.dtype for extent in array.extents] == ["int64"] * 3
+    assert array.extents[1] is m
+    assert array.dtype == "float16"
+    assert size.dtype == "int64"
+    assert isinstance(other, relax.ObjectStructInfo)
+    assert info.ret.fields == ()
+    returning = func.replace(ret_type=PrimType("float32"))
+    assert returning.struct_info.ret.dtype == "float32"

@@ -2,6 +2,7 @@
 
 from tilewright.ir import arithmetic, instrument, transform
 from tilewright.ir.attributes import Attributes
+from tilewright.ir.container import Array, Map
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (

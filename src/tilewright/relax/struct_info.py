@@ -16,6 +16,8 @@ from tilewright.ir.expr import Expr
 from tilewright.ir.global_info import VDevice
 from tilewright.ir.node import Node, attr, child, meta, node
 from tilewright.ir.span import Span
+from tilewright.ir.types import PrimType
+from tilewright.tir.function import PrimFunc
 
 if TYPE_CHECKING:
     from tilewright.relax.expr import RelaxExpr
@@ -208,6 +210,22 @@ class FuncStructInfo(StructInfo):
     ) -> FuncStructInfo:
         """A function of which the parameters are not known."""
         return FuncStructInfo(None, ret, purity, derive_func)
+
+
+def struct_info_of_kernel(func: PrimFunc) -> FuncStructInfo:
+    """What is known of a tensor program: its buffers are arrays, and a call has effects."""
+    params: list[StructInfo] = []
+    for param in func.params:
+        buffer = func.buffer_map.get(param)
+        if buffer is not None:
+            params.append(TensorStructInfo(buffer.shape, buffer.dtype))
+        elif param.dtype.is_handle:
+            params.append(ObjectStructInfo())
+        else:
+            params.append(PrimStructInfo(param.dtype))
+    returned = func.ret_type
+    ret = PrimStructInfo(returned.dtype) if isinstance(returned, PrimType) else TupleStructInfo(())
+    return FuncStructInfo(params, ret, purity=False)
 
 
 def extents_of(values: Sequence[Any], least: int = 0) -> tuple[Expr, ...]:

@@ -70,6 +70,13 @@ class PrimFunc(BaseFunc):
         _set(self, "attrs", attributes(attrs))
         _set(self, "span", span)
 
+    @property
+    def struct_info(self) -> Any:
+        """What graphs know of it: the `relax.FuncStructInfo` with its buffers as arrays."""
+        from tilewright.relax.struct_info import struct_info_of_kernel
+
+        return struct_info_of_kernel(self)
+
     def with_body(self, body: Stmt, span: Span | None = None) -> PrimFunc:
         """A copy with another body."""
         return self.replace(body=body, span=span or self.span)
