@@ -1,7 +1,7 @@
 """Annotations of loops and blocks."""
 
 import pytest
-from tests.tir.schedule.checking import assert_same_meaning
+from tests.tir.schedule.checking import assert_equal_results, assert_same_meaning, results_of
 
 import tilewright as tvm
 from tilewright.error import ArgumentError
@@ -86,6 +86,20 @@ def test_an_annotation_that_is_not_there_cannot_be_removed():
         sch.unannotate("B", "step")
     with pytest.raises(ScheduleError, match="annotations: none"):
         sch.unannotate("root", "step")
+
+
+@pytest.mark.parametrize("value", [1, 0.5, True, "text", None, [1, 2], {"x": [1]}])
+def test_pragmas_of_any_name_change_no_result(value):
+    sch = Schedule(double, debug_mask="all")
+    (loop,) = sch.get_loops("B")
+    sch.annotate(loop, "pragma_mine", value)
+    sch.annotate("B", "pragma_mine", value)
+    assert_same_meaning(double, sch)
+    tvm.build(sch.mod, target="c")
+    expected, found = results_of(double), results_of(double)
+    found[1][:] = 0
+    tvm.build(sch.mod, target="llvm")(*found)
+    assert_equal_results(expected, found)
 
 
 def test_what_cannot_be_an_annotation_is_refused():

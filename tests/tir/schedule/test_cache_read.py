@@ -497,9 +497,90 @@ def outside_of_blocks(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32")
             C[v] = A[v]
 
 
-def test_writes_outside_of_blocks_are_refused():
+@T.prim_func
+def filled_outside_of_blocks(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32")):
+    B = T.alloc_buffer((6,))
+    for i in range(6):
+        B[i] = A[i] * T.float32(2)
+    for i in range(6):
+        with T.block("C"):
+            v = T.axis.spatial(6, i)
+            C[v] = B[v] + T.float32(1)
+    B[0] = T.float32(0)
+
+
+@T.prim_func
+def filled_in_a_block_around(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+    for i in range(4):
+        with T.block("row"):
+            vi = T.axis.spatial(4, i)
+            B = T.alloc_buffer((6,))
+            for j in range(6):
+                if j > 2:
+                    B[j] = A[vi, j]
+                else:
+                    B[j] = T.float32(0)
+            for j in range(6):
+                with T.block("C"):
+                    vj = T.axis.spatial(6, j)
+                    C[vi, vj] = B[vj] + T.float32(1)
+
+
+@pytest.mark.parametrize(
+    ("func", "depth"),
+    [(outside_of_blocks, 1), (filled_outside_of_blocks, 0), (filled_in_a_block_around, 0)],
+)
+def test_the_copy_is_behind_stores_outside_of_blocks(func, depth):
+    sch = scheduled(func)
+    copy = sch.cache_read("C", 0, "global")
+    assert len(sch.get_loops(copy)) == depth + 1
+    assert_same_meaning(func, sch)
+    expected, found = results_of(func), results_of(func)
+    for program, arrays in ((func, expected), (sch.mod["main"], found)):
+        tvm.build(program, target="llvm")(*arrays)
+    assert_equal_results(expected, found)
+
+
+@T.prim_func
+def stored_between(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32"),
+                   C: T.Buffer((6,), "float32")):  # fmt: skip
+    for i in range(6):
+        with T.block("B"):
+            v = T.axis.spatial(6, i)
+            B[v] = A[v]
+    A[3] = T.float32(30)
+    for i in range(6):
+        with T.block("C"):
+            v = T.axis.spatial(6, i)
+            C[v] = A[v]
+
+
+def test_a_store_outside_of_blocks_between_readers_is_refused():
+    with pytest.raises(ScheduleError, match="outside of blocks writes the buffer after the copy"):
+        scheduled(stored_between).cache_read("B", 0, "global")
+    sch = scheduled(stored_between)
+    sch.cache_read("B", 0, "global", consumer_blocks=["B"])
+    sch.cache_read("C", 0, "global", consumer_blocks=["C"])
+    assert_same_meaning(stored_between, sch)
+
+
+@T.prim_func
+def stored_in_a_loop_before_readers(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32"),
+                                    C: T.Buffer((6,), "float32")):  # fmt: skip
+    for i in range(6):
+        A[i] = T.float32(3)
+        with T.block("B"):
+            v = T.axis.spatial(6, i)
+            B[v] = A[v]
+    for i in range(6):
+        with T.block("C"):
+            v = T.axis.spatial(6, i)
+            C[v] = A[v]
+
+
+def test_readers_behind_a_loop_of_stores_outside_of_blocks_are_refused():
     with pytest.raises(ScheduleError, match="`root` has accesses of `A` that are in no block"):
-        scheduled(outside_of_blocks).cache_read("C", 0, "global")
+        scheduled(stored_in_a_loop_before_readers).cache_read("B", 0, "global")
 
 
 @T.prim_func

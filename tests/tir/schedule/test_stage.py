@@ -1,7 +1,9 @@
 """What the primitives refuse that let blocks access another buffer, which is copied."""
 
 import pytest
+from tests.tir.schedule.checking import assert_same_meaning
 
+from tilewright import tir
 from tilewright.script import tir as T
 from tilewright.tir import Schedule, ScheduleError
 
@@ -83,10 +85,15 @@ def written_outside(A: T.Buffer((4, 2), "float32"), B: T.Buffer((4, 2), "float32
                 B[vi, vj] = B[vi, vj] + A[vi, vj]
 
 
-@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("name", ["read_at", "stage_mem"])
 def test_stores_that_are_in_no_block_before_a_read(name):
     with pytest.raises(ScheduleError, match="has accesses of `A` that are in no block"):
         attempted(written_outside, READING[name])
+
+
+@pytest.mark.parametrize("name", ["cache_read", "reindex"])
+def test_copies_behind_stores_that_are_in_no_block(name):
+    assert_same_meaning(written_outside, attempted(written_outside, READING[name]))
 
 
 @pytest.mark.parametrize("name", WRITING)
@@ -117,7 +124,23 @@ def pointer_outside(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
             B[vi] = A[vi]
 
 
+@T.prim_func
+def pointer_with_a_name(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    p: T.handle("float32") = A.data
+    T.evaluate(T.call_extern("int32", "f", p))
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi]
+
+
 @pytest.mark.parametrize("name", READING)
 def test_pointers_that_are_used_outside_of_blocks(name):
     with pytest.raises(ScheduleError, match="has accesses of `A` that are in no block"):
-        attempted(pointer_outside, READING[name])
+        attempted(pointer_with_a_name, READING[name])
+
+
+@pytest.mark.parametrize("name", ["cache_read", "reindex"])
+def test_copies_behind_calls_with_a_pointer(name):
+    body = attempted(pointer_outside, READING[name]).mod["main"].body.block.body
+    assert isinstance(body.seq[0], tir.Evaluate)

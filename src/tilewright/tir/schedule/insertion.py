@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tilewright.tir.schedule.counterexamples import flow
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, SeqStmt, Stmt
+
+AnyStmt = TypeVar("AnyStmt", bound=Stmt)
 
 
 class Late(NamedTuple):
@@ -43,11 +45,9 @@ class Place(NamedTuple):
 class _Search:
     """Goes down from the body of a scope, one sequence of statements at a time."""
 
-    def __init__(
-        self, tree: FunctionTree, scope: BlockRealize, accesses: Sequence[BlockRealize]
-    ) -> None:
+    def __init__(self, tree: FunctionTree, scope: BlockRealize, accesses: Sequence[Stmt]) -> None:
         self.tree = tree
-        self._lines = {realize: {realize, *tree.ancestors(realize)} for realize in accesses}
+        self._lines = {stmt: {stmt, *tree.ancestors(stmt)} for stmt in accesses}
         self.around: For | BlockRealize = scope
         self.conditional: Stmt | None = None
         self.children: tuple[Stmt, ...] = ()
@@ -56,9 +56,9 @@ class _Search:
     def _enter(self, stmt: Stmt) -> None:
         self.children = stmt.seq if isinstance(stmt, SeqStmt) else (stmt,)
 
-    def inside(self, stmt: Stmt, realizes: Sequence[BlockRealize]) -> list[BlockRealize]:
-        """Those of `realizes` that are in `stmt`."""
-        return [realize for realize in realizes if stmt in self._lines[realize]]
+    def inside(self, stmt: Stmt, accesses: Sequence[AnyStmt]) -> list[AnyStmt]:
+        """Those of `accesses` that are in `stmt`."""
+        return [access for access in accesses if stmt in self._lines[access]]
 
     def descend(self, stmt: Stmt, towards: Sequence[BlockRealize]) -> None:
         """Go on in the part of `stmt` that contains all of `towards`."""
@@ -80,9 +80,9 @@ def place_before(
     tree: FunctionTree,
     scope: BlockRealize,
     readers: Sequence[BlockRealize],
-    writers: Sequence[BlockRealize],
+    writers: Sequence[Stmt],
 ) -> Place:
-    """The outermost place after the writers and before the first reader.
+    """The outermost place after the writers, blocks or stores, and before the first reader.
 
     In one iteration of the loops around it, no writer runs between the place and a reader. Writers
     that run after all readers stay there.
@@ -113,7 +113,7 @@ def _refuse_between(
     search: _Search,
     children: Sequence[Stmt],
     readers: Sequence[BlockRealize],
-    writers: Sequence[BlockRealize],
+    writers: Sequence[Stmt],
 ) -> None:
     for position, child in enumerate(children):
         found = search.inside(child, writers)
@@ -122,12 +122,19 @@ def _refuse_between(
             raise _overwritten(search.tree, found[0], following[-1])
 
 
-def _overwritten(tree: FunctionTree, writer: BlockRealize, reader: BlockRealize) -> ScheduleError:
+def _overwritten(tree: FunctionTree, writer: Stmt, reader: BlockRealize) -> ScheduleError:
+    hint = "name the blocks that shall read the copy by consumer_blocks"
+    if not isinstance(writer, BlockRealize):
+        return ScheduleError(
+            "what is outside of blocks writes the buffer after the copy and before {0} reads it",
+            at=[reader, writer],
+            hint=hint,
+        )
     return ScheduleError(
         "{0} writes the buffer after the copy and before {1} reads it",
         at=[writer, reader],
         counterexample=partial(flow, tree, writer, reader),
-        hint="name the blocks that shall read the copy by consumer_blocks",
+        hint=hint,
     )
 
 

@@ -26,6 +26,7 @@ from tilewright.tir.schedule.stage import (
     require_no_alignment,
     require_no_view,
     require_own_values,
+    stores_outside_of_blocks,
     with_stage,
 )
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -52,14 +53,14 @@ def reindexed_read(
     scope = scope_of(tree, block)
     if tree.checked:
         require_no_view(tree, scope, buffer)
-        require_in_blocks(scope, buffer, only_writes=True)
         require_injective(block, layout.iterators, layout.cache_indices, "the cache")
     writers = scope.writers.get(buffer, [])
     if block in writers:
         raise ScheduleError(
             f"{{0}} also writes `{buffer.name}`, whose cache would not change", at=[block]
         )
-    place = place_before(tree, scope.realize, [block], writers)
+    stores = stores_outside_of_blocks(tree, scope, buffer)
+    place = place_before(tree, scope.realize, [block], [*writers, *stores])
     analyzer = tree.analyzer_inside(place.around)
     box = accessed_box(tree, _instances(block, layout.iterators), place.around, analyzer)
     loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=True)

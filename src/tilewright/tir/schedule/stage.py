@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.conditions import initialises_what_it_updates
@@ -14,7 +15,15 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.regions import region_of_block
 from tilewright.tir.schedule.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import Block, BlockRealize, For, Stmt, seq
+from tilewright.tir.stmt import (
+    Block,
+    BlockRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    Stmt,
+    seq,
+)
 from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
 
 
@@ -62,22 +71,54 @@ def require_in_blocks(scope: Scope, buffer: Buffer, *, only_writes: bool) -> Non
         buffer: the buffer.
         only_writes: whether reads are allowed.
     """
+    if next(_accesses_outside_of_blocks(scope, buffer, only_writes), None) is not None:
+        raise _not_in_blocks(scope, buffer)
+
+
+def stores_outside_of_blocks(tree: FunctionTree, scope: Scope, buffer: Buffer) -> list[Stmt]:
+    """The statements of a scope that are in no block and may write a buffer, in order.
+
+    Raises:
+        ScheduleError: if something else, such as a `let`, uses the pointer of the buffer.
+    """
+    found = list(_accesses_outside_of_blocks(scope, buffer, only_writes=True))
+    stores: list[Stmt] = [stmt for stmt in found if isinstance(stmt, (BufferStore, Evaluate))]
+    if tree.checked and len(stores) < len(found):
+        raise _not_in_blocks(scope, buffer)
+    return stores
+
+
+def _not_in_blocks(scope: Scope, buffer: Buffer) -> ScheduleError:
+    return ScheduleError(
+        f"{{0}} has accesses of `{buffer.name}` that are in no block inside of it",
+        at=[scope.realize],
+        hint="write them as blocks",
+    )
+
+
+def _accesses_outside_of_blocks(scope: Scope, buffer: Buffer, only_writes: bool) -> Iterator[Stmt]:
     body = scope.realize.block.body
     if buffer.data not in memory_in(body).outside:
         return
-    for node in walk(body, skip=lambda node: isinstance(node, Block)):
-        if isinstance(node, Block):
+    for stmt in walk(body, skip=lambda node: isinstance(node, Block)):
+        if not isinstance(stmt, Stmt) or isinstance(stmt, Block):
             continue
-        used = getattr(node, "buffer", None)
-        is_read = isinstance(node, BufferLoad)
-        if (used is not None and used.data is buffer.data and not (is_read and only_writes)) or (
-            node is buffer.data
-        ):
-            raise ScheduleError(
-                f"{{0}} has accesses of `{buffer.name}` that are in no block inside of it",
-                at=[scope.realize],
-                hint="write them as blocks",
-            )
+        for node in _own_nodes(stmt):
+            used = getattr(node, "buffer", None)
+            accessed = used is not None and used.data is buffer.data
+            if node is buffer.data or (
+                accessed and not (only_writes and isinstance(node, BufferLoad))
+            ):
+                yield stmt
+                break
+
+
+def _own_nodes(stmt: Stmt) -> Iterator[Node]:
+    """The nodes of a statement, without those of the statements in it."""
+    yield stmt
+    for child in stmt.children():
+        if not isinstance(child, Stmt):
+            yield from walk(child)
 
 
 def blocks_given(

@@ -29,6 +29,7 @@ from tilewright.tir.schedule.stage import (
     require_in_blocks,
     require_no_view,
     require_not_root,
+    stores_outside_of_blocks,
     with_stage,
 )
 from tilewright.tir.schedule.storage_scope import known_storage_scope
@@ -68,6 +69,8 @@ def cache_read(
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A_local[vi, vj] * 2.0
 
+    The copy goes behind all that writes the buffer, also stores that are in no block.
+
     Requires: nothing writes the buffer between the copy and the blocks that read it.
 
     Args:
@@ -96,7 +99,6 @@ def cache_read(
     scope = scope_of(tree, block)
     if tree.checked:
         require_no_view(tree, scope, buffer)
-        require_in_blocks(scope, buffer, only_writes=True)
     writers = scope.writers.get(buffer, [])
     if consumer_blocks:
         readers = blocks_given(tree, scope, consumer_blocks, buffer)
@@ -109,7 +111,10 @@ def cache_read(
                 at=[updating],
                 hint="cache_inplace caches a buffer that a block reads and writes",
             )
-    place = place_before(tree, scope.realize, readers, writers)
+    stores = stores_outside_of_blocks(tree, scope, buffer)
+    place = place_before(tree, scope.realize, readers, [*writers, *stores])
+    if place.late and stores and tree.checked:
+        require_in_blocks(scope, buffer, only_writes=True)
     region = _region(tree, scope, buffer, place, readers, writers)
     cache = cache_of(buffer, storage_scope)
     edits = redirect_blocks(readers, buffer, cache)
