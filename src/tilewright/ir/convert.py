@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import struct
 from typing import Any
 
@@ -67,6 +68,16 @@ def _scalar_const(value: bool | float, dtype: DType) -> Expr:
     if not dtype.min_int <= value <= dtype.max_int:
         raise DTypeError(f"{value} is outside of dtype {dtype!s}")
     return IntImm(dtype, int(value))
+
+
+def as_integer(value: Any) -> int | None:
+    """The number that `value` is for Python; None for a bool and for what is not an integer."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def round_float(value: float, dtype: DType) -> float:

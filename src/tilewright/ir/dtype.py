@@ -57,7 +57,10 @@ class DType(str):
     is_vector: bool
 
     def __new__(cls, name: object) -> DType:
-        found = _INTERNED.get(name)
+        try:
+            found = _INTERNED.get(name)
+        except TypeError:  # it is unhashable
+            found = None
         return found if found is not None else _intern(name)
 
     def with_lanes(self, lanes: int) -> DType:
@@ -152,7 +155,7 @@ def _numpy_name(value: object) -> str:
         if value is None:  # which numpy takes for float64
             raise TypeError
         name = np.dtype(value).name  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError):
         raise DTypeError(f"expected a dtype name such as 'float32', got {value!r}") from None
     return {"float8_e4m3fn": "e4m3_float8", "float8_e5m2": "e5m2_float8"}.get(name) or name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.convert import as_integer
 from tilewright.ir.expr import Expr
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
@@ -27,26 +28,39 @@ def resolve(
     functions: dict[str, str] = {}
     for parameter in primitive.parameters:
         argument = arguments[parameter.name]
+        if parameter.is_integer and argument.__class__ is not int:
+            _check_integer(primitive, parameter, argument)
         if parameter.kind == "value" and argument.__class__ in _PLAIN:
             recorded[parameter.name] = values[parameter.name] = argument
             continue
         many = parameter.many or (
             parameter.kind == "loop or blocks" and isinstance(argument, (list, tuple))
         )
-        if parameter.kind == "value" or (argument is None and not many):
+        is_missing = argument is None and parameter.default is None
+        if parameter.kind == "value" or is_missing:
+            if getattr(argument, "ndim", None) and hasattr(argument, "__array__"):
+                raise ArgumentError(
+                    f"{primitive.name}: `{parameter.name}` cannot be an array, got {argument!r}"
+                )
             argument = _with_sampled_numbers(sch, argument)
             recorded[parameter.name] = argument
             values[parameter.name] = sch.with_numbers(argument)
         elif many:
             one = _Resolution(sch, primitive, parameter, functions)
-            items = None if argument is None else _as_list(primitive, parameter, argument)
-            pairs = None if items is None else [one.resolve(item) for item in items]
-            recorded[parameter.name] = None if pairs is None else [rv for rv, _ in pairs]
-            values[parameter.name] = None if pairs is None else [value for _, value in pairs]
+            pairs = [one.resolve(item) for item in _as_list(primitive, parameter, argument)]
+            recorded[parameter.name] = [rv for rv, _ in pairs]
+            values[parameter.name] = [value for _, value in pairs]
         else:
             one = _Resolution(sch, primitive, parameter, functions)
             recorded[parameter.name], values[parameter.name] = one.resolve(argument)
     return recorded, values, _function(sch, primitive, arguments, functions)
+
+
+def _check_integer(primitive: Primitive, parameter: Parameter, argument: Any) -> None:
+    if as_integer(argument) is None:
+        raise ArgumentError(
+            f"{primitive.name}: `{parameter.name}` must be an integer, got {argument!r}"
+        )
 
 
 def _with_sampled_numbers(sch: Schedule, argument: Any) -> Any:
@@ -136,7 +150,7 @@ class _Resolution:
         return argument, stmt
 
     def _number(self, argument: Any) -> tuple[Any, Any]:
-        if argument is None or argument.__class__ is int:
+        if argument.__class__ is int or (argument is None and self._parameter.optional_items):
             return argument, argument
         try:
             number = self._sch.number(argument)

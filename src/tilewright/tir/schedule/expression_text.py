@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import (
@@ -70,9 +70,11 @@ def parse_expression(text: str, values: Mapping[str, Any]) -> Any:
     """What `format_expression` wrote; names are looked up in `values`."""
     try:
         tree = ast.parse(text, mode="eval")
-    except SyntaxError:
-        raise ArgumentValueError(f"{text!r} is no expression") from None
-    return _evaluate(tree.body, values, text)
+        return _evaluate(tree.body, values, text)
+    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError) as e:
+        if isinstance(e, TVMError):
+            raise
+        raise ArgumentValueError(f"{text!r} is not an expression over numbers") from None
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Any], text: str) -> Any:

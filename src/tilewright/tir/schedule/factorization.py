@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import IntImm
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.random_state import RandomState
 from tilewright.tir.stmt import For
+
+MOST_PARTS: Final = 1000
+"""Factors of one tile: far more than any loop nest has, so few that choosing takes no time."""
 
 
 @lru_cache(maxsize=4096)
@@ -71,6 +75,12 @@ def constant_extent(loop: For) -> int:
     if loop.extent.value < 1:
         raise ScheduleError("{0} has no iterations", at=[loop])
     return loop.extent.value
+
+
+def check_parts(primitive: str, parts: int) -> None:
+    """Refuse a number `n` of factors that is not from 1 to `MOST_PARTS`."""
+    if not 1 <= parts <= MOST_PARTS:
+        raise ArgumentValueError(f"{primitive}: `n` is from 1 to {MOST_PARTS}, got {parts}")
 
 
 def decided(primitive: str, extent: int, parts: int, decision: Sequence[int]) -> list[int]:

@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.node_graph import from_node_graph, to_node_graph
@@ -136,15 +136,21 @@ def _decoded(
         name, inputs, attrs, outputs = item
         inputs, attrs, outputs = list(inputs), list(attrs), list(outputs)
     except (TypeError, ValueError):
-        raise ArgumentValueError(
-            f"instruction {position} of the trace is not [name, inputs, attributes, outputs]"
-        ) from None
+        raise _malformed(position) from None
+    if not all(isinstance(output, str) for output in outputs):
+        raise _malformed(position)
     kind = kind_of(name)
     inputs = [_decoded_input(value, values) for value in inputs]
     attrs = [_decoded_attribute(value, values) for value in attrs]
     if name == kind.name:  # Tilewright 0.1 wrote names and arguments as the methods have them
         return kind, dict(Instruction(kind, inputs, attrs).arguments), outputs
     return kind, named(kind, inputs, attrs), outputs
+
+
+def _malformed(position: int) -> ArgumentValueError:
+    return ArgumentValueError(
+        f"instruction {position} of the trace is not [name, inputs, attributes, outputs]"
+    )
 
 
 def _decoded_input(value: Any, values: Mapping[str, Any]) -> Any:
@@ -182,7 +188,16 @@ def _decoded_attribute(value: Any, values: Mapping[str, Any]) -> Any:
         return _node(value)
     if not isinstance(value, dict):
         return value
-    ((form, content),) = value.items()
+    try:
+        ((form, content),) = value.items()
+        return _decoded_form(form, content, values)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TVMError):
+            raise
+        raise ArgumentValueError(f"a trace as JSON cannot hold {value!r}") from None
+
+
+def _decoded_form(form: str, content: Any, values: Mapping[str, Any]) -> Any:
     if form == "rv":
         return _decoded_input(content, values)
     if form == "expr":

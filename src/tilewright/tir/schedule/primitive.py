@@ -32,6 +32,8 @@ class Parameter(NamedTuple):
         kind: what is passed: ``"loop"``, ``"block"``, ``"loop or block"``, ``"loop or
             blocks"`` (one loop or a list of blocks), ``"number"`` or ``"value"``.
         many: whether it is a list of these.
+        is_integer: whether it is a value that is an integer, which cannot be sampled.
+        optional_items: whether items of the list may be None.
         variadic: whether it takes all positional arguments (``*loops``).
         default: its default, `inspect.Parameter.empty` without one.
     """
@@ -39,6 +41,8 @@ class Parameter(NamedTuple):
     name: str
     kind: str
     many: bool
+    is_integer: bool
+    optional_items: bool
     variadic: bool
     default: Any
 
@@ -135,11 +139,20 @@ _KINDS = {
 def _parameter(parameter: inspect.Parameter) -> Parameter:
     text = str(parameter.annotation).removesuffix(" | None")
     many = text.startswith("list[")
+    optional_items = many and text.endswith(" | None]")
     if many:
         text = text[len("list[") : -1].removesuffix(" | None")
     variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
     kind = _KINDS.get(text, "value")
-    return Parameter(parameter.name, kind, many or variadic, variadic, parameter.default)
+    return Parameter(
+        name=parameter.name,
+        kind=kind,
+        many=many or variadic,
+        is_integer=str(parameter.annotation) == "int",
+        optional_items=optional_items,
+        variadic=variadic,
+        default=parameter.default,
+    )
 
 
 def expected(parameter: Parameter) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import as_expr, as_integer
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
@@ -126,9 +126,10 @@ class SymbolTable:
             value = Analyzer().simplify(substitute(value, numbers))
         if isinstance(value, IntImm):
             return int(value.value)
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
+        number = as_integer(value)
+        if number is None:
             raise ArgumentError(f"expected an integer or an ExprRV, got {value!r}")
-        return value.__index__()
+        return number
 
     def mentions_numbers(self, index_map: IndexMap) -> bool:
         """Whether there are sampled numbers in an index map."""

@@ -69,6 +69,8 @@ def unannotate(tree: FunctionTree, block_or_loop: For | BlockRealize, ann_key: s
         sch.annotate("B", "cost", 1)
         sch.unannotate("B", "description")
     """
+    if not isinstance(ann_key, str):
+        raise ArgumentError(f"unannotate: `ann_key` must be a string, got {ann_key!r}")
     annotations = dict(_annotated(block_or_loop).annotations)
     if ann_key not in annotations:
         names = ", ".join(map(repr, annotations)) or "none"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.convert import as_integer
 from tilewright.tir.schedule.primitive import Number, sampling
 from tilewright.tir.schedule.random_state import RandomState
 from tilewright.tir.schedule.tree import Edit, FunctionTree
@@ -30,6 +31,7 @@ def sample_categorical(
         The number, as an `ExprRV`.
 
     Raises:
+        ArgumentError: for probabilities that are not numbers.
         ArgumentValueError: for lists of different lengths, probabilities that are negative or all
             zero, or a decision that is no position in the list.
 
@@ -40,12 +42,12 @@ def sample_categorical(
         lanes = sch.sample_categorical([4, 8, 16], probs=[0.25, 0.5, 0.25])
         sch.split(j, [None, lanes])
     """
-    if len(candidates) != len(probs):
+    weights = _weights(probs)
+    if len(candidates) != len(weights):
         raise ArgumentValueError(
             f"sample_categorical: there are {len(candidates)} candidates, "
-            f"but {len(probs)} probabilities"
+            f"but {len(weights)} probabilities"
         )
-    weights = [float(prob) for prob in probs]
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
         raise ArgumentValueError(
             f"sample_categorical: probabilities are not negative, and not all zero; got {probs}"
@@ -54,12 +56,21 @@ def sample_categorical(
     return Edit(tree.func, (candidates[position], position))
 
 
+def _weights(probs: Any) -> list[float]:
+    try:
+        return [float(prob) for prob in probs]
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"sample_categorical: `probs` is a list of numbers, got {probs!r}"
+        ) from None
+
+
 def _position(decision: Any, size: int) -> int:
-    if isinstance(decision, bool) or not hasattr(decision, "__index__"):
+    position = as_integer(decision)
+    if position is None:
         raise ArgumentValueError(
             f"sample_categorical: a decision is the position of a candidate, got {decision!r}"
         )
-    position = decision.__index__()
     if not 0 <= position < size:
         raise ArgumentValueError(
             f"sample_categorical: the decision {position} is no position among {size} candidates"

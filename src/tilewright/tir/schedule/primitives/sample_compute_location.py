@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import as_integer
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import sampling
 from tilewright.tir.schedule.primitives.compute_at import compute_at
@@ -70,11 +71,11 @@ def _loops_around_consumer(tree: FunctionTree, block: BlockRealize) -> list[For]
 
 
 def _checked(decision: Any, count: int) -> int:
-    if isinstance(decision, bool) or not hasattr(decision, "__index__"):
+    position = as_integer(decision)
+    if position is None:
         raise ArgumentValueError(
             f"sample_compute_location: a decision is an integer, got {decision!r}"
         )
-    position = decision.__index__()
     if not INLINE <= position < count:
         raise ArgumentValueError(
             f"sample_compute_location: the decision {position} is neither -1, -2, nor one of the "

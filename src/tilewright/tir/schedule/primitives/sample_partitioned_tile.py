@@ -7,6 +7,7 @@ import math
 from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.factorization import (
+    check_parts,
     choose,
     constant_extent,
     count,
@@ -60,10 +61,11 @@ def sample_partitioned_tile(
         factors = sch.sample_partitioned_tile(j, n=3, partition_pos=1, innerpart_factor=8)
         sch.split(j, factors)
     """
-    if n < 1 or not 0 <= partition_pos <= n or innerpart_factor < 1:
+    check_parts("sample_partitioned_tile", n)
+    if not 0 <= partition_pos <= n or innerpart_factor < 1:
         raise ArgumentValueError(
-            "sample_partitioned_tile: `n` and `innerpart_factor` are at least 1 and "
-            f"`partition_pos` is from 0 to n; got {n}, {innerpart_factor} and {partition_pos}"
+            "sample_partitioned_tile: `innerpart_factor` is at least 1 and `partition_pos` is "
+            f"from 0 to n; got {innerpart_factor}, {partition_pos} and n={n}"
         )
     extent = constant_extent(loop)
     if extent % innerpart_factor or (partition_pos == n and innerpart_factor > 1):

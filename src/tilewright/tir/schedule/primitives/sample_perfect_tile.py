@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.factorization import (
+    check_parts,
     choose,
     constant_extent,
     count,
@@ -42,8 +43,8 @@ def sample_perfect_tile(
 
     Raises:
         ScheduleError: for a loop whose extent is symbolic, or that has no such factors.
-        ArgumentValueError: for `n` less than 1, or a decision that is no list of `n` positive
-            numbers.
+        ArgumentValueError: for `n` less than 1 or more than 1000, or a decision that is no list of
+            `n` positive numbers.
 
     Example::
 
@@ -52,8 +53,7 @@ def sample_perfect_tile(
         factors = sch.sample_perfect_tile(j, n=3, max_innermost_factor=8)
         sch.split(j, factors)
     """
-    if n < 1:
-        raise ArgumentValueError(f"sample_perfect_tile: `n` is at least 1, got {n}")
+    check_parts("sample_perfect_tile", n)
     if max_innermost_factor < 1 and max_innermost_factor != -1:
         raise ArgumentValueError(
             "sample_perfect_tile: `max_innermost_factor` is at least 1, or -1 for no limit; "
