@@ -4,6 +4,10 @@ A size of dtype int32 is at most 2**31 - 65,536, and one of int64 at most 2**63 
 function checks that of the arrays and of the extents that it is called with. So there is room to
 round a size up to a multiple of a tile of up to 65,536 iterations, and `(n + 15) // 16` does not
 overflow.
+
+Integers wrap around. A part of a condition may do so where another part excludes the iteration: in
+``o * ((n + 2) // 3) + i < n and o < 3``, the first part is exact for every `o` that the second part
+admits, and does not count for the others.
 """
 
 from __future__ import annotations
