@@ -220,6 +220,19 @@ def test_more_elements_than_int32_can_count():
         module(values)
 
 
+def test_elements_further_apart_than_int32_can_count():
+    m, n, step = te.var("m"), te.var("n"), te.var("step")
+    source = tir.decl_buffer((m, n), "int8", "A", strides=(step, 1))
+    body = source.vstore((0, 0), tir.const(1, "int8"))
+    module = tvm.build(prim_func([source], body), target="llvm")
+    memory = np.zeros(4, np.int8)
+    view = np.lib.stride_tricks.as_strided
+    module(view(memory, (1, 4), (2**30, 1)))
+    module(view(memory, (3, 0), (2**30, 1)))
+    with pytest.raises(ArgumentValueError, match="is 2147483649 elements after the first"):
+        module(view(memory, (3, 2), (2**30, 1)))
+
+
 def test_empty_arrays_are_fine_wherever_they_are():
     transposed_sum()(np.zeros((0, 7), "f4"), np.zeros((7, 0), "f4"), np.zeros((0, 7), "f4"))
     with pytest.raises(ArgumentValueError, match=r"shape\[0\] is 0, expected 4"):

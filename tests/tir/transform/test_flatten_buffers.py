@@ -77,6 +77,8 @@ def test_int64_where_int32_could_overflow_and_where_the_user_has_it():
     store = flat_store(decl_buffer((65536, 65536), name="A"), i, j)
     assert store.indices[0].dtype is INT64
     assert int(store.buffer.shape[0]) == 1 << 32
+    apart = decl_buffer((3, 2), name="A", strides=(1 << 30, 1))
+    assert flat_store(apart, i, j).indices[0].dtype is INT64
     n = Var("n", INT64)
     assert flat_store(decl_buffer((n,), name="A"), i).indices[0].dtype is INT32
     assert flat_store(decl_buffer((n, n), name="A"), i, j).indices[0].dtype is INT64

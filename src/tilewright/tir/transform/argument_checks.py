@@ -259,11 +259,15 @@ class ArgumentChecks:
         strides = [view.load(abi.Field(INT64, axis)) for axis in range(len(extents))]
         is_empty = _product(extents).equal(const(0, "int64"))
         if buffer.strides:
+            distance: Expr = const(0, "int64")
             for axis, expected in enumerate(buffer.strides):
                 actual, what = abi.choose(given, strides[axis], steps[axis]), f"strides[{axis}]"
+                last = maximum(extents[axis] - const(1, "int64"), const(0, "int64"))
+                distance = distance + last * maximum(actual, -actual)
                 # Whoever makes an array may give any stride to a dimension of one element.
                 unused = logical_or(is_empty, extents[axis].equal(const(1, "int64")))
                 self._size(position, where, what, actual, expected, INT64.min_int, unused)
+            self._position_range(where, buffer, Select(is_empty, const(0, "int64"), distance))
             return
         compact: Expr = const(True)
         for extent, stride, step in zip(extents, strides, steps, strict=True):
@@ -332,6 +336,20 @@ class ArgumentChecks:
             f"{where} the array has %lld elements, more than int32 sizes can count; declare the "
             "sizes of the function as int64",
             count,
+        )
+
+    def _position_range(self, where: str, buffer: Buffer, distance: Expr) -> None:
+        """Where positions are computed as int32, check that the last element has one."""
+        sizes = (*buffer.shape, *buffer.strides)
+        is_constant = all(isinstance(size, IntImm) for size in sizes)
+        if is_constant or any(size.dtype is INT64 for size in sizes):
+            return
+        self._check(
+            distance <= const(INT32.max_int, "int64"),
+            "ValueError",
+            f"{where} the last element of the array is %lld elements after the first, more than "
+            "int32 strides can count; declare the sizes and strides of the function as int64",
+            distance,
         )
 
     # --- steps --------------------------------------------------------------------------------

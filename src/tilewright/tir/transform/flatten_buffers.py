@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT8, INT32, INT64, DType
-from tilewright.ir.expr import Broadcast, Call, Cast, Expr, Ramp, Var, is_const_int
+from tilewright.ir.expr import Broadcast, Call, Cast, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
-from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.buffer import ZERO, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, For, Prefetch, Stmt
 from tilewright.tir.transform.affine import expand
@@ -166,12 +166,10 @@ def _index_dtype(buffer: Buffer, parts: Iterable[Expr]) -> DType:
         return INT64
     if any(extent.dtype is INT64 for extent in buffer.shape):
         return INT64
-    count = 1
-    for extent in buffer.shape:
-        if not is_const_int(extent):
-            return INT32
-        count *= extent.value  # type: ignore[attr-defined]
-    return INT64 if count > INT32.max_int else INT32
+    if not all(isinstance(size, IntImm) for size in (*buffer.shape, *buffer.strides)):
+        return INT32  # which a compiled function checks of its arguments and of what it allocates
+    size = span(buffer.replace(elem_offset=ZERO))
+    return INT64 if isinstance(size, IntImm) and size.value > INT32.max_int else INT32
 
 
 def _vector_position(
