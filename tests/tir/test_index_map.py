@@ -351,3 +351,11 @@ def test_equivalence_is_up_to_arithmetic():
     assert not SPLIT.is_equivalent_to(IndexMap.from_func(lambda i: (i // 4, i % 8)))
     assert not SPLIT.is_equivalent_to(IndexMap.from_func(lambda i: (i // 4, i % 4, 0)))
     assert not SPLIT.is_equivalent_to(IndexMap.from_func(lambda i, j: (i // 4, i % 4)))
+
+
+def test_names_of_parameters_are_kept_in_json():
+    index_map = IndexMap.from_func(lambda m, n: [m // 4, n, m % 4])
+    for form in ("tilewright", "tvm"):
+        again = tvm.ir.load_json(tvm.ir.save_json(index_map, form))
+        assert [var.name for var in again.initial_indices] == ["m", "n"]
+        assert str(again) == str(index_map)

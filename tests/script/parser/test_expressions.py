@@ -126,3 +126,11 @@ def test_exact_constructors_do_not_fold():
 def test_mistakes(text, message):
     with pytest.raises(ScriptError, match=message):
         value(text)
+
+
+@pytest.mark.parametrize(
+    "vector", ["T.broadcast(1, 4 * T.vscale())", "T.ramp(0, 1, 4 * T.vscale())"]
+)
+def test_vectors_of_unknown_length(vector):
+    with pytest.raises(ScriptError, match="needs a constant number of lanes, got"):
+        value(vector)

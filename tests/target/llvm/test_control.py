@@ -250,3 +250,11 @@ def test_llvm_intrinsics_by_name():
     array = -np.arange(8, dtype="float32")
     main(array)
     np.testing.assert_array_equal(array, np.arange(8) + 2)
+
+
+def test_the_number_of_arguments_of_a_signature():
+    text = INTRINSICS.replace('"llvm.fabs", A', '"llvm.fabs", T.uint32(1), A')
+    func = tvm.script.from_source(text)
+    tvm.ir.assert_structural_equal(func, tvm.script.from_source(INTRINSICS))
+    tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func)
+    assert len(tvm.tir.call_llvm_intrin("int32", "llvm.x", tvm.tir.const(3, "uint32"), 1).args) == 3

@@ -9,7 +9,7 @@ from tilewright import tir
 from tilewright.error import ArgumentValueError, UnknownNameError
 from tilewright.script import tir as T
 from tilewright.tir import Schedule, Trace
-from tilewright.tir.schedule import Instruction, InstructionKind
+from tilewright.tir.schedule import Instruction, InstructionKind, ScheduleError
 
 
 @T.prim_func
@@ -148,3 +148,20 @@ def test_names_of_indices_do_not_hide_sampled_numbers():
     exec(str(sch.trace), names)
     names["apply_trace"](again)
     tvm.ir.assert_structural_equal(again.mod, sch.mod)
+
+
+def test_names_of_indices_are_kept_in_json():
+    sch = Schedule(main)
+    sch.transform_layout("B", "B", lambda m, n: [m // 4, n, m % 4])
+    again = Schedule(main)
+    Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert "index_map=lambda m, n:" in str(again.trace)
+    assert str(again.trace) == str(sch.trace)
+
+
+def test_a_message_and_its_script_agree_on_the_name():
+    sch = Schedule(main.with_attr("global_symbol", "double"))
+    with pytest.raises(ScheduleError, match=r"`main` has root, B") as caught:
+        sch.get_block("X")
+    assert "def main(" in str(caught.value)
+    assert "double" not in str(caught.value)

@@ -33,7 +33,7 @@ def doubled(rows, columns, value=("B",), kind=None, lanes=8):
     if kind is not None:
         getattr(sch, kind)(i)
     sch.annotate(i, NONTEMPORAL_STORES, list(value) if isinstance(value, tuple) else value)
-    return sch.mod["function"]
+    return sch.mod["main"]
 
 
 def vector_bytes(func):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import HANDLE, INT32, DType
-from tilewright.ir.expr import Call, Expr, StringImm
+from tilewright.ir.expr import Call, Expr, IntImm, StringImm
 from tilewright.ir.op import CallEffectKind, Op, register_op
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.op.memory import tvm_stack_make_array, tvm_stack_make_shape
@@ -53,13 +53,31 @@ def call_pure_extern(dtype: str, func_name: str, *args: object) -> Expr:
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: object) -> Expr:
-    """A call of an LLVM intrinsic such as ``"llvm.prefetch"``, which may have effects."""
-    return _named_call("call_llvm_intrin", DType(dtype), name, args)
+    """A call of an LLVM intrinsic such as ``"llvm.prefetch"``, which may have effects.
+
+    Args:
+        dtype: of the result.
+        name: of the intrinsic.
+        args: its arguments. A constant ``T.uint32(n)`` before n or more others is taken for the
+            number of arguments that name the overload, and left out: their types are known.
+    """
+    return _named_call("call_llvm_intrin", DType(dtype), name, _without_signature(args))
 
 
 def call_llvm_pure_intrin(dtype: str, name: str, *args: object) -> Expr:
-    """A call of an LLVM intrinsic such as ``"llvm.fabs"``, which only computes."""
-    return _named_call("call_llvm_pure_intrin", DType(dtype), name, args)
+    """A call of an LLVM intrinsic such as ``"llvm.fabs"``, which only computes.
+
+    The arguments are those of `call_llvm_intrin`.
+    """
+    return _named_call("call_llvm_pure_intrin", DType(dtype), name, _without_signature(args))
+
+
+def _without_signature(args: tuple[object, ...]) -> tuple[object, ...]:
+    """The arguments of an LLVM intrinsic without the number of those that name the overload."""
+    first = args[0] if args else None
+    if isinstance(first, IntImm) and first.dtype == "uint32" and first.value < len(args):
+        return args[1:]
+    return args
 
 
 def call_packed(*args: object) -> Expr:

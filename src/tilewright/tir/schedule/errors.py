@@ -110,7 +110,10 @@ class ScheduleError(TVMError):
         if self._tree is None:
             return ""
         nodes = tuple(node for node in self.at if hasattr(node, "children"))
-        return self._tree.func.script(name=self._tree.name, obj_to_underline=nodes)
+        func, name = self._tree.func, self._tree.name
+        if func.global_symbol is not None:  # the message and `get_block` know it by this name
+            func = func.with_attr("global_symbol", name)
+        return func.script(name=name, obj_to_underline=nodes)
 
 
 def _after(
