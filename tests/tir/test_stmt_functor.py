@@ -1,11 +1,14 @@
 """`tir.stmt_functor`: visiting and transforming statements."""
 
+import functools
+
 import pytest
 
 from tilewright import tir
 from tilewright.error import ArgumentError
 from tilewright.script import tir as T
 from tilewright.tir import stmt_functor
+from tilewright.tir.substitute import variables_of
 
 
 @T.prim_func
@@ -57,3 +60,35 @@ def test_transformation():
 def test_substitution():
     x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
     assert stmt_functor.substitute(x + 1, {x: y}) == y + 1
+
+
+def deep_sum():
+    """A sum of 3,000 terms of one variable, and the variable."""
+    n = tir.Var("n", "int32")
+    return functools.reduce(lambda total, k: total + n * (k + 2), range(3000), n * 1), n
+
+
+@pytest.mark.parametrize("visit", [stmt_functor.post_order_visit, stmt_functor.pre_order_visit])
+def test_functions_of_users_see_nodes_of_deep_expressions_once(visit):
+    expr, _ = deep_sum()
+    seen = []
+    visit(expr, lambda node: seen.append(node) or True)
+    assert len(seen) == len(set(seen)) > 6000
+
+
+def test_a_deep_expression_is_transformed_by_one_run():
+    expr, n = deep_sum()
+    calls = []
+
+    def doubled(product):
+        calls.append(product)
+        return product.a * (product.b * 2)
+
+    found = stmt_functor.ir_transform(expr, None, doubled, ["tir.Mul"])
+    assert len(calls) == 3000
+    assert variables_of(stmt_functor.substitute(found, {n: 1})) == []
+
+
+def test_variables_of_deep_expressions():
+    expr, n = deep_sum()
+    assert variables_of(expr) == [n]

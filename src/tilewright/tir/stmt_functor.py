@@ -1,4 +1,8 @@
-"""Functions that visit and transform tensor programs."""
+"""Functions that visit and transform tensor programs.
+
+They call functions of users, which may have effects, so they are loops: what nests deeply needs no
+second run on a large stack (`deep_recursion`).
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.node import Node, node_name
-from tilewright.tir.substitute import substitute
+from tilewright.ir.recursion import deep_recursion
+from tilewright.tir.substitute import substitute as plain_substitute
 
 __all__ = ["ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
+
+substitute = deep_recursion(plain_substitute)
 
 
 def post_order_visit(stmt: Node, fvisit: Callable[[Any], Any]) -> None:
@@ -17,16 +24,17 @@ def post_order_visit(stmt: Node, fvisit: Callable[[Any], Any]) -> None:
 
     A node that occurs several times is visited once.
     """
-    seen: set[Node] = set()
-
-    def visit(node: Node) -> None:
-        if node not in seen:
-            seen.add(node)
-            for child in node.children():
-                visit(child)
+    seen: set[Node] = {stmt}
+    path = [(stmt, iter(stmt.children()))]
+    while path:
+        node, children = path[-1]
+        child = next((child for child in children if child not in seen), None)
+        if child is not None:
+            seen.add(child)
+            path.append((child, iter(child.children())))
+        else:
+            path.pop()
             fvisit(node)
-
-    visit(stmt)
 
 
 def pre_order_visit(stmt: Node, fvisit: Callable[[Any], bool]) -> None:
@@ -39,15 +47,13 @@ def pre_order_visit(stmt: Node, fvisit: Callable[[Any], bool]) -> None:
         fvisit: gives whether to go on to what is below the node.
     """
     seen: set[Node] = set()
-
-    def visit(node: Node) -> None:
+    rest = [stmt]
+    while rest:
+        node = rest.pop()
         if node not in seen:
             seen.add(node)
             if fvisit(node):
-                for child in node.children():
-                    visit(child)
-
-    visit(stmt)
+                rest.extend(reversed(node.children()))
 
 
 def ir_transform(
@@ -80,12 +86,20 @@ def ir_transform(
             raise ArgumentError(f"ir_transform: a function gives a node or None, got {result!r}")
         return result
 
-    def visit(node: Node) -> Any:
-        result = replaced(preorder, node)
-        if result is not None:
-            return result
-        node = node.map_children(visit)
-        result = replaced(postorder, node)
-        return node if result is None else result
-
-    return visit(stmt)
+    results: list[Any] = []  # of the nodes before, those below a node last
+    path: list[tuple[Node, int | None]] = [(stmt, None)]
+    while path:
+        node, first = path.pop()
+        if first is None:
+            result = replaced(preorder, node)
+            if result is None:
+                path.append((node, len(results)))
+                path.extend((child, None) for child in reversed(node.children()))
+                continue
+        else:
+            below = iter(results[first:])
+            del results[first:]
+            node = node.map_children(lambda _, below=below: next(below))
+            result = replaced(postorder, node)
+        results.append(node if result is None else result)
+    return results[0]

@@ -185,18 +185,16 @@ def symbolic_sizes(function: PrimFunc) -> list[Var]:
 def variables_of(root: Node) -> list[Var]:
     """The variables that an expression mentions, in order of appearance, each once."""
     found: dict[Var, None] = {}
-    _collect(root, found)
+    rest: list[Any] = [root]
+    while rest:
+        node = rest.pop()
+        kind = node.__class__
+        if kind is IntImm:
+            continue
+        if kind is Var or isinstance(node, Var):
+            found[node] = None
+        elif isinstance(node, IterVar):
+            found[node.var] = None
+        else:
+            rest += node.children()[::-1]
     return list(found)
-
-
-def _collect(root: Any, found: dict[Var, None]) -> None:
-    kind = root.__class__
-    if kind is IntImm:
-        return
-    if kind is Var or isinstance(root, Var):
-        found[root] = None
-    elif isinstance(root, IterVar):
-        found[root.var] = None
-    else:
-        for child in root.children():
-            _collect(child, found)
