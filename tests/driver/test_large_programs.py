@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -179,6 +180,36 @@ def test_a_graph_function_joins_many_arrays():
     arrays = [np.full(4, n, "float32") for n in range(80)]
     joined = machine["main"](*map(tvm.nd.array, arrays)).numpy()
     np.testing.assert_array_equal(joined, np.concatenate(arrays))
+
+
+def cpu_seconds(action):
+    """The processor time of a call, which other processes hardly change."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
+
+
+def test_code_of_hundreds_of_arrays_takes_linear_time():
+    placeholders = [te.placeholder((4,), name=f"A{n}") for n in range(320)]
+    total = te.compute((4,), lambda i: sum(A[i] for A in placeholders), name="total")
+    module = tvm.build(te.create_prim_func([*placeholders, total]), target="llvm")
+    result = np.zeros(4, "float32")
+    assert cpu_seconds(lambda: module(*[ONES] * 320, result)) < 2.5
+    np.testing.assert_array_equal(result, 320)
+
+
+def test_straight_line_code_with_thousands_of_stores_takes_linear_time():
+    rows, count = 12, 256
+    parameters = ", ".join(f"B{row}: T.Buffer(({count},), 'float32')" for row in range(rows))
+    stores = "\n".join(
+        f"        B{row}[i] = A[i] * T.float32({row + 1}) + B{(row + 1) % rows}[i]"
+        for row in range(rows)
+    )
+    text = f"@T.prim_func\ndef main(A: T.Buffer(({count},), 'float32'), {parameters}):\n"
+    module = tvm.build(tvm.script.from_source(f"{text}    for i in T.unroll({count}):\n{stores}"))
+    arrays = [np.ones(count, "float32") for _ in range(rows + 1)]
+    assert cpu_seconds(lambda: module(*arrays)) < 4
+    assert arrays[1][-1] == 2
 
 
 def test_deeply_nested_blocks_are_scheduled():

@@ -134,13 +134,14 @@ class _Flow:
     def _of_block(self, block: Block) -> Mapping[Buffer, _Origins]:
         """What a block writes, by what it reads."""
         found: dict[Buffer, _Origins] = {}
+        written = dict.fromkeys(store.buffer for store in _stores(block))
         for load, kind in reads_of(block):
             if kind is PatternKind.OUT_EWISE_FUSABLE and load.buffer in self.positions:
                 self.reused.add(self.positions[load.buffer])
             for position, before in self._origins(load.buffer).items():
                 composed = _composed(before, kind)
-                for store in _stores(block):
-                    origins = found.setdefault(store.buffer, {})
+                for buffer in written:
+                    origins = found.setdefault(buffer, {})
                     origins[position] = max(composed, origins.get(position, composed))
         return found
 

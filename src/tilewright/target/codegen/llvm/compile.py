@@ -29,6 +29,19 @@ from tilewright.tir.function import PrimFunc
 LOCK: Final = threading.RLock()
 """LLVM's context is one for the process."""
 
+MOST_BLOCKS: Final = 3_000
+"""Basic blocks of a function beyond which its module is translated without optimisation.
+
+Time for the allocation of registers is quadratic in the number of blocks. Such functions check some
+130 arguments or more, or call thousands of kernels.
+"""
+
+MOST_ACCESSES: Final = 200
+"""Accesses of memory in a basic block of which LLVM's schedulers keep track in detail.
+
+They compare all pairs of these, and LLVM's own limit is 1000.
+"""
+
 
 def generate_llvm(module: IRModule, target: Target) -> ModuleText:
     """The functions of `module`, which are in the form that backends take, in LLVM IR.
@@ -70,6 +83,7 @@ class CompiledModule:
         machine_for(target)  # a target that LLVM does not know is refused here
         written = generate_llvm(module, target)
         self.llvm_ir = written.text()
+        self._is_huge = any(text.count(":\n") > MOST_BLOCKS for text in written.functions)
         self.function_names = tuple(written.exported)
         self.needs = support_needed(written)
         self.externals = tuple(written.externals)
@@ -103,7 +117,7 @@ class CompiledModule:
         It is for a process of this package, see `load_object`.
         """
         with LOCK:
-            machine = machine_for(self.target)
+            machine = self._machine()
             return machine.emit_object(optimised(parse(self.llvm_ir, machine), machine))
 
     @property
@@ -128,14 +142,14 @@ class CompiledModule:
         if not self.needs:
             return self.shared_object
         with LOCK:
-            machine = machine_for(self.target)
+            machine = self._machine()
             return machine.emit_object(self._whole(machine))
 
     @functools.cached_property
     def assembly(self) -> str:
         """Assembly in the target's usual syntax."""
         with LOCK:
-            machine = machine_for(self.target)
+            machine = self._machine()
             return machine.emit_assembly(optimised(parse(self.llvm_ir, machine), machine))
 
     def source(self, fmt: str) -> str:
@@ -149,6 +163,9 @@ class CompiledModule:
         if fmt in ("asm", "s"):
             return self.assembly
         raise CodegenError(f"target llvm has no source in format {fmt!r}; use 'll' or 'asm'")
+
+    def _machine(self) -> Any:
+        return machine_for(self.target, optimises=not self._is_huge)
 
     def _whole(self, machine: Any) -> Any:
         module = parse(self.llvm_ir, machine)
@@ -179,16 +196,23 @@ def binding() -> Any:
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()
     llvm.set_option("", "-disable-lsr")
+    llvm.set_option("", f"-dag-maps-huge-region={MOST_ACCESSES}")
+    llvm.set_option("", f"-dag-maps-reduction-size={MOST_ACCESSES // 2}")
     return llvm
 
 
-def machine_for(target: Target) -> Any:
-    """LLVM's description of the machine."""
-    return _machine(target.triple, target.cpu, target.feature_string, target.abi)
+def machine_for(target: Target, *, optimises: bool = True) -> Any:
+    """LLVM's description of the machine.
+
+    Args:
+        target: the machine.
+        optimises: whether time is spent on good code.
+    """
+    return _machine(target.triple, target.cpu, target.feature_string, target.abi, optimises)
 
 
 @functools.cache
-def _machine(triple: str, cpu: str, features: str, mabi: str) -> Any:
+def _machine(triple: str, cpu: str, features: str, mabi: str, optimises: bool) -> Any:
     llvm = binding()
     try:
         kind = llvm.Target.from_triple(triple)
@@ -200,7 +224,12 @@ def _machine(triple: str, cpu: str, features: str, mabi: str) -> Any:
         features = f"{features},+64bit,+sse2".lstrip(",")
     machine, complaints = _with_standard_error(
         lambda: kind.create_target_machine(
-            cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default", **options
+            cpu=cpu,
+            features=features,
+            opt=2 if optimises else 0,
+            reloc="pic",
+            codemodel="default",
+            **options,
         )
     )
     found = re.search(r"'(\S+)' is not a recognized (processor|feature)", complaints)
