@@ -69,3 +69,11 @@ def test_what_cannot_be_counted():
         estimate_tir_flops(function("while A[0] < 1.0:\n    C[0] = A[0] + 1.0"))
     with pytest.raises(ArgumentError, match="expected a module"):
         estimate_tir_flops(3)
+
+
+def test_a_deep_expression_is_counted():
+    from tilewright import te
+
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: sum((A[i] for _ in range(1500)), A[i]))
+    assert estimate_tir_flops(te.create_prim_func([A, B])) == 4 * 1500

@@ -22,6 +22,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
+from tilewright.ir.recursion import deep_recursion
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BufferStore, Evaluate, For, IfThenElse, Stmt, While
@@ -32,6 +33,7 @@ ESTIMATED: Final = "estimated_flops"
 _OPERATIONS: Final = (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)
 
 
+@deep_recursion
 def estimate_tir_flops(program: IRModule | PrimFunc | Stmt) -> float:
     """The number of arithmetic operations on values.
 
