@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.rewrite import walk
 from tilewright.te.operation import ExternOp
 from tilewright.te.tensor import Tensor, zero_like
-from tilewright.tir.buffer import ZERO, Buffer, BufferRegion, Range
+from tilewright.tir.buffer import ZERO, Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.stmt import Block, BlockRealize, Stmt
 from tilewright.tir.substitute import substitute
 
@@ -24,10 +25,11 @@ def extern_block(op: ExternOp, buffers: Mapping[Tensor, Buffer], name: str) -> S
         replaced[placeholder] = buffer
         variables |= _parts(placeholder, buffer)
     body, allocated = _without_root(substitute(op.body, variables, replaced))
+    loaded = {node.buffer for node in walk(body) if isinstance(node, BufferLoad)}
+    read = dict.fromkeys([*ins, *(buffer for buffer in outs if buffer in loaded)])
     block = Block(
-        (), tuple(map(_whole, dict.fromkeys(ins))), tuple(map(_whole, outs)), name, body,
-        None, allocated,
-    )  # fmt: skip
+        (), tuple(map(_whole, read)), tuple(map(_whole, outs)), name, body, None, allocated
+    )
     return BlockRealize((), IntImm(BOOL, 1), block)
 
 

@@ -161,5 +161,5 @@ def test_odd_texts(text):
     except ScriptError as error:
         problem = str(error)
     else:
-        problem = "error: none" if "+" in text else ""
+        problem = "error: none" if "+" in text or "--" in text else ""
     assert problem.startswith("error: ")

@@ -192,7 +192,6 @@ def check_laws_up_to_identity(combiner):
         ("C[v] >= Z[v, r]", "T.Select(C[v] < Z[v, r], C[v], Z[v, r])"),
         ("C[v] >= Z[v, r]", "T.min(C[v], Z[v, r])"),
         ("C[v] >= X[v]", "T.max(C[v], Z[v, r])"),
-        ("I[v] >= r", "C[v] + Z[v, r]"),
         ("C[v] >= Z[v, r] or I[v] < r", "T.max(C[v], Z[v, r])"),
     ],
 )
@@ -204,23 +203,6 @@ def test_choices_that_are_no_maximum(condition, key):
 def test_an_argument_that_is_updated_too_late():
     body = "C[v] = T.max(C[v], Z[v, r])\nI[v] = T.Select(C[v] >= Z[v, r], I[v], r)"
     assert match_reduction(block_of(body)) is None
-
-
-@pytest.mark.parametrize(
-    ("body", "init", "neutral"),
-    [
-        ("C[v] = C[v] + Z[v, r]", "C[v] = 0", True),
-        ("C[v] = C[v] + Z[v, r]", "C[v] = 1", False),
-        ("C[v] = C[v] + Z[v, r]", "C[v + 1] = 0", False),
-        ("C[v] = C[v] * Z[v, r]", "C[v] = 1", True),
-        ("C[v] = T.max(C[v], Z[v, r])", "C[v] = -7", True),
-    ],
-)
-def test_starting_values(body, init, neutral):
-    block = block_of(body, init=init)
-    found = match_reduction(block)
-    assert found is not None
-    assert found.starts_neutral(block) is neutral
 
 
 def test_identities_of_floats():

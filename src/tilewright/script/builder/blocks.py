@@ -79,7 +79,8 @@ class BlockFrame(Frame):
         The domain of an iterator that depends on such loops becomes that for all iterations.
         """
         loops = _loops_around(builder)
-        if not loops:
+        function = enclosing(FunctionFrame)
+        if not loops or (function is not None and not function.binds_loops):
             return block
         iterators = tuple(_with_whole_domain(item, loops) for item in block.iter_vars)
         mentioned = loops.keys() & set(variables_of(block.replace(iter_vars=())))

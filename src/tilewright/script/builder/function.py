@@ -37,6 +37,8 @@ class FunctionFrame(Frame):
         self.env_threads: dict[Var, IterVar] = {}
         self.inferred: set[Block] = set()
         """Blocks whose regions were not written by the user."""
+        self.binds_loops = True
+        """Whether blocks get iterators for the loops around them that they mention."""
         self.result: PrimFunc | None = None
 
     def describe(self) -> str:

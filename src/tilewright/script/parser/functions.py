@@ -43,7 +43,8 @@ def parse_prim_func(
         node: the definition.
         names: what is visible around it, innermost first.
         private: whether it has no `global_symbol`.
-        check_well_formed: whether to verify the result (see `verify_well_formed`).
+        check_well_formed: whether to make blocks independent of the loops around them, and to
+            verify the result (see `verify_well_formed`).
 
     Raises:
         ScriptError: for any mistake in it.
@@ -54,6 +55,7 @@ def parse_prim_func(
         builder.scopes.append(scope)
         builder.span = source.span(node)
         frame = FunctionFrame(node.name, private)
+        frame.binds_loops = check_well_formed
         with frame:
             _parameters(parser, frame, node.args)
             _return_type(parser, frame, node)
