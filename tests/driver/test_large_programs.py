@@ -212,6 +212,30 @@ def test_straight_line_code_with_thousands_of_stores_takes_linear_time():
     assert arrays[1][-1] == 2
 
 
+def test_a_chain_of_private_functions_is_inlined_in_linear_time():
+    def inline(count):
+        builder = relax.BlockBuilder()
+        called = None
+        for number in range(count):
+            x = relax.Var("x", R.Tensor((4,), "float32"))
+            is_main = number == count - 1
+            with builder.function("main" if is_main else f"f{number}", [x], private=not is_main):
+                value = builder.emit(relax.op.exp(x))
+                if called is not None:
+                    value = builder.emit(relax.Call(called, [value]))
+                called = builder.emit_func_output(value)
+        module = builder.get()
+        inlined = []
+        seconds = cpu_seconds(
+            lambda: inlined.append(relax.transform.InlinePrivateFunctions()(module))
+        )
+        assert [name.name_hint for name in inlined[0].functions] == ["main"]
+        return seconds
+
+    inline(2)
+    assert inline(400) < 2.5
+
+
 def test_deeply_nested_blocks_are_scheduled():
     always = tir.const(True, "bool")
 

@@ -115,6 +115,23 @@ class TestInlining:
             builder.emit_func_output(builder.emit(relax.Call(name, [x])))
         assert_unchanged(InlinePrivateFunctions(), builder.get())
 
+    def test_functions_that_call_each_other_stay_and_those_that_they_call_do_not(self):
+        builder = relax.BlockBuilder()
+        info = relax.FuncStructInfo([array(2)], array(2))
+        names = {name: builder.declare_func(name, info) for name in ("ping", "pong", "leaf")}
+        calls = {"ping": ["pong", "leaf"], "pong": ["leaf", "ping"], "leaf": [], "main": ["ping"]}
+        for caller, callees in calls.items():
+            with builder.function(caller, [a := relax.Var("a", array(2))], private=caller in names):
+                value = builder.emit(relax.op.exp(a))
+                for callee in callees:
+                    value = builder.emit(relax.Call(names[callee], [value]))
+                builder.emit_func_output(value)
+        after = InlinePrivateFunctions()(builder.get())
+        check_well_formed(after)
+        assert {name.name_hint for name in after.functions} == {"ping", "pong", "main"}
+        for name, count in {"ping": 2, "pong": 2, "main": 1}.items():
+            assert names_of(after[name]).count("exp") == count
+
 
 def test_fields_become_arguments():
     t = relax.Var("t", relax.TupleStructInfo([array(K, 2), relax.TupleStructInfo([array(K)])]))

@@ -17,7 +17,7 @@ from tilewright.relax.struct_info import ObjectStructInfo
 from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.module_mutator import ModuleMutator
 from tilewright.relax.transform.private_functions import (
-    callees_first,
+    calls_in,
     private_functions,
     recursive_functions,
 )
@@ -46,17 +46,31 @@ class InlinePrivateFunctions(ModulePass):
         if not chosen:
             return mod
         inlining = _Inlining(mod, chosen)
+        # Where a function is inlined, so are the calls in its body; the function itself is
+        # rewritten only if another call of it stays. So each body is copied once for a call.
+        waiting = [name for name in mod.functions if name.name_hint not in chosen]
+        staying = set(waiting)
         changed = False
-        for name in callees_first(mod):
-            function = inlining.visit_expr(mod.functions[name])
-            if function is not mod.functions[name]:
-                inlining.builder_.update_func(name, with_joined_blocks(function))
+        while waiting:
+            name = waiting.pop()
+            function = mod.functions[name]
+            if not isinstance(function, Function):
+                continue
+            inlined = inlining.visit_expr(function)
+            if inlined is not function:
+                inlining.builder_.update_func(name, with_joined_blocks(inlined))
                 changed = True
+            called: list[Any] = [call.op for call in calls_in(inlined)]
+            for callee in called:
+                if callee not in staying and callee.name_hint in chosen:
+                    staying.add(callee)
+                    waiting.append(callee)
         if not changed:
             return mod
         result = inlining.builder_.get()
-        for name in set(chosen) - set(private_functions(result)):
-            del result[name]
+        for name in mod.functions:
+            if name not in staying:
+                del result[name]
         return result
 
 
@@ -75,13 +89,24 @@ class _Inlining(ModuleMutator):
         call = super().visit_call_(call)
         if not isinstance(call.op, GlobalVar) or call.op.name_hint not in self._chosen:
             return call
-        # Callees come first, so that this one has no calls of others left.
-        callee: Any = self.builder_.lookup_function(call.op)
+        callee: Any = self._chosen[call.op.name_hint]
         if self.builder_.in_dataflow and _has_inner_scopes(callee):
             return call
         if is_forced_pure(callee) and (self.builder_.in_dataflow or not self._is_forced_pure):
             return call
-        return self._body(callee, call.args)
+        return self._emitted(self._body(callee, call.args))
+
+    def _emitted(self, body: RelaxExpr) -> RelaxExpr:
+        """Emit the bindings of a body, with calls inlined in turn; its result."""
+        if not isinstance(body, SeqExpr):
+            return self.visit_expr(body)
+        for block in body.blocks:
+            if self.builder_.in_dataflow:
+                for binding in block.bindings:
+                    self.visit_binding(binding)
+            else:
+                self.visit_binding_block(block)
+        return self.visit_expr(body.body)
 
     def _body(self, callee: Function, args: tuple[Any, ...]) -> RelaxExpr:
         """The body for arguments, with new variables; what they must be is checked before it."""

@@ -63,17 +63,27 @@ def callees_first(mod: IRModule) -> list[GlobalVar]:
 
 
 def recursive_functions(mod: IRModule) -> set[str]:
-    """The names of functions that call themselves, directly or not."""
-    callees = {
-        name.name_hint: {call.op.name_hint for call in calls_in(function)}  # type: ignore[union-attr]
-        for name, function in mod.functions.items()
-        if isinstance(function, Function)
-    }
-    changed = True
-    while changed:
-        changed = False
-        for known in callees.values():
-            more = {far for near in known for far in callees.get(near, ())} - known
-            known |= more
-            changed = changed or bool(more)
-    return {name for name, known in callees.items() if name in known}
+    """The names of functions that call themselves, directly or not.
+
+    They are the strongly connected components of more than one function, found by Kosaraju's
+    algorithm, and the functions that call themselves directly.
+    """
+    order = callees_first(mod)
+    callers: dict[Any, list[GlobalVar]] = {name: [] for name in order}
+    for name in order:
+        for call in calls_in(mod.functions[name]):
+            callers.setdefault(call.op, []).append(name)
+    recursive: set[str] = set()
+    seen: set[GlobalVar] = set()
+    for root in reversed(order):
+        component: list[GlobalVar] = []
+        waiting = [root]
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                component.append(name)
+                waiting += callers[name]
+        if len(component) > 1 or root in callers[root]:
+            recursive.update(name.name_hint for name in component)
+    return recursive
