@@ -239,8 +239,9 @@ def test_a_chain_of_private_functions_is_inlined_in_linear_time():
 def test_deeply_nested_blocks_are_scheduled():
     always = tir.const(True, "bool")
 
-    def block(level, body, _):
-        return tir.BlockRealize((), always, tir.Block((), (), (), f"block{level}", body))
+    def block(level, body, buffer):
+        written = tir.BufferRegion.of_element(buffer, (tir.const(0),))
+        return tir.BlockRealize((), always, tir.Block((), (), (written,), f"block{level}", body))
 
     schedule = tir.Schedule(nested(200, block))
     schedule.annotate(schedule.get_block("block0"), "mark", 1)

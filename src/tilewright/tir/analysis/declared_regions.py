@@ -10,7 +10,6 @@ from tilewright.arith.linear import Terms, collect
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node
-from tilewright.ir.recent import Recent
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.access_table import region_text
 from tilewright.tir.analysis.access_walk import AccessWalk
@@ -46,10 +45,6 @@ class Undeclared(NamedTuple):
     rule: str
 
 
-_CHECKED: Final[Recent[tuple[Undeclared] | tuple[()]]] = Recent(512)
-"""What was found in statements that are in no block but the root."""
-
-
 def undeclared_access(body: Stmt) -> Undeclared | None:
     """The first access of the body of a function that its block does not declare.
 
@@ -60,26 +55,13 @@ def undeclared_access(body: Stmt) -> Undeclared | None:
     * A block with the annotation `HIDES_ACCESSES` is not checked.
     * The root block, and memory that lives inside of a block, need no declaration.
     """
-    for stmt in _outermost(body):
-        found = _CHECKED.get(id(stmt), stmt, lambda stmt=stmt: _first_in(stmt))
-        if found:
-            return found[0]
-    return None
-
-
-def _outermost(body: Stmt) -> Iterator[Stmt]:
-    """The statements of a function that its root block contains directly."""
     if isinstance(body, BlockRealize) and not body.block.iter_vars:
         body = body.block.body
-    yield from getattr(body, "seq", (body,))
-
-
-def _first_in(stmt: Stmt) -> tuple[Undeclared] | tuple[()]:
     try:
-        _Checker().visit(stmt)
+        _Checker().visit(body)
     except _UndeclaredError as error:
-        return (error.found,)
-    return ()
+        return error.found
+    return None
 
 
 class _UndeclaredError(Exception):

@@ -17,7 +17,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
-from tilewright.ir.recent import Recent
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.span import Span
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.access_walk import AccessWalk
@@ -28,10 +28,8 @@ from tilewright.tir.stmt import Block, BlockRealize, BufferStore, Stmt
 ZERO: Final = const(0)
 ONE: Final = const(1)
 
-_CHECKED: Final[Recent[bool]] = Recent(256)
-"""Bodies of functions that are known to be in order."""
 
-
+@deep_recursion
 def check_bounds(func_or_mod: PrimFunc | IRModule) -> None:
     """Refuse accesses that are outside of their buffers in an iteration that certainly runs.
 
@@ -41,21 +39,11 @@ def check_bounds(func_or_mod: PrimFunc | IRModule) -> None:
         BoundsError: with the access, the iteration, and the place in the source if it is known.
     """
     if isinstance(func_or_mod, PrimFunc):
-        _check(func_or_mod, func_or_mod.global_symbol or "main")
+        _Checker(func_or_mod.global_symbol or "main").visit(func_or_mod.body)
         return
     for var, function in func_or_mod.functions.items():
         if isinstance(function, PrimFunc):
-            _check(function, var.name_hint)
-
-
-def _check(function: PrimFunc, name: str) -> None:
-    body = function.body
-
-    def check() -> bool:
-        _Checker(name).visit(body)
-        return True
-
-    _CHECKED.get(id(body), body, check)
+            _Checker(var.name_hint).visit(function.body)
 
 
 class _Checker(AccessWalk):

@@ -11,6 +11,7 @@ from tilewright.ir.expr import Call, Let, SizeVar, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, Role
+from tilewright.ir.recent import Recent
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.span import Span
 from tilewright.ir.structural import path_text
@@ -71,15 +72,23 @@ def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = Tru
     return True
 
 
+_ACCESS_WHAT_THEY_DECLARE: Final[Recent[bool]] = Recent(64)
+"""Functions from which schedules are made, which is often done many times with the same one."""
+
+
+@deep_recursion
 def verify_declared_regions(module: IRModule) -> None:
     """Check only that the blocks of a module access what they declare: see `undeclared_access`.
+
+    Functions that were found to be in order are remembered.
 
     Raises:
         VerifyError: with the access, and the script with the place underlined.
     """
     for var, function in module.functions.items():
         if isinstance(function, PrimFunc):
-            _Verifier(function, module, var.name_hint).verify_regions()
+            verifier = _Verifier(function, module, var.name_hint)
+            _ACCESS_WHAT_THEY_DECLARE.get(function, None, verifier.verify_regions)
 
 
 class _Verifier:
@@ -118,12 +127,13 @@ class _Verifier:
         self.child(function, "body")
         self.verify_regions()
 
-    def verify_regions(self) -> None:
-        """Check that blocks access only what they declare."""
+    def verify_regions(self) -> bool:
+        """Check that blocks access only what they declare, which is True if nothing is raised."""
         found = undeclared_access(self.function.body)
         if found is not None:
             self.path = list(_path_to(found.node, self.function.body, ("body",)) or ("body",))
             self.fail(found.rule)
+        return True
 
     def fail(self, rule: str) -> None:
         """Raise the error for a broken rule at the current place."""
