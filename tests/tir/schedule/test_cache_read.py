@@ -696,3 +696,68 @@ def test_a_declared_region_that_sticks_out_of_the_buffer():
     sch.cache_read("B", 0, "shared")
     assert_same_meaning(declares_more_than_the_buffer, sch, sizes={"n": 3})
     assert_same_meaning(declares_more_than_the_buffer, sch, sizes={"n": 4})
+
+
+@T.prim_func
+def as_many_as_written_before(
+    A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), n: T.Buffer((1,), "int32")
+):
+    for k in range(1):
+        with T.block("n"):
+            vk = T.axis.spatial(1, k)
+            n[vk] = 5
+        for i in range(n[0]):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                C[vi] = A[vi]
+
+
+@T.prim_func
+def where_less_than_written_before(
+    A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), n: T.Buffer((1,), "int32")
+):
+    for k in range(1):
+        with T.block("n"):
+            vk = T.axis.spatial(1, k)
+            n[vk] = 5
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                T.where(i < n[0])
+                C[vi] = A[vi]
+
+
+@T.prim_func
+def from_a_bound_value_on(
+    A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), n: T.Buffer((1,), "int32")
+):
+    for k in range(1):
+        with T.block("n"):
+            vk = T.axis.spatial(1, k)
+            n[vk] = 5
+        with T.LetStmt(n[0]) as m:
+            for i in range(8 - m):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i + m)
+                    C[vi] = A[vi]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [as_many_as_written_before, where_less_than_written_before, from_a_bound_value_on],
+    ids=lambda before: before.attrs["global_symbol"],
+)
+@pytest.mark.parametrize(
+    "cached",
+    [
+        lambda sch: sch.cache_read("C", "A", "global"),
+        lambda sch: sch.reindex_cache_read("C", 0, "global", lambda i: (i,)),
+        lambda sch: sch.reindex("C", ("read", 0)),
+        lambda sch: sch.read_at(sch.get_loops("C")[0], "C", 0, "global"),
+    ],
+    ids=["cache_read", "reindex_cache_read", "reindex", "read_at"],
+)
+def test_the_size_of_a_copy_does_not_depend_on_data_that_are_written_later(before, cached):
+    sch = scheduled(before)
+    cached(sch)
+    assert_same_meaning(before, sch)

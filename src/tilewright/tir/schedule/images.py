@@ -57,7 +57,7 @@ def box_of(image: Image, analyzer: Analyzer, buffer: Buffer | None = None) -> Bo
     if buffer is not None:
         conditions = _beyond_bounds(conditions, indices, buffer, analyzer)
     predicate = _restriction(image, conditions, iterators, analyzer)
-    if predicate is None:
+    if predicate is None or reads_memory(predicate):
         return None
     mirror = mirrored(indices, iterators)
     indices = [substitute(index, mirror) for index in indices]

@@ -15,8 +15,8 @@ from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.bindings import bindings_of, reads_memory
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.tree import FunctionTree, bind_scope
-from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import Block, BlockRealize, For, LetStmt, Stmt
 from tilewright.tir.substitute import substitute
 
 
@@ -45,28 +45,36 @@ def relaxed(tree: FunctionTree, access: Access, place: Stmt, analyzer: Analyzer)
         analyzer: what is known at `place`; the loops inside of it are added.
     """
     loops: dict[Var, IntervalSet] = {}
-    values: dict[Var, Expr] = bindings_of(access.realize)
-    inner = tree.between(place, access.realize)
-    for above in reversed(inner):
-        if isinstance(above, BlockRealize):
-            outer = bindings_of(above)
-            values = {var: substitute(value, outer) for var, value in values.items()}
-    for stmt in inner:
+    values: dict[Var, Expr] = {}
+    for stmt in (*tree.between(place, access.realize), access.realize):
         if isinstance(stmt, For):
-            loops[stmt.loop_var] = values_of_loop(stmt, loops, analyzer)
-            bind_scope(analyzer, stmt)
+            low, extent = substitute(stmt.min, values), substitute(stmt.extent, values)
+            loops[stmt.loop_var] = values_of_loop(low, extent, loops, analyzer)
+            analyzer.bind_range(stmt.loop_var, low, extent)
+        elif isinstance(stmt, LetStmt):
+            values[stmt.var] = substitute(stmt.value, values)
+        elif isinstance(stmt, BlockRealize):
+            bound = bindings_of(stmt).items()
+            values |= {var: substitute(value, values) for var, value in bound}
     return tuple(
         _relaxed_range(substitute(item, values), loops, analyzer) for item in access.region.region
     )
 
 
-def values_of_loop(loop: For, outer: Mapping[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
-    """Between which values the variable of a loop lies, while those of `outer` loops range."""
-    known = constant_range(loop.min, loop.extent)
+def values_of_loop(
+    low: Expr, extent: Expr, outer: Mapping[Var, IntervalSet], analyzer: Analyzer
+) -> IntervalSet:
+    """Between which values the variable of a loop lies, while those of `outer` loops range.
+
+    Not known if that depends on data, which may be others elsewhere.
+    """
+    known = constant_range(low, extent)
     if known is not None:
         return known
-    least = interval_of(loop.min, outer, analyzer).min_value
-    last = interval_of(loop.min + loop.extent - 1, outer, analyzer).max_value
+    if reads_memory(low, extent):
+        return EVERYTHING
+    least = interval_of(low, outer, analyzer).min_value
+    last = interval_of(low + extent - 1, outer, analyzer).max_value
     return IntervalSet(least, last)
 
 

@@ -94,7 +94,7 @@ def domains_of_loops(
     domains: dict[For, Range] = {}
     variables = {loop.loop_var for loop in loops}
     for loop in loops:
-        low, high = values_of_loop(loop, intervals, analyzer)
+        low, high = values_of_loop(loop.min, loop.extent, intervals, analyzer)
         if low is None or high is None or variables & {*variables_of(low), *variables_of(high)}:
             if loop.loop_var not in mentioned:
                 continue
