@@ -92,8 +92,8 @@ class _Checker(AccessWalk):
         self.around: _Around | None = None
 
     def visit(self, node: Any) -> None:
-        if self.around is not None and node.__class__ in _ALLOCATIONS:
-            self.around.private.add(_pointer_of(node))
+        if self.around is not None and node.__class__ in ALLOCATIONS:
+            self.around.private.add(pointer_of(node))
         super().visit(node)
 
     def load(self, load: BufferLoad) -> None:
@@ -258,10 +258,10 @@ def _is_zero(expr: Expr) -> bool:
     return isinstance(expr, IntImm) and expr.value == 0
 
 
-_ALLOCATIONS: Final = frozenset({Allocate, AllocateConst, BufferRealize, LetStmt})
+ALLOCATIONS: Final = frozenset({Allocate, AllocateConst, BufferRealize, LetStmt})
 
 
-def _pointer_of(stmt: Any) -> Var:
+def pointer_of(stmt: Any) -> Var:
     """The pointer to the memory that a statement makes, or that it gives a name."""
     if isinstance(stmt, BufferRealize):
         return stmt.buffer.data

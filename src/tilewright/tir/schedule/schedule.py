@@ -15,6 +15,7 @@ from tilewright.tir.analysis.verify import verify_declared_regions
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.arguments import resolve
+from tilewright.tir.schedule.declarations import with_nested_accesses
 from tilewright.tir.schedule.empty_reductions import require_still_initialised
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_ranges import require_representable
@@ -227,7 +228,9 @@ class Schedule(PrimitiveMethods):
             tree = self._state.tree(name)
             edit = self._run(primitive, tree, values)
             if edit.func is not tree.func:
-                after = FunctionTree(name, edit.func, tree.checked, tree)
+                after = with_nested_accesses(
+                    tree, FunctionTree(name, edit.func, tree.checked, tree)
+                )
                 require_still_independent(tree, after)
                 require_still_initialised(tree, after)
                 require_representable(tree, after)

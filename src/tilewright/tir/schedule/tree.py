@@ -197,6 +197,16 @@ class FunctionTree:
             return [block for part in self._parts.values() for block in part.nearest]
         return nearest_blocks(stmt)
 
+    def blocks_changed_since(self, before: FunctionTree) -> list[BlockRealize]:
+        """The blocks that another version does not have, without the root block, in order."""
+        return [
+            block
+            for stmt, part in self._parts.items()
+            if stmt not in before._parts
+            for block in part.blocks.values()
+            if block not in before
+        ]
+
     def blocks_mentioning(self, buffer: Buffer) -> list[BlockRealize]:
         """The blocks that mention the memory of `buffer`, and perhaps more, in order."""
         found = [self.root]
