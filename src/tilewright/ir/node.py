@@ -92,6 +92,8 @@ class Field(NamedTuple):
     """What the value, or each of them, is an instance of; None where that is not checked."""
     convert: Callable[[Any], Any] | None = None
     """What turns an argument into that, where the field has a way of its own."""
+    plain: tuple[type, ...] = ()
+    """The classes of a number or string, which constructors do not check."""
 
 
 class _Declaration(NamedTuple):
@@ -255,10 +257,26 @@ def node_type(name: str) -> type[Node] | None:
 
 
 def node_of_fields(cls: type[Node], values: Mapping[str, Any]) -> Any:
-    """A node of a class with the given fields; what is not given has its default."""
+    """A node of a class with fields from a file; what is not given has its default.
+
+    Raises:
+        ArgumentError: if a field is of another class than it has to be.
+    """
+    for field in cls.__node_fields__:
+        if field.name in values:
+            _check_class(cls.__name__, field, values[field.name])
     if cls.__from_fields__:
         return getattr(cls, cls.__from_fields__)(*(values[f.name] for f in cls.__node_fields__))
     return cls(**values)
+
+
+def _check_class(owner: str, field: Field, value: object) -> None:
+    """Refuse what the constructor takes without a check, or as "the default"."""
+    if field.plain and not isinstance(value, field.plain):
+        expected = field.plain[-1].__name__
+        raise ArgumentError(f"{owner}: {field.name} is of class {expected}, got {value!r}")
+    if value is None and field.kind is not None and not field.optional:
+        raise ArgumentError(f"{owner}: {field.name} may not be None")
 
 
 def _declared_fields(cls: type) -> Iterator[Field]:
@@ -274,11 +292,21 @@ def _declared_fields(cls: type) -> Iterator[Field]:
             # So that callers may name a dtype; one that is a DType costs a comparison.
             source = f"{name} if {name}.__class__ is DType else DType({name})"
         kind = _kind_of(cls, declaration.role, text)
+        plain = _PLAIN_CLASSES.get(text, ())
         yield Field(
-            name, declaration.role, many, optional, default, source, kind, declaration.convert
+            name,
+            declaration.role,
+            many,
+            optional,
+            default,
+            source,
+            kind,
+            declaration.convert,
+            plain,
         )
 
 
+_PLAIN_CLASSES = {"int": (int,), "bool": (bool,), "float": (int, float), "str": (str,)}
 _ANNOTATION = re.compile(r"(?:tuple\[(\w+), \.\.\.\]|(\w+))(?: \| None)?")
 
 

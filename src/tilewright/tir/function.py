@@ -63,6 +63,11 @@ class PrimFunc(BaseFunc):
                 raise ArgumentError(f"PrimFunc: params are variables or buffers, got {param!r}")
         if not isinstance(body, Stmt):
             raise ArgumentError(f"PrimFunc: body is of type Stmt, got {body!r}")
+        for handle, buffer in (buffer_map or NO_BUFFERS).items():
+            if not isinstance(handle, Var) or not isinstance(buffer, Buffer):
+                raise ArgumentError(
+                    f"PrimFunc: buffer_map gives variables a buffer, got {handle!r}: {buffer!r}"
+                )
         _set(self, "params", tuple(params))
         _set(self, "body", body)
         _set(self, "ret_type", ret_type)

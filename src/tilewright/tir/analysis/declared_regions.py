@@ -64,6 +64,12 @@ def undeclared_access(body: Stmt) -> Undeclared | None:
     return None
 
 
+def _check_rank(node: Node, buffer: Buffer, ranges: Sequence[Range]) -> None:
+    if len(ranges) != len(buffer.shape):
+        rule = f"the access of {buffer.name} has rank {len(ranges)}, the buffer {len(buffer.shape)}"
+        raise _UndeclaredError(node, rule)
+
+
 class _UndeclaredError(Exception):
     def __init__(self, node: Node, rule: str) -> None:
         super().__init__(rule)
@@ -116,6 +122,8 @@ class _Checker(AccessWalk):
             self.visit(value)
         self.visit(realize.predicate)
         block, outer = realize.block, self.around
+        for region in (*block.reads, *block.writes):
+            _check_rank(realize, region.buffer, region.region)
         if outer is not None:
             self._nested(realize)
         views = {match.buffer: match.source for match in block.match_buffers}
@@ -140,7 +148,10 @@ class _Checker(AccessWalk):
 
     def _access(self, node: Node, buffer: Buffer, ranges: Sequence[Range], is_write: bool) -> None:
         around = self.around
-        if around is None or buffer.data in around.private:
+        if around is None:
+            return
+        _check_rank(node, buffer, ranges)
+        if buffer.data in around.private:
             return
         if HIDES_ACCESSES in around.block.annotations:
             return

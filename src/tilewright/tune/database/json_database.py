@@ -180,7 +180,10 @@ class JSONDatabase(MemoryDatabase):
     def _own_workload(self, mod: IRModule | PrimFunc) -> Workload:
         """The workload of a module, in memory."""
         workload = super().commit_workload(mod)
-        return self._by_key.setdefault(workload.key, workload)
+        # A line that is damaged may have the key of this program for another one.
+        while self._by_key.setdefault(workload.key, workload) is not workload:
+            workload.shash = (workload.shash + 1) % 2**64
+        return workload
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
         """Add a record; its workload is added if it is new."""

@@ -8,6 +8,7 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import tilewright
@@ -209,12 +210,15 @@ class TuningRecord:
             trace, target = json_obj["trace"], json_obj.get("target")
             if not isinstance(trace, (list, bytes)):
                 raise RecordError(f"a trace is a list, got {trace!r}")
+            args = json_obj.get("args")
+            if not isinstance(args, (list, NoneType)):
+                raise RecordError(f"arguments are a list, got {args!r}")
             return TuningRecord(
                 trace,
                 workload,
                 json_obj.get("run_secs"),
                 None if target is None else _target(json.dumps(target)),
-                json_obj.get("args"),
+                args,
                 cpu_secs=json_obj.get("cpu_secs"),
                 error=json_obj.get("error"),
                 error_kind=json_obj.get("error_kind"),

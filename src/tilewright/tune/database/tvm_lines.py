@@ -66,17 +66,17 @@ def read_record(form: Any, workloads: Sequence[Workload | None]) -> TuningRecord
             raise RecordError(f"workload {position} could not be read")
         run_secs = [float(seconds) for seconds in run_secs or ()]
         failed = not run_secs or max(run_secs) >= _FAILED_SECONDS
-        return TuningRecord(
-            list(trace),
-            workload,
-            None if failed else run_secs,
-            target,
-            arguments,
-            error_kind="run" if failed else None,
-            machine={},
-            versions={},
-            timestamp=0.0,
-        )
+        own_form = {
+            "workload": workload.key,
+            "trace": trace,
+            "run_secs": None if failed else run_secs,
+            "target": target or None,
+            "args": arguments,
+            "error_kind": "run" if failed else None,
+        }
+        return TuningRecord.from_json(own_form, workload)
+    except RecordError:
+        raise
     except (TypeError, ValueError, LookupError, OverflowError) as error:
         raise RecordError(f"malformed tuning record: {error!r}") from None
 
