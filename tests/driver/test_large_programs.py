@@ -1,6 +1,8 @@
 """Programs with thousands of statements, stages, terms, buffers or operators."""
 
 import ast
+import copy
+import pickle
 import sys
 import time
 
@@ -13,6 +15,7 @@ from tilewright.error import NestingError, ScriptError
 from tilewright.ir import load_json, save_json, structural_equal, structural_hash
 from tilewright.script import relax as R
 from tilewright.tir.interpreter import interpret
+from tilewright.tune.measure.process.requests import dumps
 
 LEVELS = 400 if (3, 12) <= sys.version_info < (3, 13) else 2_000
 """Early releases of CPython 3.12 allow 1,500 nested calls through C, which no one can raise."""
@@ -108,6 +111,26 @@ def test_long_index_expressions_are_simplified():
     half = LEVELS // 2
     expected = x * (half * (half - 1) + 1) + y * (half * half)
     assert structural_equal(arith.Analyzer().simplify(index), arith.Analyzer().simplify(expected))
+
+
+def test_questions_about_long_expressions():
+    x = tir.Var("x", "int32")
+    value = x
+    for term in range(3000):
+        value = value + tir.Var(f"y{term}", "int32")
+    slope, rest = arith.detect_linear_equation(value * 2, [x])
+    assert slope.value == 2
+    assert rest.dtype == "int32"
+    assert copy.deepcopy(value) is value
+    buffer = tir.decl_buffer((4,), "int32", name="A")
+    block = tir.Block([], [], [], "b", tir.BufferStore(buffer, buffer[0] + value, [0]))
+    reads, writes, unknown = tir.analysis.get_block_access_region(block)
+    assert [len(reads), len(writes), len(unknown)] == [1, 1, 0]
+
+
+def test_a_long_sum_is_sent_to_a_child():
+    function = te.create_prim_func(long_sum(LEVELS))
+    assert structural_equal(pickle.loads(dumps(function)), function)
 
 
 def test_more_stages_than_python_has_frames():

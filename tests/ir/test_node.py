@@ -1,5 +1,6 @@
 """The node decorator: what it generates, and what the guard refuses."""
 
+import copy
 import pickle
 
 import pytest
@@ -128,12 +129,19 @@ def test_derived_fields_follow_the_children():
     assert Add(x, x).dtype == "float32x4"
 
 
+def test_copies_are_the_node_itself():
+    x = Var("x", I32)
+    node = Add(x, x)
+    assert copy.copy(node) is node
+    assert copy.deepcopy({1: [node]})[1][0] is node
+
+
 def test_pickling_keeps_structure_and_sharing():
     x = Var("x", I32)
-    copy = pickle.loads(pickle.dumps(Add(x, x)))
-    assert copy.a is copy.b
-    assert copy.a is not x
-    assert structural_equal(copy, Add(x, x), map_free_vars=True)
+    restored = pickle.loads(pickle.dumps(Add(x, x)))
+    assert restored.a is restored.b
+    assert restored.a is not x
+    assert structural_equal(restored, Add(x, x), map_free_vars=True)
     exp = Op.get("tir.exp")
     assert pickle.loads(pickle.dumps(exp)) is exp
 

@@ -6,7 +6,8 @@ in which they were written, so that an expression that is rebuilt reads as a per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Add, Expr, IntImm, Mul, SizeVar, Sub, Var
@@ -115,24 +116,34 @@ def detect_linear_equation(expr: object, variables: Iterable[Var]) -> list[Expr]
     if not dtype.is_integral or dtype.lanes != 1:
         return None
     coefficients: dict[Expr, Expr] = dict.fromkeys(wanted, IntImm(dtype, 0))
-    rest = _split(source, IntImm(dtype, 1), coefficients)
-    return None if rest is None else [*(coefficients[v] for v in wanted), rest]
+    rest: Expr = IntImm(dtype, 0)
+    dependent = _dependent(source, coefficients)
+    waiting: list[tuple[Expr, Expr]] = [(source, IntImm(dtype, 1))]
+    while waiting:  # a loop, as sums of thousands of terms nest as deeply
+        part, scale = waiting.pop()
+        if part in coefficients:
+            coefficients[part] = coefficients[part] + scale
+        elif part not in dependent:
+            rest = rest + part * scale
+        elif isinstance(part, (Add, Sub)):
+            waiting.append((part.b, scale if isinstance(part, Add) else scale * -1))
+            waiting.append((part.a, scale))
+        elif isinstance(part, Mul) and part.b not in dependent:
+            waiting.append((part.a, part.b * scale))
+        elif isinstance(part, Mul) and part.a not in dependent:
+            waiting.append((part.b, part.a * scale))
+        else:
+            return None
+    return [*(coefficients[v] for v in wanted), rest]
 
 
-def _split(expr: Expr, scale: Expr, coefficients: dict[Expr, Expr]) -> Expr | None:
-    """Add ``scale * expr`` to `coefficients`; the part without them, None if impossible."""
-    if expr in coefficients:
-        coefficients[expr] = coefficients[expr] + scale
-        return IntImm(expr.dtype, 0)
-    if not mentions(expr, coefficients):
-        return expr * scale
-    if isinstance(expr, (Add, Sub)):
-        left = _split(expr.a, scale, coefficients)
-        right = _split(expr.b, scale if isinstance(expr, Add) else scale * -1, coefficients)
-        return None if left is None or right is None else left + right
-    if isinstance(expr, Mul):
-        if not mentions(expr.b, coefficients):
-            return _split(expr.a, expr.b * scale, coefficients)
-        if not mentions(expr.a, coefficients):
-            return _split(expr.b, expr.a * scale, coefficients)
-    return None
+def _dependent(expr: Expr, variables: Mapping[Expr, Any]) -> set[Node]:
+    """The parts of `expr` that mention one of `variables`."""
+    parts: list[Node] = [expr]
+    for part in parts:
+        parts.extend(part.children())
+    found: set[Node] = set()
+    for part in reversed(parts):  # children come after their parents
+        if part in variables or not found.isdisjoint(part.children()):
+            found.add(part)
+    return found

@@ -48,7 +48,7 @@ from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.scriptable import Scriptable
 
 if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
+    from typing_extensions import Self, dataclass_transform
 else:
 
     def dataclass_transform(**_options):
@@ -170,6 +170,15 @@ class Node(Scriptable):
     def replace(self, **changes: Any) -> Any:
         """A copy with the named fields changed."""
         raise TypeError(f"{type(self).__name__} has no fields to replace: {sorted(changes)}")
+
+    def __copy__(self) -> Self:
+        """This very node: nodes never change, and variables and buffers are told by identity."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """This very node; to get new variables, say so in a rewrite."""
+        del memo
+        return self
 
     def __repr__(self) -> str:
         return _REPR[0](self)

@@ -10,6 +10,7 @@ from tilewright.arith.interval import interval_of
 from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.analysis.text_table import TextTable
@@ -124,6 +125,7 @@ def _number(expr: Expr) -> str:
     return str(expr.value if isinstance(expr, IntImm) else expr)
 
 
+@deep_recursion
 def get_block_access_region(
     block: Block, buffer_var_map: Mapping[Var, Any] | None = None
 ) -> list[list[BufferRegion]]:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, UnknownNameError
+from tilewright.ir.recursion import deep_recursion
 from tilewright.tune.measure.process.local_functions import reduced
 
 CallableOrName = Callable[..., Any] | str
@@ -39,8 +40,13 @@ class _FunctionPickler(_Pickler):
         return reduced(obj)
 
 
+@deep_recursion
 def dumps(request: Any) -> bytes:
-    """A request in the form in which it is sent; `pickle.loads` reads it."""
+    """A request in the form in which it is sent; `pickle.loads` reads it.
+
+    Raises:
+        NestingError: if a program in it nests too deeply.
+    """
     stream = io.BytesIO()
     _Pickler(stream, pickle.HIGHEST_PROTOCOL).dump(request)
     return stream.getvalue()
