@@ -214,3 +214,29 @@ def test_a_loop_without_uses_may_not_run():
     sch = Schedule(repeated)
     with pytest.raises(ScheduleError, match="not proved that block `B` writes all elements"):
         sch.cache_write("B", 0, "local")
+
+
+@T.prim_func
+def total(a: T.handle, B: T.Buffer((1,), "float32")):
+    n = T.int64()
+    A = T.match_buffer(a, (n, n))
+    for i, j in T.grid(n, n):
+        with T.block("B"):
+            vi, vj = T.axis.remap("RR", [i, j])
+            with T.init():
+                B[0] = T.float32(5)
+            B[0] = B[0] + A[vi, vj]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_partial_results_of_incomplete_tiles_are_initialised(n):
+    sch = tir.Schedule(total)
+    i, j = sch.get_loops("B")
+    sch.split(i, [None, 3])
+    _, inner = sch.split(j, [None, 2])
+    sch.rfactor(inner, 0)
+    a = np.ones((n, n), "float32")
+    interpreted, compiled = np.full(1, np.nan, "float32"), np.full(1, np.nan, "float32")
+    interpret(sch.mod["main"], a, interpreted)
+    tvm.build(sch.mod, target="llvm")(a, compiled)
+    assert interpreted == compiled == 5 + n * n

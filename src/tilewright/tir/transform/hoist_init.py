@@ -30,7 +30,7 @@ from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import EMPTY
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, INT32
-from tilewright.ir.expr import LT, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import LT, Expr, FloorDiv, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -128,12 +128,19 @@ def _holds_unless_empty(block: Block, condition: Expr, analyzer: Analyzer) -> bo
     nonempty: Expr = const(True, BOOL)
     for iterator in block.iter_vars:
         if iterator.iter_type is IterType.COMM_REDUCE and iterator.dom is not None:
-            nonempty = logical_and(nonempty, iterator.dom.extent > 0)
+            nonempty = logical_and(nonempty, _is_positive(iterator.dom.extent))
     if is_const_int(nonempty, 0):
         # A size that is 0 here: what is left of the condition is about that size alone.
         return isinstance(analyzer.simplify(condition), IntImm)
     with analyzer.constraint(nonempty):
         return analyzer.can_prove(condition)
+
+
+def _is_positive(extent: Expr) -> Expr:
+    """That an extent is positive; for a number of tiles, in terms of what is tiled."""
+    if isinstance(extent, FloorDiv) and isinstance(extent.b, IntImm) and extent.b.value > 0:
+        return extent.a >= extent.b
+    return extent > 0
 
 
 def _checks_domain(block: Block, values: Sequence[Expr], condition: Expr) -> bool:
