@@ -35,7 +35,7 @@ class VarBinding(Binding):
     """``var = value``."""
 
     var: Var = binds()
-    value: RelaxExpr = child()
+    value: Any = child()  # a `RelaxExpr`, or the `GlobalVar` of a function
     span: Span | None = meta(default=None)
 
     __compare_first__ = ("var",)

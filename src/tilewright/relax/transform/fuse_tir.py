@@ -230,7 +230,7 @@ def _used_elsewhere(mod: IRModule) -> set[str]:
             if isinstance(node, GlobalVar):
                 used[node.name_hint] += 1
             elif isinstance(node, VarBinding) and _is_plain_call(node.value):
-                used[node.value.op.name_hint] -= 1  # type: ignore[union-attr]
+                used[node.value.op.name_hint] -= 1
     return {name for name, count in used.items() if count}
 
 
