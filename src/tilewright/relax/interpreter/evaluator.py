@@ -12,6 +12,7 @@ from tilewright.ir.expr import Expr
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
+from tilewright.ir.recursion import raised_recursion_limit
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,
@@ -34,12 +35,14 @@ from tilewright.relax.expr import Var as GraphVar
 from tilewright.relax.interpreter.kernels import InterpretedKernels, Kernels
 from tilewright.relax.interpreter.operands import Operands
 from tilewright.relax.interpreter.operators import EVALUATIONS, registered
-from tilewright.relax.interpreter.recursion import deep_recursion
 from tilewright.relax.interpreter.scalars import Scalars
 from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.sizes import upper_bounds_of
 from tilewright.relax.struct_info import StructInfo
+
+RECURSION_LIMIT: Final = 12_000
+"""Frames of Python that a run may need; a loop as recursion needs about 12 for each step."""
 
 
 class Frame:
@@ -107,7 +110,7 @@ class Evaluator:
             )
         infos = [param.struct_info for param in function.params]
         try:
-            with deep_recursion():
+            with raised_recursion_limit(RECURSION_LIMIT):
                 return self.call_function(function, name, tuple(map(as_value, args, infos)))
         except RecursionError:
             raise InterpreterError(f"the calls that {name} makes nest too deeply") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.expr import Var
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.scope_stack import ScopeStack
 from tilewright.script.builder import Builder, set_name
 from tilewright.script.builder.module import ModuleUnderConstruction
 from tilewright.tir.buffer import Buffer
@@ -68,14 +68,6 @@ class ModuleFrame(ModuleUnderConstruction):
         return IRModule(functions, self.attrs, self.global_infos)
 
 
-class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.builders: list[IRBuilder] = []
-
-
-_THREAD = _Thread()
-
-
 class IRBuilder:
     """A ``with`` statement around one function or one module; `get` returns it."""
 
@@ -86,11 +78,11 @@ class IRBuilder:
 
     def __enter__(self) -> IRBuilder:
         self._constructs.__enter__()
-        _THREAD.builders.append(self)
+        _builders.enter(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _THREAD.builders.pop()
+        _builders.leave()
         self._constructs.__exit__(*exception)
 
     @staticmethod
@@ -100,14 +92,15 @@ class IRBuilder:
         Raises:
             DiagnosticError: if there is none.
         """
-        if not _THREAD.builders:
+        builder = _builders.innermost()
+        if builder is None:
             raise DiagnosticError("this belongs inside of `with IRBuilder():`")
-        return _THREAD.builders[-1]
+        return builder
 
     @staticmethod
     def is_in_scope() -> bool:
         """Whether a builder is open in this thread."""
-        return bool(_THREAD.builders)
+        return _builders.innermost() is not None
 
     def get(self) -> Any:
         """The function or the module.
@@ -168,3 +161,6 @@ class IRBuilder:
             )
         else:
             self._result = result
+
+
+_builders: ScopeStack[IRBuilder] = ScopeStack()
