@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from tilewright.providers import provide
+
 if TYPE_CHECKING:
     from tilewright import (
         arith,
@@ -63,6 +65,28 @@ if TYPE_CHECKING:
     from tilewright.schedule_rules.default import default_schedule
 
 __version__: Final = "0.1.0"
+
+provide(
+    {
+        "arrays": "tilewright.runtime.ndarray",
+        "graph frames": "tilewright.script.ir_builder.relax",
+        "graph operators": "tilewright.relax.op",
+        "graph pictures": "tilewright.relax.graph",
+        "graph printers": "tilewright.relax.script.printer",
+        "graph scripts": "tilewright.script.relax",
+        "graphs": "tilewright.relax",
+        "json": "tilewright.tir.json_form",
+        "model tuning": "tilewright.meta_schedule.relax_integration",
+        "node graphs": "tilewright.tir.node_graph",
+        "printer": "tilewright.script.printer",
+        "program tuning": "tilewright.meta_schedule.tir_integration",
+        "script display": "tilewright.script.printer.display",
+        "struct info": "tilewright.relax.struct_info",
+        "targets": "tilewright.target",
+        "tensor intrinsics": "tilewright.tensor_intrin",
+        "tuning databases": "tilewright.tune.database",
+    }
+)
 
 _MODULES: Final = (
     "arith", "container", "dlight", "driver", "error", "ir", "meta_schedule", "nd", "relax",

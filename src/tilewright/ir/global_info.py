@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.node import Node, attr, node
+from tilewright.providers import provider
 
 _set = object.__setattr__
 
@@ -40,9 +41,7 @@ class VDevice(GlobalInfo):
         self, target: Any = None, vdevice_id: int = 0, memory_scope: str = "global"
     ) -> None:
         if isinstance(target, (str, Mapping)):
-            from tilewright.target import Target  # targets live above this package
-
-            target = Target(target)
+            target = provider("targets").Target(target)
         if target is not None and not hasattr(target, "kind"):
             raise ArgumentError(f"VDevice: expected a target, got {target!r}")
         if not isinstance(vdevice_id, int) or isinstance(vdevice_id, bool):

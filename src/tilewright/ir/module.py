@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.attributes import Attributes, attributes
 from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.scriptable import Scriptable
+from tilewright.providers import provider
 
 
 class IRModule(Scriptable):
@@ -130,8 +130,7 @@ class IRModule(Scriptable):
 
         Notebooks show it; `save(path)` writes it as SVG.
         """
-        # Graphs are above this package.
-        return importlib.import_module("tilewright.relax.graph").draw(self[func])
+        return provider("graph pictures").draw(self[func])
 
     def __repr__(self) -> str:
         return self.script()

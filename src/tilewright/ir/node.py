@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.scriptable import Scriptable
+from tilewright.providers import provider
 
 if TYPE_CHECKING:
     from typing_extensions import Self, dataclass_transform
@@ -181,7 +182,8 @@ class Node(Scriptable):
         return self
 
     def __repr__(self) -> str:
-        return _REPR[0](self)
+        # While the printer itself is being imported, there is none.
+        return getattr(provider("printer"), "node_repr", field_repr)(self)
 
     def same_as(self, other: object) -> bool:
         """Whether `other` is this very object."""
@@ -192,23 +194,6 @@ def field_repr(node: Node) -> str:
     """The class and the fields of `node`: its text where there is no printer."""
     fields = ", ".join(f"{f.name}={getattr(node, f.name)!r}" for f in type(node).__node_fields__)
     return f"{type(node).__name__}({fields})"
-
-
-def _load_printer(node: Node) -> str:
-    """The text of `node` by the script printer, which installs itself when it is imported."""
-    import importlib
-
-    importlib.import_module("tilewright.script.printer")
-    return field_repr(node) if _REPR[0] is _load_printer else _REPR[0](node)
-
-
-# The script printer lives above this package, so it is loaded when it is first needed.
-_REPR: list[Callable[[Node], str]] = [_load_printer]
-
-
-def set_node_repr(render: Callable[[Node], str]) -> None:
-    """Make `render` the text of `repr(node)` and `str(node)`."""
-    _REPR[0] = render
 
 
 NODE_TYPES: dict[str, type[Node]] = {}
@@ -259,9 +244,7 @@ def node_name(cls: type) -> str:
 def node_type(name: str) -> type[Node] | None:
     """The node class that `NODE_TYPES` knows by a name; None if there is none."""
     if name not in NODE_TYPES:
-        import importlib
-
-        importlib.import_module("tilewright.relax")  # the only nodes that are loaded on demand
+        provider("graphs")  # the only nodes that are loaded on demand
     return NODE_TYPES.get(name)
 
 

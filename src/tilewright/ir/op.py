@@ -11,6 +11,7 @@ from typing import Final
 
 from tilewright.error import UnknownNameError, did_you_mean
 from tilewright.ir.node import Node, attr, node
+from tilewright.providers import provider
 
 
 class CallEffectKind(enum.IntEnum):
@@ -56,9 +57,7 @@ class Op(Node):
         """The registered operator of that name, such as ``"tir.exp"``."""
         op = _OPS.get(name)
         if op is None and name.startswith("relax."):
-            import importlib
-
-            importlib.import_module("tilewright.relax.op")  # graphs are loaded on demand
+            provider("graph operators")  # graphs are loaded on demand
             op = _OPS.get(name)
         if op is None:
             hint = did_you_mean(name, _OPS)

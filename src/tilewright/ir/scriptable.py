@@ -1,30 +1,15 @@
-"""`.script()` and `.show()` for everything that prints as a script.
-
-The printer is in `tilewright.script`, above this package, and installs itself here.
-"""
+"""`.script()` and `.show()` for everything that prints as a script."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-
-class _Printer:
-    script: Callable[..., str] | None = None
-    show: Callable[..., None] | None = None
-
-
-def install_printer(script: Callable[..., str], show: Callable[..., None]) -> None:
-    """Make `script(obj, **options)` and `show(obj, **options)` serve all scriptable objects."""
-    _Printer.script, _Printer.show = script, show
+from tilewright.providers import provider
 
 
 def script_text(obj: Any, **options: Any) -> str:
     """The script of any node; see `Scriptable.script` for the options."""
-    if _Printer.script is None:
-        import tilewright.script.printer  # noqa: F401, the import installs the printer
-    assert _Printer.script is not None
-    return _Printer.script(obj, **options)
+    return provider("printer").script(obj, **options)
 
 
 class Scriptable:
@@ -52,13 +37,8 @@ class Scriptable:
             style: a Pygments style name, or ``"light"``, ``"dark"``, ``"ansi"``.
             **options: those of `script`.
         """
-        if _Printer.show is None:
-            import tilewright.script.printer  # noqa: F401, the import installs the printer
-        assert _Printer.show is not None
-        _Printer.show(self, style=style, **options)
+        provider("printer").show(self, style=style, **options)
 
     def _repr_html_(self) -> str:
         """The script with colours, for notebooks."""
-        from tilewright.script.printer.display import highlight_html
-
-        return highlight_html(self.script())
+        return provider("script display").highlight_html(self.script())

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from typing import Any
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.recursion import deep_recursion
-
-# The forms are written next to the tensor programs, above this package.
-_FORM = "tilewright.tir.json_form"
-_GRAPH = "tilewright.tir.node_graph"
+from tilewright.providers import provider
 
 
 @deep_recursion
@@ -28,10 +24,10 @@ def save_json(node: Any, form: str = "tilewright") -> str:
         ArgumentValueError: for another form.
     """
     if form == "tvm":
-        return json.dumps(importlib.import_module(_GRAPH).to_node_graph(node))
+        return json.dumps(provider("node graphs").to_node_graph(node))
     if form != "tilewright":
         raise ArgumentValueError(f'save_json: form is "tilewright" or "tvm", got {form!r}')
-    return json.dumps(importlib.import_module(_FORM).to_json(node))
+    return json.dumps(provider("json").to_json(node))
 
 
 @deep_recursion
@@ -45,7 +41,7 @@ def load_json(text: str) -> Any:
         form = json.loads(text)
     except json.JSONDecodeError as error:
         raise ArgumentValueError(f"this is no JSON: {error}") from None
-    graphs = importlib.import_module(_GRAPH)
+    graphs = provider("node graphs")
     if graphs.is_node_graph(form):
         return graphs.from_node_graph(form)
-    return importlib.import_module(_FORM).from_json(form)
+    return provider("json").from_json(form)

@@ -12,9 +12,9 @@ def double(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from tilewright.providers import provider
 from tilewright.script import ir, tir
 from tilewright.script.parser import from_source, ir_module, parse
 from tilewright.script.tir import macro, prim_func
@@ -25,5 +25,5 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name == "relax":  # it loads the package of graphs, which a tensor program does without
-        return importlib.import_module("tilewright.script.relax")
+        return provider("graph scripts")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

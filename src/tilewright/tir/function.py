@@ -16,6 +16,7 @@ from tilewright.ir.node import attr, binds, child, meta, node
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.span import Span
 from tilewright.ir.types import Type
+from tilewright.providers import provider
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import Stmt
 
@@ -78,9 +79,7 @@ class PrimFunc(BaseFunc):
     @property
     def struct_info(self) -> Any:
         """What graphs know of it: the `relax.FuncStructInfo` with its buffers as arrays."""
-        from tilewright.relax.struct_info import struct_info_of_kernel
-
-        return struct_info_of_kernel(self)
+        return provider("struct info").struct_info_of_kernel(self)
 
     def with_body(self, body: Stmt, span: Span | None = None) -> PrimFunc:
         """A copy with another body."""

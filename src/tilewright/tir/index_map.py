@@ -13,6 +13,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node, binds, child, node
 from tilewright.ir.range import Range
+from tilewright.providers import provider
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -167,10 +168,7 @@ class IndexMap(Node):
             return moved_elements(self, arr_src)
         if not hasattr(arr_src, "numpy"):
             raise ArgumentError(f"IndexMap.map_ndarray expects an array, got {arr_src!r}")
-        # Arrays live above this package.
-        from tilewright.runtime.ndarray import array
-
-        return array(moved_elements(self, arr_src.numpy()), arr_src.device)
+        return provider("arrays").array(moved_elements(self, arr_src.numpy()), arr_src.device)
 
     # --- inverting --------------------------------------------------------------------------
 

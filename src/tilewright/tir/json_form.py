@@ -23,6 +23,7 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_of_fields, node_type
 from tilewright.ir.op import Op
 from tilewright.ir.recursion import pass_on_recursion_error
+from tilewright.providers import provider
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import BlockKey, ForKind
 
@@ -269,9 +270,7 @@ def _float(_: _Reader, text: str) -> float:
 
 
 def _target(_: _Reader, config: dict[str, Any]) -> Any:
-    from tilewright.target import Target  # targets live above this package
-
-    return Target(config)
+    return provider("targets").Target(config)
 
 
 _SPECIAL: Final[dict[str, Callable[[_Reader, Any], Any]]] = {

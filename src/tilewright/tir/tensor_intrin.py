@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import ClassVar
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
+from tilewright.providers import provider
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.buffer import Buffer, BufferRegion
@@ -93,8 +93,7 @@ class TensorIntrin:
         """
         found = TensorIntrin._registered.get(name)
         if found is None:
-            # They are written as scripts, which are above this package.
-            found = importlib.import_module("tilewright.tensor_intrin").find(name)
+            found = provider("tensor intrinsics").find(name)
             if found is not None:
                 TensorIntrin._registered[name] = found
         if found is None and not allow_missing:

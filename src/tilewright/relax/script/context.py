@@ -108,11 +108,6 @@ class GraphBuilder(Builder):
         """The innermost function that is open."""
         return self.functions[-1]
 
-    def parser_of(self, source: Any, scope: Any) -> Any:
-        from tilewright.relax.script.parser.body import GraphParser
-
-        return GraphParser(source, scope, self)
-
     def is_tensor_program(self, name: GlobalVar) -> bool:
         """Whether a function of the module is no graph function."""
         known = None if self.module is None else self.module.parsed.get(name)

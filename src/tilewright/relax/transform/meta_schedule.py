@@ -1,26 +1,16 @@
-"""Tuning as passes: kernels are tuned, or get what was found for them earlier.
-
-The tuner is above this package, so it is loaded when a pass needs it.
-"""
+"""Tuning as passes: kernels are tuned, or get what was found for them earlier."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from tilewright.error import TargetError
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
+from tilewright.providers import loaded_provider, provider
 from tilewright.target import Target
-
-if TYPE_CHECKING:
-    from tilewright.tune.database import Database
-
-_DATABASES: Final = "tilewright.tune.database"
-_INTEGRATION: Final = "tilewright.meta_schedule.relax_integration"
 
 
 class MetaScheduleApplyDatabase(ModulePass):
@@ -41,15 +31,14 @@ class MetaScheduleApplyDatabase(ModulePass):
         database = self._database()
         if database is None:
             return mod
-        integration = importlib.import_module(_INTEGRATION)
-        return integration.apply_database(mod, database, Target.current())
+        return provider("model tuning").apply_database(mod, database, Target.current())
 
-    def _database(self) -> Database | None:
+    def _database(self) -> Any:
         if self.work_dir is not None:
-            databases = importlib.import_module(_DATABASES)
+            databases = provider("tuning databases")
             return databases.Database.create("json", work_dir=self.work_dir, allow_missing=False)
         # Where nobody has loaded the tuner, no database is in scope.
-        databases = sys.modules.get(_DATABASES)
+        databases = loaded_provider("tuning databases")
         return None if databases is None else databases.Database.current()
 
 
@@ -80,7 +69,7 @@ class MetaScheduleTuneIRMod(ModulePass):
         self.op_names = op_names
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        importlib.import_module(_INTEGRATION).tune_relax(
+        provider("model tuning").tune_relax(
             mod,
             self.params,
             _target(type(self).__name__),
@@ -105,7 +94,7 @@ class MetaScheduleTuneTIR(ModulePass):
         self.work_dir, self.max_trials_global = work_dir, max_trials_global
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        tuner = importlib.import_module("tilewright.meta_schedule.tir_integration")
+        tuner = provider("program tuning")
         tuner.tune_tir(mod, _target(type(self).__name__), self.work_dir, self.max_trials_global)
         return mod
 

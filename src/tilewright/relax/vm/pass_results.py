@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.pass_context import OPTIONS, PassContext
 from tilewright.ir.rewrite import walk_once
+from tilewright.providers import loaded_provider
 from tilewright.relax.expr import Call
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.pipeline import get_pipeline
@@ -32,8 +32,6 @@ Pipeline = str | Callable[[IRModule], IRModule] | None
 
 KEPT: Final = ("zero", "default_build")
 """The pipelines that do the same in each process."""
-
-_DATABASES: Final = "tilewright.tune.database"
 
 
 def after_passes(module: IRModule, target: Target, pipeline: Pipeline) -> IRModule:
@@ -70,7 +68,7 @@ def _can_be_kept(module: IRModule, pipeline: str) -> bool:
     """Whether the result depends on nothing but the module, the target and the options."""
     if pipeline not in KEPT or PassContext.current().instruments:
         return False
-    databases = sys.modules.get(_DATABASES)
+    databases = loaded_provider("tuning databases")
     if databases is not None and databases.Database.current() is not None:
         return False  # the schedules of the kernels come from there
     operators = {

@@ -22,6 +22,8 @@ class Builder:
         """What names mean in the functions and macros that are being parsed, innermost last."""
         self.span: Span | None = None
         """Where the statement that is being built was written."""
+        self.parser: type | None = None
+        """The class of the parser that adds statements; None if Python code adds them."""
 
     def __enter__(self) -> Builder:
         _builders.enter(self)
@@ -29,12 +31,6 @@ class Builder:
 
     def __exit__(self, *exception: object) -> None:
         _builders.leave()
-
-    def parser_of(self, source: Any, scope: Any) -> Any:
-        """What parses statements, such as those of a macro, into the constructs of this builder."""
-        from tilewright.script.parser.core import BodyParser
-
-        return BodyParser(source, scope, self)
 
     def close_to(self, depth: int) -> None:
         """Close the innermost constructs until `depth` of them are open."""

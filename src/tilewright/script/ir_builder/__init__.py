@@ -18,9 +18,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from tilewright.providers import provider
 from tilewright.script.ir_builder import ir, tir
 from tilewright.script.ir_builder.base import IRBuilder
 
@@ -30,5 +30,5 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name == "relax":  # it loads the package of graphs, which a tensor program does without
-        return importlib.import_module("tilewright.script.ir_builder.relax")
+        return provider("graph frames")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

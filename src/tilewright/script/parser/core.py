@@ -41,6 +41,7 @@ class BodyParser:
 
     def __init__(self, source: Source, scope: Scope, builder: Any) -> None:
         self.source, self.scope, self.builder = source, scope, builder
+        builder.parser = type(self)
         self.evaluate: Any = self.evaluator()
 
     def evaluator(self) -> Evaluator:

@@ -9,6 +9,8 @@ from typing import Any
 from tilewright.error import DiagnosticError
 from tilewright.script.builder.stack import current_builder
 from tilewright.script.constructs.function import MetaVar
+from tilewright.script.parser.capture import definition_of
+from tilewright.script.parser.core import BodyParser
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import Scope
 from tilewright.script.parser.source import Source
@@ -52,7 +54,8 @@ class Macro:
         span = builder.span
         builder.scopes.append(scope)
         try:
-            return self.run(builder.parser_of(self._source, scope), bound)
+            parser = builder.parser or BodyParser
+            return self.run(parser(self._source, scope, builder), bound)
         finally:
             builder.scopes.pop()
             builder.span = span
@@ -107,8 +110,6 @@ class MacroDecorator:
     def __call__(self, function: Any = None, *, hygienic: bool | None = None) -> Any:
         if function is None:
             return type(self)(self.hygienic if hygienic is None else hygienic)
-        from tilewright.script.parser.capture import definition_of
-
         definition = definition_of(function, depth=1)
         return self.make(definition.source, definition.node, definition.names)
 

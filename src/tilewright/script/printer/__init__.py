@@ -8,9 +8,8 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
-from tilewright.ir.node import Node, field_repr, set_node_repr
+from tilewright.ir.node import Node, field_repr
 from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
-from tilewright.ir.scriptable import install_printer
 from tilewright.script.printer import calls, expressions, literals
 from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer, printer_of
 from tilewright.script.printer.display import show
@@ -89,7 +88,3 @@ def node_repr(node: Node) -> str:
         # A malformed node must still show up in error messages and debuggers.
         return field_repr(node)
     return finish(printer.lines)
-
-
-install_printer(script, show)
-set_node_repr(node_repr)

@@ -6,16 +6,16 @@ lines. Both are registered per node class in the other modules of this package.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import SizeVar, Var
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
 from tilewright.ir.types import PointerType, PrimType
+from tilewright.providers import provider
 from tilewright.script.printer.declarations import Declarations
 from tilewright.script.printer.document import END, NOTE, NOTE_END, START
 from tilewright.script.printer.names import NameTable, is_name
@@ -47,18 +47,12 @@ def prints(table: dict[type, Any], *classes: type) -> Callable[[Function], Funct
     return register
 
 
-_PRINTERS_OF: Final = {"relax": "tilewright.relax.script.printer"}
-"""The printers of packages above this one, which are imported when there is such a node."""
-
-
 def printer_of(table: dict[type, Function], cls: type) -> Function | None:
     """What prints nodes of class `cls`; None if nothing does."""
     found = table.get(cls)
-    if found is None:
-        package = cls.__module__.split(".")[1:2]
-        if package and package[0] in _PRINTERS_OF:
-            importlib.import_module(_PRINTERS_OF[package[0]])
-            found = table.get(cls)
+    if found is None and cls.__module__.split(".")[1:2] == ["relax"]:
+        provider("graph printers")  # they are added to the tables when they are imported
+        found = table.get(cls)
     return found
 
 

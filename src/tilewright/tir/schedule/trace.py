@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ArgumentValueError
+from tilewright.providers import provider
 from tilewright.tir.schedule.instruction import Instruction
 from tilewright.tir.schedule.json_form import apply_json, to_json
 from tilewright.tir.schedule.python_text import as_python
@@ -182,10 +183,7 @@ class Trace:
         Args:
             style: the name of a Pygments style.
         """
-        # The printer is in a package above this one.
-        from tilewright.script.printer.display import show_text
-
-        show_text(str(self), style)
+        provider("script display").show_text(str(self), style)
 
     def __str__(self) -> str:
         lines = ["# from tilewright import tir", "def apply_trace(sch: tir.Schedule) -> None:"]
