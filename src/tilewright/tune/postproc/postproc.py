@@ -36,6 +36,6 @@ class Postproc(TargetPart):
 
         Args:
             kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
-                ``"cuda-tensorcore"``, ``"opencl"`` or ``"hexagon"``.
+                ``"cuda-tensorcore"`` or ``"opencl"``.
         """
         return POSTPROC_SETS.make(kind)

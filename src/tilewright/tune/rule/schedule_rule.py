@@ -43,6 +43,6 @@ class ScheduleRule(TargetPart):
 
         Args:
             kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
-                ``"cuda-tensorcore"``, ``"opencl"`` or ``"hexagon"``.
+                ``"cuda-tensorcore"`` or ``"opencl"``.
         """
         return RULE_SETS.make(kind)
