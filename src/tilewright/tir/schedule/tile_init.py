@@ -70,7 +70,7 @@ def _predicate(inner: Inner, outer: Block, starts: Mapping[Var, Expr]) -> Expr:
     """The condition under which an element of a tile is initialised."""
     first = {v.var: v.dom.min for v in outer.iter_vars if is_reduction(v) and v.dom is not None}
     predicate = substitute(inner.predicate, first)
-    return initial_predicate(inner.source.block, (), predicate, starts)
+    return initial_predicate(inner.source.block, (), predicate, starts, inner.loops)
 
 
 def updating(block: Block) -> Block:

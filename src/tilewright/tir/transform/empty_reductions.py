@@ -138,4 +138,6 @@ class _Initialisation:
         for loop in self._loops:
             if loop.loop_var not in spatial:
                 starts[loop.loop_var] = substitute(loop.min, starts)
-        return initial_predicate(realize.block, realize.iter_values, realize.predicate, starts)
+        return initial_predicate(
+            realize.block, realize.iter_values, realize.predicate, starts, self._loops
+        )

@@ -30,7 +30,7 @@ from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import EMPTY
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, INT32
-from tilewright.ir.expr import LT, Expr, FloorDiv, IntImm, Var, is_const_int
+from tilewright.ir.expr import LT, Call, Expr, FloorDiv, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -95,7 +95,11 @@ def start_condition(block: Block, values: Sequence[Expr]) -> Expr:
 
 
 def initial_predicate(
-    block: Block, values: Sequence[Expr], predicate: Expr, starts: Mapping[Var, Expr]
+    block: Block,
+    values: Sequence[Expr],
+    predicate: Expr,
+    starts: Mapping[Var, Expr],
+    loops: Iterable[For],
 ) -> Expr:
     """The predicate at the start of the reduction, where its init runs.
 
@@ -107,6 +111,7 @@ def initial_predicate(
         values: what its iterators are bound to.
         predicate: the predicate of its realisation.
         starts: the minimum of each reduction loop.
+        loops: loops around the block, the outermost first.
     """
     kept: Expr = const(True, BOOL)
     analyzer: Analyzer | None = None
@@ -117,6 +122,9 @@ def initial_predicate(
         if initial is not condition:
             if analyzer is None:
                 analyzer = Analyzer()
+                for loop in loops:
+                    if loop.loop_var not in starts:
+                        analyzer.bind_range(loop.loop_var, loop.min, loop.extent)
             if _holds_unless_empty(block, initial, analyzer):
                 continue
         kept = logical_and(kept, initial)
@@ -129,9 +137,12 @@ def _holds_unless_empty(block: Block, condition: Expr, analyzer: Analyzer) -> bo
     for iterator in block.iter_vars:
         if iterator.iter_type is IterType.COMM_REDUCE and iterator.dom is not None:
             nonempty = logical_and(nonempty, _is_positive(iterator.dom.extent))
+    nonempty = analyzer.simplify(nonempty)
     if is_const_int(nonempty, 0):
-        # A size that is 0 here: what is left of the condition is about that size alone.
-        return isinstance(analyzer.simplify(condition), IntImm)
+        # A size that is 0 here: what is left of the condition is about that size alone. It may
+        # divide by that.
+        left = walk(analyzer.simplify(condition))
+        return not any(isinstance(node, (Var, BufferLoad, Call)) for node in left)
     with analyzer.constraint(nonempty):
         return analyzer.can_prove(condition)
 
@@ -380,7 +391,9 @@ def _nest(
             )
             bindings[loop.loop_var] = var
     at_start = start_condition(realize.block, [substitute(value, bindings) for value in values])
-    predicate = initial_predicate(realize.block, values, predicate, starts)
+    predicate = initial_predicate(
+        realize.block, values, predicate, starts, [f.loop for f in inner if f.loop is not None]
+    )
     condition = logical_and(logical_and(at_start, condition), substitute(predicate, bindings))
     return Plan(inner[0], tuple(loops), bindings, condition, at_start)
 
