@@ -27,7 +27,7 @@ def test_rules_for_the_features_of_a_target(target, kind):
 
 @pytest.mark.parametrize(
     "kind",
-    ["llvm", "c", "vnni", "avx512", "dotprod", "cuda", "cuda-tensorcore", "opencl"],
+    ["llvm", "c", "vnni", "avx512", "dotprod", "cuda", "cuda-tensorcore", "opencl", "hexagon"],
 )
 def test_all_parts_are_known_for_each_kind(kind):
     assert ScheduleRule.create(kind)

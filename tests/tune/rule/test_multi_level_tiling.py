@@ -6,6 +6,7 @@ from tests.tune.rule.sketching import (
     assert_candidates_right,
     compiled_results,
     names_of,
+    resampled,
     sketches_of,
 )
 
@@ -16,6 +17,7 @@ from tilewright.script import tir as T
 from tilewright.tune.rule import (
     AutoInline,
     MultiLevelTiling,
+    MultiLevelTilingWideVector,
     ReuseType,
 )
 from tilewright.tune.rule.claim import claim
@@ -160,3 +162,17 @@ def test_a_reduction_over_several_axes():
 def test_wrong_arguments_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         rule(**options)
+
+
+def test_the_innermost_tile_may_be_a_whole_vector():
+    rule = MultiLevelTilingWideVector("SRSRS", vector_length_in_bits=128, max_innermost_factor=8)
+    (sch,) = assert_candidates_right(matmul(4, 8, 6), [rule], tries=2)
+    assert int(sch.get(sch.get_loops("C")[-1]).extent.value) == 4
+    other = resampled(sch, 5)
+    assert int(other.get(other.get_loops("C")[-1]).extent.value) == 4
+    (odd,) = assert_candidates_right(matmul(4, 6, 6), [rule], tries=1)
+    assert len(odd.get_loops("C")) == 3 + 3 + 2
+    (two,) = assert_candidates_right(
+        matmul(4, 8, 6), [MultiLevelTilingWideVector("SRS", 128)], tries=1
+    )
+    assert [int(two.get(loop).extent.value) for loop in two.get_loops("C")][-1] == 4

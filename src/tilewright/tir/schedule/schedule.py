@@ -21,6 +21,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_ranges import require_representable
 from tilewright.tir.schedule.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.legality import require_still_independent
+from tilewright.tir.schedule.let_variables import require_bound_variables
 from tilewright.tir.schedule.methods import PrimitiveMethods
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 from tilewright.tir.schedule.random_state import RandomState
@@ -231,6 +232,7 @@ class Schedule(PrimitiveMethods):
                 after = with_nested_accesses(
                     tree, FunctionTree(name, edit.func, tree.checked, tree)
                 )
+                require_bound_variables(tree, after)
                 require_still_independent(tree, after)
                 require_still_initialised(tree, after)
                 require_representable(tree, after)

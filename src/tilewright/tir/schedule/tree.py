@@ -25,6 +25,7 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
+    LetStmt,
     SeqStmt,
     Stmt,
     seq,
@@ -109,6 +110,10 @@ class FunctionTree:
                 if loop.extent.__class__ is not IntImm or loop.extent.value <= 0  # type: ignore
             ]
         return self._uncounted
+
+    def lets(self) -> dict[Var, LetStmt]:
+        """The statements that bind variables, by their variables."""
+        return {var: let for part in self._parts.values() for var, let in part.lets.items()}
 
     def blocks(self) -> list[BlockRealize]:
         """All blocks, in the order of the text; the root block first."""

@@ -19,6 +19,7 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
+    LetStmt,
     SeqStmt,
     Stmt,
 )
@@ -32,17 +33,19 @@ class Part:
     Attributes:
         parents: the statement around each one below.
         loops: the loops, itself included, in the order of the text.
+        lets: the statements that bind variables, by their variables.
         blocks: the realisations of blocks, in the order of the text.
         nearest: those of them that are in no other block inside of the statement.
     """
 
-    __slots__ = ("_memory", "_stmt", "blocks", "loops", "nearest", "parents")
+    __slots__ = ("_memory", "_stmt", "blocks", "lets", "loops", "nearest", "parents")
 
     def __init__(self, stmt: Stmt) -> None:
         self._stmt = stmt
         self._memory: frozenset[Var] | None = None
         self.parents: Parents = {}
         self.loops: dict[Var, For] = {}
+        self.lets: dict[Var, LetStmt] = {}
         self.blocks: dict[BlockKey | None, BlockRealize] = {}
         self._walk(stmt)
         self.nearest = nearest_blocks(stmt)
@@ -55,7 +58,7 @@ class Part:
         return self._memory
 
     def _walk(self, root: Stmt) -> None:
-        parents, loops, blocks = self.parents, self.loops, self.blocks
+        parents, loops, blocks, lets = self.parents, self.loops, self.blocks, self.lets
         stack: list[Any] = [root]
         while stack:
             stmt = stack.pop()
@@ -71,6 +74,8 @@ class Part:
             elif kind is BufferStore or kind is Evaluate:
                 continue
             else:
+                if kind is LetStmt:
+                    lets[stmt.var] = stmt
                 children = [child for child in stmt.children() if isinstance(child, Stmt)]
                 for child in reversed(children):
                     parents[child] = stmt

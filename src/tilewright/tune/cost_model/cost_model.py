@@ -58,7 +58,7 @@ class CostModel:
         """The model of that name.
 
         Args:
-            kind: ``"xgb"``, ``"analytical"``, ``"random"``, or ``"none"`` for no model
+            kind: ``"xgb"``, ``"mlp"``, ``"analytical"``, ``"random"``, or ``"none"`` for no model
                 at all: None.
             args: for the constructor of the model.
             kwargs: for the constructor of the model.

@@ -31,3 +31,15 @@ def for_gpu() -> dict[Mutator, float]:
         MutateThreadBinding(): 0.02,
         MutateDecision(): 0.1,
     }
+
+
+@MUTATOR_SETS.add("hexagon")
+def for_hexagon() -> dict[Mutator, float]:
+    """The mutators for Hexagon."""
+    return {
+        MutateTileSize(): 0.9,
+        MutateComputeLocation(): 0.05,
+        MutateUnroll(): 0.03,
+        MutateParallel(max_jobs_per_core=16): 0.02,
+        MutateDecision(): 0.1,
+    }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tilewright.tune.postproc.disallow_async_strided_mem_copy import (
+    DisallowAsyncStridedMemCopy,
+)
 from tilewright.tune.postproc.disallow_dynamic_loop import DisallowDynamicLoop
 from tilewright.tune.postproc.postproc import POSTPROC_SETS, Postproc
 from tilewright.tune.postproc.rewrite_cooperative_fetch import RewriteCooperativeFetch
@@ -13,6 +16,7 @@ from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlo
 from tilewright.tune.postproc.rewrite_tensorize import RewriteTensorize
 from tilewright.tune.postproc.rewrite_unbound_block import RewriteUnboundBlock
 from tilewright.tune.postproc.verify_gpu_code import VerifyGPUCode
+from tilewright.tune.postproc.verify_vtcm_limit import VerifyVTCMLimit
 
 
 @POSTPROC_SETS.add("llvm", "c")
@@ -62,4 +66,17 @@ def for_tensor_cores() -> list[Postproc]:
         RewriteReductionBlock(),
         RewriteTensorize(),
         VerifyGPUCode(),
+    ]
+
+
+@POSTPROC_SETS.add("hexagon")
+def for_hexagon() -> list[Postproc]:
+    """The postprocessors for DSPs with wide vectors."""
+    return [
+        DisallowDynamicLoop(),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+        RewriteLayout(),
+        VerifyVTCMLimit(),
+        DisallowAsyncStridedMemCopy(),
     ]

@@ -36,6 +36,6 @@ class Postproc(TargetPart):
 
         Args:
             kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
-                ``"cuda-tensorcore"`` or ``"opencl"``.
+                ``"cuda-tensorcore"``, ``"opencl"`` or ``"hexagon"``.
         """
         return POSTPROC_SETS.make(kind)

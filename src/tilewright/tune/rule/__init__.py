@@ -10,6 +10,7 @@ from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
 from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
 from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
+from tilewright.tune.rule.multi_level_tiling_wide_vector import MultiLevelTilingWideVector
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation

@@ -11,6 +11,7 @@ from tilewright.tune.rule.inline_constant_scalars import InlineConstantScalars
 from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
 from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
+from tilewright.tune.rule.multi_level_tiling_wide_vector import MultiLevelTilingWideVector
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
@@ -151,4 +152,26 @@ def _for_gpu(*before_tiling: ScheduleRule) -> list[ScheduleRule]:
             unroll_explicit=True,
         ),
         AutoBind(max_threadblocks=256, thread_extents=[32, 64, 128, 256, 512, 1024]),
+    ]
+
+
+@RULE_SETS.add("hexagon")
+def for_hexagon() -> list[ScheduleRule]:
+    """The rules for DSPs with wide vectors."""
+    return [
+        ApplyCustomRule(),
+        InlineConstantScalars(),
+        _inline_on_cpus(),
+        MultiLevelTilingWideVector(
+            "SRSRS",
+            vector_length_in_bits=1024,
+            max_innermost_factor=128,
+            reuse_write=ReuseType("may", levels=(1, 2), scope="global"),
+        ),
+        ParallelizeVectorizeUnroll(
+            max_jobs_per_core=16,
+            max_vectorize_extent=128,
+            unroll_max_steps=[0, 16, 64, 512],
+            unroll_explicit=True,
+        ),
     ]

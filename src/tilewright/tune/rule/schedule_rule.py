@@ -43,6 +43,6 @@ class ScheduleRule(TargetPart):
 
         Args:
             kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
-                ``"cuda-tensorcore"`` or ``"opencl"``.
+                ``"cuda-tensorcore"``, ``"opencl"`` or ``"hexagon"``.
         """
         return RULE_SETS.make(kind)
