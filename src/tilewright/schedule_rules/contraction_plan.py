@@ -23,6 +23,7 @@ from tilewright.schedule_rules.operands import Contraction, constant_memory
 from tilewright.schedule_rules.tiles import MEMORY, STREAM, Tile, register_tile, tile_cost
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.limits import LINE_BYTES
 
 ENOUGH_REUSE: Final = 16
 """How often an element must be used, so that packing what exceeds the cache pays."""
@@ -35,9 +36,6 @@ MOST_UNROLLED: Final = 128
 
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
-
-LINE: Final = 64
-"""Bytes that come into a cache together."""
 
 AHEAD: Final = 12
 """So many steps of a sum ahead it is asked for what is far away."""
@@ -188,7 +186,7 @@ class Plan:
             return bool(steps)
         distance = abs(steps[-1]) * self.itemsize
         is_large = accesses.size(load) > self.machine.own_cache // 2
-        return distance >= FAR or (is_large and distance >= LINE)
+        return distance >= FAR or (is_large and distance >= LINE_BYTES)
 
     def exceeds_cache(self) -> bool:
         """Whether what is read of the operand with columns does not stay in the cache."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.ir.dtype import DType
 from tilewright.target import Target
+
+ADD_LATENCY: Final = 4.0
+"""Cycles until the result of an addition or multiply-add of vectors can be used."""
 
 
 class Machine(NamedTuple):

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tilewright.schedule_rules.machine import Machine
-
-RESERVED: Final = 4
-"""Vector registers that lowering does not give to accumulators."""
-
-LATENCY: Final = 4.0
-"""Cycles until the result of a multiply-add can be added to again."""
+from tilewright.schedule_rules.machine import ADD_LATENCY, Machine
+from tilewright.tir.transform.limits import RESERVED_REGISTERS
 
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""
@@ -72,7 +67,8 @@ def register_tile(
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
         for r in range(1, min(MOST_ROWS, rows) + 1)
-        if r * v + max(v + 1, RESERVED) <= machine.vector_registers and (r <= max(fitting, 6))
+        if r * v + max(v + 1, RESERVED_REGISTERS) <= machine.vector_registers
+        and (r <= max(fitting, 6))
     ]
     stream = MEMORY if streams else STREAM
 
@@ -96,7 +92,7 @@ def tile_cost(
         near: whether rows are next to each other in memory.
     """
     multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / 2
-    step = max(multiply, load, LATENCY, stream * tile.vectors)
+    step = max(multiply, load, ADD_LATENCY, stream * tile.vectors)
     tiles = _tiles(rows, tile.rows) * _tiles(whole, tile.vectors)
     lines = tile.vectors + tile.rows * (NEAR_ROW if near else 1.0)
     return tiles * (step + LOAD * lines)

@@ -32,6 +32,7 @@ from tilewright.tir.transform.accumulators import (
     updated,
 )
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.limits import RESERVED_REGISTERS
 from tilewright.tir.transform.local_memory import allocated, lane_index, local_buffer
 from tilewright.tir.transform.locations import (
     Location,
@@ -40,7 +41,6 @@ from tilewright.tir.transform.locations import (
     all_disjoint,
     summarize,
 )
-from tilewright.tir.transform.promote_registers import RESERVED_REGISTERS
 from tilewright.tir.transform.statements import StatementRewriter, resequenced
 
 

@@ -35,7 +35,7 @@ from tilewright.tir.stmt import BufferStore, Evaluate, For, LetStmt, SeqStmt, St
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.affine import Key, affine, occurs
 from tilewright.tir.transform.hoist_conditions import is_simple
-from tilewright.tir.transform.prefetch_lines import LINE_BYTES
+from tilewright.tir.transform.limits import LINE_BYTES
 from tilewright.tir.transform.spread_prefetches import copy_and_work, parts_of, spread
 from tilewright.tir.transform.statements import statements
 

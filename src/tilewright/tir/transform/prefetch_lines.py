@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tilewright.ir.arithmetic import floordiv, minimum
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import Evaluate, For, ForKind, Prefetch, Stmt
-
-LINE_BYTES: Final = 64
-"""Bytes that a cache fetches at once."""
+from tilewright.tir.transform.limits import LINE_BYTES
 
 
 def prefetch_lines(prefetch: Prefetch) -> Stmt:

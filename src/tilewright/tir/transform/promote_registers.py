@@ -38,6 +38,7 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, same_conditions
+from tilewright.tir.transform.limits import RESERVED_REGISTERS
 from tilewright.tir.transform.locations import (
     Location,
     Touch,
@@ -52,9 +53,6 @@ from tilewright.tir.transform.register_candidates import indexed_memory, invaria
 from tilewright.tir.transform.register_file import Candidate, RegisterAccesses, RegisterFile
 from tilewright.tir.transform.statements import StatementRewriter, resequenced, statements
 from tilewright.tir.transform.surroundings import Surroundings
-
-RESERVED_REGISTERS = 4
-"""Vector registers that are left for operands."""
 
 
 def promote_registers(

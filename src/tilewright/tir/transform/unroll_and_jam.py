@@ -22,12 +22,9 @@ from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.affine import affine, occurs, split
 from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.limits import MOST_JAMMED_ROWS, RESERVED_REGISTERS
 from tilewright.tir.transform.locations import Touch, Touches, summarize
-from tilewright.tir.transform.promote_registers import RESERVED_REGISTERS
 from tilewright.tir.transform.statements import StatementRewriter
-
-MOST_ROWS = 16
-"""More rows hide no more latency, and only make the code longer."""
 
 MOST_STATEMENTS = 64
 
@@ -94,7 +91,7 @@ class _Jam(StatementRewriter):
             return 1
         cost = sum(-(-store.value.dtype.lanes * store.buffer.dtype.bits // self._vector_bits)
                    for store in stores)  # fmt: skip
-        limit = min(self._free // cost, MOST_ROWS, MOST_STATEMENTS // len(stores))
+        limit = min(self._free // cost, MOST_JAMMED_ROWS, MOST_STATEMENTS // len(stores))
         extent = loop.extent.value
         if loop.kind is ForKind.PARALLEL:
             limit = min(limit, extent // LEAST_GROUPS)

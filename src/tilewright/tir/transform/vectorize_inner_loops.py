@@ -49,16 +49,11 @@ from tilewright.tir.transform.affine import affine, split
 from tilewright.tir.transform.alias import Aliases
 from tilewright.tir.transform.dependences import LoopBody, carried_dependence, loop_body
 from tilewright.tir.transform.lanes import NotVectorizable
+from tilewright.tir.transform.limits import HEAVY_VECTORS_PER_ITERATION, VECTORS_PER_ITERATION
 from tilewright.tir.transform.ranges import conjuncts
 from tilewright.tir.transform.statements import StatementRewriter, statements
 from tilewright.tir.transform.vector_pieces import Piece, native_lanes, pieces_of
 from tilewright.tir.transform.vectorize import LaneStatements, flattened
-
-GROUP = 4
-"""Vectors per iteration of the main loop, for short bodies: they hide the cost of the loop."""
-
-HEAVY_GROUP = 2
-"""The same for bodies that call functions, which are long chains of operations: two overlap."""
 
 MASKED_BITS = 256
 """Narrower vectors have no masked accesses worth using."""
@@ -117,7 +112,7 @@ class _InnerLoops(StatementRewriter):
         self._check_memory(body)
         heavy = any(isinstance(node, Call) for node in walk(loop.body))
         check_access_pattern(loop, reductions, heavy, self._vector_bits)
-        group = HEAVY_GROUP if heavy else GROUP
+        group = HEAVY_VECTORS_PER_ITERATION if heavy else VECTORS_PER_ITERATION
         if extent is not None:
             if reductions and extent < width:
                 raise NotVectorizable("it is too short")

@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from tilewright.schedule_rules.machine import ADD_LATENCY
 from tilewright.tir.stmt import ForKind
+from tilewright.tir.transform.limits import (
+    HEAVY_VECTORS_PER_ITERATION,
+    MOST_JAMMED_ROWS,
+    RESERVED_REGISTERS,
+    VECTORS_PER_ITERATION,
+)
 from tilewright.tune.cost_model import processor as cpu
 from tilewright.tune.cost_model.processor import Processor
 from tilewright.tune.feature.nest import Access, Loop, Statement
@@ -23,12 +30,6 @@ from tilewright.tune.feature.operations import (
     Operations,
 )
 from tilewright.tune.feature.strides import Level
-
-GROUP, HEAVY_GROUP = 4, 2
-"""Vectors per iteration of a loop that lowering vectorises without being told."""
-
-MOST_ROWS = 16
-"""Sums that lowering computes side by side without being told."""
 
 _STRAIGHT: Final = frozenset({ForKind.UNROLLED, ForKind.VECTORIZED})
 
@@ -101,7 +102,8 @@ def _body(statement: Statement, processor: Processor, reassociates: bool) -> Bod
     if outer and _is_vectorized(statement, levels[outer[-1]], outer[-1], lanes, reassociates):
         lane = outer.pop()
         extent = levels[lane].extent
-        group = HEAVY_GROUP if statement.operations.functions else GROUP
+        heavy = bool(statement.operations.functions)
+        group = HEAVY_VECTORS_PER_ITERATION if heavy else VECTORS_PER_ITERATION
         while group > 1 and group * lanes > extent:
             group //= 2
         trips *= -(-extent // (lanes * group)) / extent
@@ -178,11 +180,11 @@ class _Step:
         if sums and self._overlap():
             self._slow += copies * cpu.MASKED
         elif sums:
-            spilled = max(0.0, sums - (processor.registers - cpu.RESERVED)) / sums
+            spilled = max(0.0, sums - (processor.registers - RESERVED_REGISTERS)) / sums
             self._loads += spilled * copies
             self._stores += spilled * copies
             self._slow += spilled * copies * cpu.SPILLED
-            waits = cpu.LATENCY * copies / (self._chains() * rows)
+            waits = ADD_LATENCY * copies / (self._chains() * rows)
         arithmetic = copies * _arithmetic(statement.operations, body.lanes)
         overhead = 2.0 / rows
         instructions = arithmetic * cpu.ARITHMETIC + self._loads + self._stores + overhead
@@ -264,12 +266,12 @@ class _Step:
     def _rows_side_by_side(self) -> float:
         """Rows of a short reduction that lowering computes together."""
         body = self._body
-        if self._sums >= MOST_ROWS or len(body.outer) < 2 or body.inner:
+        if self._sums >= MOST_JAMMED_ROWS or len(body.outer) < 2 or body.inner:
             return 1.0
         around = body.outer[-2]
         if not self._statement.accesses[0].strides[around]:
             return 1.0
-        return max(1.0, min(self._statement.levels[around].extent, MOST_ROWS // self._sums))
+        return max(1.0, min(self._statement.levels[around].extent, MOST_JAMMED_ROWS // self._sums))
 
 
 def _aliases(access: Access, along: int) -> bool:

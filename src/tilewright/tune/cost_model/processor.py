@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.dtype import DType
 from tilewright.target import Target
+from tilewright.tir.transform.limits import LINE_BYTES
 
 
 class Cache(NamedTuple):
@@ -68,12 +69,6 @@ ISSUE: Final = 5.0
 ARITHMETIC, LOADS, STORES = 2.0, 2.0, 1.0
 """Instructions of a kind that begin in a cycle."""
 
-LATENCY: Final = 4.0
-"""Cycles until the result of a multiplication or addition can be used."""
-
-RESERVED: Final = 4
-"""Vector registers that lowering does not give to accumulators."""
-
 SPILLED: Final = 2.5
 """Cycles that a sum costs, beside its arithmetic, that finds no register."""
 
@@ -130,9 +125,9 @@ def processor_of(target: Target) -> Processor:
     """The processor of a target for CPUs."""
     first, second, third = target.cache_sizes
     caches = (
-        Cache(first, 64, 1.4, PAGE),
-        Cache(second, 64, 8.0, second // WAYS),
-        Cache(third, 64, 8.0),
+        Cache(first, LINE_BYTES, 1.4, PAGE),
+        Cache(second, LINE_BYTES, 8.0, second // WAYS),
+        Cache(third, LINE_BYTES, 8.0),
         ADDRESSES,
     )
     return Processor(max(target.vector_bits, 32), target.vector_registers, caches, target.num_cores)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
 
-LINE_BYTES = 64
+from tilewright.tir.transform.limits import LINE_BYTES
 
 
 class Footprint(NamedTuple):

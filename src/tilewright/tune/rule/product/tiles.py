@@ -8,8 +8,9 @@ from typing import Any, Final
 from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import loops_by_iterator, parallelize
-from tilewright.schedule_rules.tiles import MOST_ROWS, MOST_VECTORS, RESERVED, Tile, tile_cost
+from tilewright.schedule_rules.tiles import MOST_ROWS, MOST_VECTORS, Tile, tile_cost
 from tilewright.tir.schedule import LoopRV, Schedule
+from tilewright.tir.transform.limits import RESERVED_REGISTERS
 from tilewright.tune.rule.decisions import choose
 from tilewright.tune.rule.product.arithmetic import at_least, at_most, quotient_up
 from tilewright.tune.rule.product.form import Form
@@ -88,7 +89,7 @@ def choose_tile(sch: Schedule, plan: Plan, machine: Machine) -> RegisterTile:
         Tile(r, v): tile_cost(Tile(r, v), plan.rows, whole)
         for r in range(1, min(MOST_ROWS, plan.rows) + 1)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
-        if r * v + max(v + 1, RESERVED) <= machine.vector_registers
+        if r * v + max(v + 1, RESERVED_REGISTERS) <= machine.vector_registers
     }
     most = ENOUGH_COST * min(costs.values())
     # Panels that are cut off at the end double the code, and the time to compile it.
