@@ -242,7 +242,8 @@ _BUILDERS: ScopeStack[BlockBuilder] = ScopeStack()
 def _parameters(params: Any) -> tuple[Var, ...]:
     """The parameters of a function of the module as a tuple."""
     found = (params,) if isinstance(params, Var) else tuple(params)
-    for position, param in enumerate(found):
+    earlier: set[int] = set()
+    for param in found:
         if isinstance(param, DataflowVar):
             raise ArgumentError(f"parameter {param.name_hint!r} is a variable of a dataflow block")
         if isinstance(param, Var) and param.struct_info is None:
@@ -250,6 +251,7 @@ def _parameters(params: Any) -> tuple[Var, ...]:
                 f"parameter {param.name_hint!r} has no struct info, such as "
                 "relax.TensorStructInfo((2, 3), 'float32')"
             )
-        if any(param is other for other in found[:position]):
+        if id(param) in earlier:
             raise ArgumentError(f"parameter {param.name_hint!r} is given twice")
+        earlier.add(id(param))
     return found

@@ -325,7 +325,9 @@ class _ValueChecks(ArgumentChecks):
         if dtype is None:
             return
         struct = abi.pointer_var("array")
-        self._bind(struct, abi.as_pointer(self._value(slot) + const(abi.OBJECT_HEADER_SIZE, INT64)))
+        self._steps.bind(
+            struct, abi.as_pointer(self._value(slot) + const(abi.OBJECT_HEADER_SIZE, INT64))
+        )
         self._dtype(self._text, decl_buffer((), dtype, "value"), abi.View(struct))
 
 

@@ -15,13 +15,11 @@ from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Cast, Expr, IntImm, Select, StringImm, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_limits import largest_size
-from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
+from tilewright.tir.stmt import IfThenElse, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_errors import DTYPE_ERROR, KIND_ERROR
-
-Step = Callable[[Stmt], Stmt]
-"""Takes the statement that comes after, and puts something around or before it."""
+from tilewright.tir.transform.steps import Steps
 
 
 class ArgumentChecks:
@@ -37,15 +35,13 @@ class ArgumentChecks:
         self._function = function.replace("%", "%%")
         self._args = abi.View(args)
         self._device_type = device_type
-        self._steps: list[Step] = []
+        self._steps = Steps()
         self._origin: dict[Var, str] = {}
         self._postponed: list[Callable[[], bool]] = []
 
     def build(self, rest: Stmt) -> Stmt:
         """The steps around `rest`."""
-        for step in reversed(self._steps):
-            rest = step(rest)
-        return rest
+        return self._steps.before(rest)
 
     def count(self, num_args: Var, names: list[str]) -> None:
         """Check the number of arguments."""
@@ -84,7 +80,7 @@ class ArgumentChecks:
         self._expect_kind(where, index, "an array", (abi.TYPE_DLTENSOR, abi.TYPE_TENSOR))
         header = Select(is_object, const(abi.OBJECT_HEADER_SIZE, "int64"), const(0, "int64"))
         struct = abi.pointer_var(f"{buffer.name}_array")
-        self._bind(struct, abi.as_pointer(self._value(position) + header))
+        self._steps.bind(struct, abi.as_pointer(self._value(position) + header))
         tensor = abi.View(struct)
         self._dtype(where, buffer, tensor)
         self._check(
@@ -167,7 +163,7 @@ class ArgumentChecks:
     def _dtype(self, where: str, buffer: Buffer, tensor: abi.View) -> None:
         word = tensor.load(abi.DTYPE_WORD)
         expected = word.equal(const(abi.dtype_word(buffer.dtype), "int32"))
-        arguments = (StringImm(where), StringImm(str(buffer.dtype)), word)
+        arguments = (self._place(where), StringImm(str(buffer.dtype)), word)
         self._unless(expected, abi.return_value(Call(INT32, DTYPE_ERROR, arguments)))
 
     def _extents(self, position: int, where: str, buffer: Buffer, tensor: abi.View) -> list[Expr]:
@@ -175,7 +171,7 @@ class ArgumentChecks:
         if not buffer.shape:
             return []
         pointer = abi.pointer_var(f"{buffer.name}_shape")
-        self._bind(pointer, abi.as_pointer(tensor.load(abi.SHAPE)))
+        self._steps.bind(pointer, abi.as_pointer(tensor.load(abi.SHAPE)))
         shape, extents = abi.View(pointer), []
         for axis, expected in enumerate(buffer.shape):
             actual = shape.load(abi.Field(INT64, axis))
@@ -253,7 +249,7 @@ class ArgumentChecks:
         steps = _compact_strides(extents)
         address = tensor.load(abi.STRIDES)
         pointer = abi.pointer_var(f"{buffer.name}_strides")
-        self._bind(pointer, abi.as_pointer(address))
+        self._steps.bind(pointer, abi.as_pointer(address))
         given = address != const(0, "int64")
         view = abi.View(pointer)
         strides = [view.load(abi.Field(INT64, axis)) for axis in range(len(extents))]
@@ -317,7 +313,7 @@ class ArgumentChecks:
             )
         annotation = buffer.data.type_annotation
         pointer = Var(buffer.data.name, HANDLE, annotation)
-        self._bind(pointer, abi.as_pointer(address))
+        self._steps.bind(pointer, abi.as_pointer(address))
         self.values[buffer.data] = pointer
 
     def _index_range(self, where: str, buffer: Buffer, extents: list[Expr]) -> None:
@@ -376,6 +372,10 @@ class ArgumentChecks:
         """What an argument is called in messages, which are printf formats."""
         return f"{self._function}: argument {position + 1} ({name}):"
 
+    def _place(self, where: str) -> Expr:
+        """The address of the text `where`."""
+        return StringImm(where)
+
     def _type_index(self, position: int) -> Expr:
         return self._args.load(abi.Field(INT32, 4 * position))
 
@@ -388,7 +388,7 @@ class ArgumentChecks:
         condition: Expr = const(False)
         for kind in accepted:
             condition = logical_or(condition, index.equal(kind))
-        arguments = (StringImm(where), StringImm(expected), index)
+        arguments = (self._place(where), StringImm(expected), index)
         self._unless(condition, abi.return_value(Call(INT32, KIND_ERROR, arguments)))
 
     def _check(self, condition: Expr, kind: str, message: str, *values: Expr) -> None:
@@ -396,16 +396,12 @@ class ArgumentChecks:
             self._unless(condition, abi.raise_error(kind, message, *values))
 
     def _unless(self, condition: Expr, failure: Stmt) -> None:
-        check = IfThenElse(logical_not(condition), failure)
-        self._steps.append(lambda rest: seq(check, rest))
-
-    def _bind(self, var: Var, value: Expr) -> None:
-        self._steps.append(lambda rest: LetStmt(var, value, rest))
+        self._steps.do(IfThenElse(logical_not(condition), failure))
 
     def _define(self, var: Var, value: Expr) -> None:
         """Bind a fresh variable that stands for `var` of the function."""
         fresh = Var(var.name, var.dtype, var.type_annotation)
-        self._bind(fresh, value)
+        self._steps.bind(fresh, value)
         self.values[var] = fresh
 
 

@@ -8,7 +8,6 @@ function is passed on as it came, so that the callee may keep it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.error import LoweringError
@@ -23,7 +22,6 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.control import if_then_else
 from tilewright.tir.stmt import (
-    Allocate,
     BufferStore,
     Evaluate,
     For,
@@ -31,12 +29,10 @@ from tilewright.tir.stmt import (
     LetStmt,
     Stmt,
     While,
-    seq,
 )
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.return_results import passed_params
-
-Step = Callable[[Stmt], Stmt]
+from tilewright.tir.transform.steps import Steps
 
 _PACKED: Final = frozenset(
     {"tir.tvm_call_packed", "tir.tvm_call_cpacked", "tir.tvm_call_trace_packed"}
@@ -69,7 +65,7 @@ class PackedCalls(Rewriter):
         self.found = False
         self._prefix = symbol_prefix
         self._caller = function.global_symbol or "a private function"
-        self._prelude: list[Step] = []
+        self._prelude = Steps()
         self._params: dict[Var, tuple[int, Buffer]] = {}
         if forwards and function.global_symbol is not None:
             # Not all callers pass arrays for the results.
@@ -88,12 +84,10 @@ class PackedCalls(Rewriter):
 
     def _statement(self, stmt: Any) -> Stmt:
         """A statement without statements inside, with what its calls need before it."""
-        outer, self._prelude = self._prelude, []
+        outer, self._prelude = self._prelude, Steps()
         result = stmt.map_children(self)
         steps, self._prelude = self._prelude, outer
-        for step in reversed(steps):
-            result = step(result)
-        return result
+        return steps.before(result)
 
     def Evaluate(self, stmt: Evaluate) -> Stmt:
         return self._statement(stmt)
@@ -109,15 +103,13 @@ class PackedCalls(Rewriter):
 
     def _with_head(self, stmt: Any, field: str) -> Stmt:
         """A statement with others inside: the calls of its `field` come before all of it."""
-        outer, self._prelude = self._prelude, []
+        outer, self._prelude = self._prelude, Steps()
         head = self(getattr(stmt, field))
         steps, self._prelude = self._prelude, outer
         result = stmt.map_children(
             lambda child: head if child is getattr(stmt, field) else self(child)
         )
-        for step in reversed(steps):
-            result = step(result)
-        return result
+        return steps.before(result)
 
     def While(self, stmt: While) -> Stmt:
         self._refuse(stmt.condition, "the condition of a while loop")
@@ -167,12 +159,12 @@ class PackedCalls(Rewriter):
         is_trace = name == "tir.tvm_call_trace_packed"
         if is_trace:
             value = Var("value", call.dtype)
-            self._bind(value, args[-1])
+            self._prelude.bind(value, args[-1])
             args = (*args[:-1], value)
         stack = self._stack(args, 1)
         result = abi.pointer_var("result")
         last = IntImm(INT64, abi.ANY_SIZE * len(args))
-        self._bind(result, abi.as_pointer(abi.as_address(stack.pointer) + last))
+        self._prelude.bind(result, abi.as_pointer(abi.as_address(stack.pointer) + last))
         returned = abi.View(result)
         self._empty(returned)
         self._call(name, str(call.args[0]), stack.pointer, len(args), result)
@@ -196,21 +188,21 @@ class PackedCalls(Rewriter):
             self._check(Call(INT32, Op.get("tir.own_any"), (stack.pointer, slot)))
             return const(0, "int32")
         result = abi.pointer_var("result")
-        self._bind(result, slot)
+        self._prelude.bind(result, slot)
         self._empty(abi.View(result))
         self._call(name, str(call.args[1]), stack.pointer, len(args), result)
         return const(0, "int32")
 
     def _stack(self, args: tuple[Expr, ...], more: int) -> abi.View:
         """Arguments in places of a new array, which has room for `more`."""
-        stack = self._memory("stack", 2 * (len(args) + more) or 1)
+        stack = self._prelude.memory("stack", 2 * (len(args) + more) or 1)
         for position, arg in enumerate(args):
             self._argument(stack, position, arg)
         return stack
 
     def _empty(self, slot: abi.View) -> None:
-        self._do(slot.store(abi.Field(INT64, 0), const(0, "int64")))
-        self._do(slot.store(abi.Field(INT64, 1), const(0, "int64")))
+        self._prelude.do(slot.store(abi.Field(INT64, 0), const(0, "int64")))
+        self._prelude.do(slot.store(abi.Field(INT64, 1), const(0, "int64")))
 
     def _argument_expr(self, arg: Expr) -> Expr:
         """An argument, with the calls inside it lowered; arrays are left for `_argument`."""
@@ -233,9 +225,9 @@ class PackedCalls(Rewriter):
     def _check(self, call: Expr) -> None:
         """Leave the function if a status is not 0."""
         status = Var("status", INT32)
-        self._bind(status, call)
+        self._prelude.bind(status, call)
         good = status.equal(const(0, "int32"))
-        self._do(IfThenElse(logical_not(good), abi.return_value(const(-1, "int32"))))
+        self._prelude.do(IfThenElse(logical_not(good), abi.return_value(const(-1, "int32"))))
 
     def _result(self, call: Call, returned: abi.View) -> Expr:
         dtype = call.dtype
@@ -245,22 +237,24 @@ class PackedCalls(Rewriter):
             loaded = returned.load(abi.Field(INT64, 1))
         value = Var("returned", dtype)
         if dtype.is_handle:
-            self._bind(value, abi.as_pointer(loaded))
+            self._prelude.bind(value, abi.as_pointer(loaded))
         elif dtype == "void":
             return const(0, "int32")
         else:
-            self._bind(value, cast(dtype, loaded))
+            self._prelude.bind(value, cast(dtype, loaded))
         return value
 
     def _traced(self, call: Call, value: Expr, returned: abi.View) -> Expr:
         """What a function returned, as a float or an integer, or `value` if it is None."""
         kind = Var("kind", INT32)
-        self._bind(kind, returned.load(abi.Field(INT32, 0)))
+        self._prelude.bind(kind, returned.load(abi.Field(INT32, 0)))
         whole = cast(call.dtype, returned.load(abi.Field(INT64, 1)))
         real = cast(call.dtype, returned.load(abi.Field(FLOAT64, 1)))
         result = Var("traced", call.dtype)
         number = if_then_else(kind.equal(const(abi.TYPE_FLOAT, "int32")), real, whole)
-        self._bind(result, if_then_else(kind.equal(const(abi.TYPE_NONE, "int32")), value, number))
+        self._prelude.bind(
+            result, if_then_else(kind.equal(const(abi.TYPE_NONE, "int32")), value, number)
+        )
         return result
 
     def _argument(self, stack: abi.View, position: int, arg: Expr) -> None:
@@ -283,8 +277,8 @@ class PackedCalls(Rewriter):
         else:
             kind = abi.TYPE_BOOL if dtype.is_bool else abi.TYPE_INT
             stored = cast(INT64, arg)
-        self._do(stack.store(abi.Field(INT64, 2 * position), const(kind, "int64")))
-        self._do(stack.store(value, stored))
+        self._prelude.do(stack.store(abi.Field(INT64, 2 * position), const(kind, "int64")))
+        self._prelude.do(stack.store(value, stored))
         return None
 
     def _any(self, stack: abi.View, position: int, arg: Call) -> None:
@@ -292,13 +286,13 @@ class PackedCalls(Rewriter):
         slots = (abi.Field(INT64, 2 * position), abi.Field(INT64, 2 * position + 1))
         if _op_name(arg) == "tir.any_value":
             kind, bits = arg.args
-            self._do(stack.store(slots[0], cast(INT64, kind)))
-            self._do(stack.store(slots[1], cast(INT64, bits)))
+            self._prelude.do(stack.store(slots[0], cast(INT64, kind)))
+            self._prelude.do(stack.store(slots[1], cast(INT64, bits)))
             return
         address = abi.pointer_var("given")
-        self._bind(address, arg.args[0])
+        self._prelude.bind(address, arg.args[0])
         for word, slot in enumerate(slots):
-            self._do(stack.store(slot, abi.View(address).load(abi.Field(INT64, word))))
+            self._prelude.do(stack.store(slot, abi.View(address).load(abi.Field(INT64, word))))
 
     def _array(self, stack: abi.View, position: int, make: Call) -> None:
         source = self._parameter(make)
@@ -308,16 +302,18 @@ class PackedCalls(Rewriter):
                 self.args = abi.pointer_var("args")
             given = abi.View(self.args)
             for offset, slot in enumerate(slots):
-                self._do(stack.store(slot, given.load(abi.Field(INT64, 2 * source + offset))))
+                self._prelude.do(
+                    stack.store(slot, given.load(abi.Field(INT64, 2 * source + offset)))
+                )
             return
         tensor = self._tensor(make)
-        self._do(stack.store(slots[0], const(abi.TYPE_DLTENSOR, "int64")))
-        self._do(stack.store(slots[1], abi.as_address(tensor.pointer)))
+        self._prelude.do(stack.store(slots[0], const(abi.TYPE_DLTENSOR, "int64")))
+        self._prelude.do(stack.store(slots[1], abi.as_address(tensor.pointer)))
 
     def _tensor(self, make: Call) -> abi.View:
         """A new ``DLTensor`` on the stack."""
         data, shape, strides, ndim, element, offset = make.args
-        tensor = self._memory("array", abi.DLTENSOR_SIZE // 8)
+        tensor = self._prelude.memory("array", abi.DLTENSOR_SIZE // 8)
         word = abi.dtype_word(element.dtype)
         rank = ndim.value if isinstance(ndim, IntImm) else 0
         itemsize = const(element.dtype.itemsize, "int64")
@@ -330,7 +326,7 @@ class PackedCalls(Rewriter):
             (abi.BYTE_OFFSET, cast(INT64, self(offset)) * itemsize),
         )
         for field, stored in fields:
-            self._do(tensor.store(field, stored))
+            self._prelude.do(tensor.store(field, stored))
         return tensor
 
     def _parameter(self, make: Call) -> int | None:
@@ -358,25 +354,10 @@ class PackedCalls(Rewriter):
     def _shape(self, shape: Expr) -> Expr:
         if not isinstance(shape, Call) or _op_name(shape) != "tir.tvm_stack_make_shape":
             return self(shape)
-        sizes = self._memory("shape", max(len(shape.args), 1))
+        sizes = self._prelude.memory("shape", max(len(shape.args), 1))
         for axis, extent in enumerate(shape.args):
-            self._do(sizes.store(abi.Field(INT64, axis), cast(INT64, self(extent))))
+            self._prelude.do(sizes.store(abi.Field(INT64, axis), cast(INT64, self(extent))))
         return sizes.pointer
-
-    # --- steps --------------------------------------------------------------------------------
-
-    def _memory(self, name: str, words: int) -> abi.View:
-        """Memory of `words` int64 on the stack."""
-        pointer = abi.pointer_var(name)
-        extents = (IntImm(INT32, words),)
-        self._prelude.append(lambda rest: Allocate(pointer, INT64, extents, const(True), rest))
-        return abi.View(pointer)
-
-    def _bind(self, var: Var, value: Expr) -> None:
-        self._prelude.append(lambda rest: LetStmt(var, value, rest))
-
-    def _do(self, stmt: Stmt) -> None:
-        self._prelude.append(lambda rest: seq(stmt, rest))
 
 
 def _op_name(call: Call) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from tilewright.error import LoweringError, UnknownNameError
 from tilewright.ir.convert import cast, const
@@ -28,7 +28,12 @@ from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.argument_checks import ArgumentChecks
-from tilewright.tir.transform.argument_errors import DTYPE_ERROR, KIND_ERROR, shared_functions
+from tilewright.tir.transform.argument_errors import COLD, DTYPE_ERROR, KIND_ERROR, shared_functions
+from tilewright.tir.transform.check_functions import (
+    MANY_ARGUMENTS,
+    CheckFunctions,
+    ManyArgumentChecks,
+)
 from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
@@ -48,6 +53,13 @@ from tilewright.tir.transform.return_results import (
 
 SYMBOL_PREFIX: Final = "__tvm_ffi_"
 """What the symbols of packed functions begin with in a library."""
+
+_VERY_MANY: Final = 1000
+"""Parameters of a raw function above which its calls are compiled quickly, not well.
+
+Compilers take time for all pairs of arguments of a call, and a good call gains little beside the
+checks of so many.
+"""
 
 
 def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
@@ -69,6 +81,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
     called = _called_functions(module)
     raw_functions: dict[GlobalVar, PrimFunc] = {}
     packed_functions: dict[GlobalVar, PrimFunc] = {}
+    checking = CheckFunctions(device_type)
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
@@ -76,7 +89,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         calls = PackedCalls(function, SYMBOL_PREFIX, forwards=name not in called)
         raw = raw_functions[name] = _raw_function(function, calls, module)
         if function.global_symbol is not None:
-            for packed in _packed_functions(function, name, raw, calls, device_type):
+            for packed in _packed_functions(function, name, raw, calls, checking):
                 symbol = GlobalVar(packed.global_symbol or SYMBOL_PREFIX + _symbol_of(function))
                 if symbol in packed_functions:
                     exported = symbol.name_hint.removeprefix(SYMBOL_PREFIX)
@@ -89,7 +102,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         for name, text in module.attrs.get(TEXTS, {}).items():
             helpers[GlobalVar(SYMBOL_PREFIX + name)] = text_function(SYMBOL_PREFIX + name, text)
         helpers |= shared_functions()
-    functions = {**raw_functions, **packed_functions, **helpers}
+    functions = {**raw_functions, **checking.functions, **packed_functions, **helpers}
     return IRModule(functions, module.attrs, module.global_infos)
 
 
@@ -163,13 +176,17 @@ def _raw_function(function: PrimFunc, calls: PackedCalls, module: IRModule) -> P
 
 
 def _packed_functions(
-    function: PrimFunc, raw_name: GlobalVar, raw: PrimFunc, calls: PackedCalls, device_type: int
+    function: PrimFunc,
+    raw_name: GlobalVar,
+    raw: PrimFunc,
+    calls: PackedCalls,
+    checking: CheckFunctions,
 ) -> list[PrimFunc]:
     """The exported functions that call `raw`: with `RETURNS`, one that returns, and one that writes
     into arrays of the caller.
     """
     name = _symbol_of(function)
-    packed = _PackedFunction(function, raw_name, raw, calls, device_type)
+    packed = _PackedFunction(function, raw_name, raw, calls, checking)
     if RETURNS not in function.attrs:
         return [packed.build(name)]
     returning = packed.build(name, returns=True)
@@ -187,10 +204,10 @@ class _PackedFunction:
         raw_name: GlobalVar,
         raw: PrimFunc,
         calls: PackedCalls,
-        device_type: int,
+        checking: CheckFunctions,
     ) -> None:
         self._function, self._raw_name, self._raw = function, raw_name, raw
-        self._calls, self._device_type = calls, device_type
+        self._calls, self._checking = calls, checking
 
     def build(self, name: str, returns: bool = False) -> PrimFunc:
         """The function that is exported under `name`."""
@@ -205,9 +222,14 @@ class _PackedFunction:
             body = with_slots(function, checks.values, self._arguments, self._raw_name)
         else:
             body = self._call(self._arguments(checks.values), checks, result)
-        attrs = {"global_symbol": SYMBOL_PREFIX + name, "calling_conv": "packed"}
+        attrs: dict[str, Any] = {
+            "global_symbol": SYMBOL_PREFIX + name,
+            "calling_conv": "packed",
+        }
         if IS_PRIVATE in function.attrs:
             attrs = {}
+        if len(self._raw.params) > _VERY_MANY:
+            attrs |= COLD
         return PrimFunc(
             (Var("self_handle", HANDLE), args, num_args, result),
             checks.build(body),
@@ -219,7 +241,10 @@ class _PackedFunction:
         self, name: str, params: tuple[Var, ...], args: Var, num_args: Var
     ) -> ArgumentChecks:
         buffers = self._function.buffer_map
-        checks = ArgumentChecks(name, args, self._device_type)
+        if len(params) > MANY_ARGUMENTS:
+            checks = ManyArgumentChecks(name, args, len(params), self._checking)
+        else:
+            checks = ArgumentChecks(name, args, self._checking.device_type)
         checks.count(num_args, [buffers[p].name if p in buffers else p.name for p in params])
         # Scalars first: the shape of an array may mention one that comes later.
         largest = largest_counts(self._raw.body)

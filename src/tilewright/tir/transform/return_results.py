@@ -12,26 +12,26 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from tilewright.ir.arithmetic import not_equal
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT32, INT64
-from tilewright.ir.expr import Call, Expr, IntImm, Var
+from tilewright.ir.expr import Call, Expr, IntImm, Let, Var
 from tilewright.ir.function import GlobalVar
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.objects import new_array, new_tuple, release_objects
 from tilewright.tir.stmt import (
-    Allocate,
     BufferStore,
     Evaluate,
     For,
     ForKind,
     IfThenElse,
-    LetStmt,
     Stmt,
     seq,
 )
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform import call_boundary as abi
+from tilewright.tir.transform.steps import Steps
 
 RETURNS: Final = "tir.returns"
 """What a function returns, in JSON: the number of a result, or a list, which is a tuple.
@@ -57,8 +57,6 @@ INTO: Final = "_into"
 
 MANY: Final = 32
 """Words that are set by a loop, not one by one."""
-
-Step = Callable[[Stmt], Stmt]
 
 
 def result_buffers(function: PrimFunc) -> tuple[Buffer, ...]:
@@ -101,8 +99,7 @@ def return_results(
         raw_name: the name of the raw function.
     """
     body = _Results(function, values, len(result_buffers(function)))
-    for position, buffer in enumerate(result_buffers(function)):
-        body.allocate(position, buffer)
+    body.allocate(result_buffers(function))
     body.attempt(Call(INT32, raw_name, arguments(body.values)))
     body.move(json.loads(function.attrs[RETURNS]), result, 0)
     return body.build()
@@ -133,13 +130,13 @@ class _Results:
         self.values = dict(values)
         self._arrays, self._kept = arrays, int(function.attrs.get(SLOTS, 0))
         self._count = arrays + self._kept
-        self._steps: list[Step] = []
-        self._slots = self._memory("results", 2 * max(self._count, 1))
-        self._do(self._empty(2 * self._count))
+        self._steps = Steps()
+        self._slots = self._steps.memory("results", 2 * max(self._count, 1))
+        self._steps.do(self._empty(2 * self._count))
         if self._kept:
             kept = function.params[-1]
             pointer = abi.pointer_var(kept.name)
-            self._bind(pointer, _slot(self._slots.pointer, arrays))
+            self._steps.bind(pointer, _slot(self._slots.pointer, arrays))
             self.values[kept] = pointer
 
     def _empty(self, words: int) -> Stmt:
@@ -154,37 +151,44 @@ class _Results:
     def build(self) -> Stmt:
         """The steps, one after the other."""
         if self._kept:
-            self._do(Evaluate(release_objects(self._slots.pointer, IntImm(INT32, self._count))))
-        rest = abi.return_value(const(0, "int32"))
-        for step in reversed(self._steps):
-            rest = step(rest)
-        return rest
+            self._steps.do(
+                Evaluate(release_objects(self._slots.pointer, IntImm(INT32, self._count)))
+            )
+        return self._steps.before(abi.return_value(const(0, "int32")))
 
-    def allocate(self, position: int, buffer: Buffer) -> None:
-        """Make the array of a result."""
-        shape = self._memory(f"{buffer.name}_shape", max(buffer.ndim, 1))
-        for axis, extent in enumerate(buffer.shape):
-            size = cast(INT64, substitute(extent, self.values))
-            self._do(shape.store(abi.Field(INT64, axis), size))
-        word = IntImm(INT32, abi.dtype_word(buffer.dtype))
-        slot = _slot(self._slots.pointer, position)
-        self.attempt(new_array(slot, IntImm(INT32, buffer.ndim), word, shape.pointer))
-        struct = abi.pointer_var(f"{buffer.name}_array")
-        address = self._slots.load(abi.Field(INT64, 2 * position + 1))
-        self._bind(struct, abi.as_pointer(address + const(abi.OBJECT_HEADER_SIZE, "int64")))
-        data = Var(buffer.data.name, buffer.data.dtype, buffer.data.type_annotation)
-        self._bind(data, abi.as_pointer(abi.View(struct).load(abi.DATA)))
-        self.values[buffer.data] = data
+    def allocate(self, buffers: tuple[Buffer, ...]) -> None:
+        """Make the arrays of the results.
 
-    def attempt(self, call: Expr) -> None:
-        """Give up the arrays and leave if `call` does not return 0."""
-        status = Var("status", INT32)
-        self._bind(status, call)
+        There is one check for all, and no variable of a statement for any: thousands of results
+        would nest thousands deep.
+        """
+        shape = self._steps.memory(
+            "shape", max((buffer.ndim for buffer in buffers), default=0) or 1
+        )
+        status, field = self._steps.memory("status", 1), abi.Field(INT32, 0)
+        self._steps.do(status.store(field, const(0, INT32)))
+        for position, buffer in enumerate(buffers):
+            for axis, extent in enumerate(buffer.shape):
+                size = cast(INT64, substitute(extent, self.values))
+                self._steps.do(shape.store(abi.Field(INT64, axis), size))
+            word = IntImm(INT32, abi.dtype_word(buffer.dtype))
+            slot = _slot(self._slots.pointer, position)
+            made = new_array(slot, IntImm(INT32, buffer.ndim), word, shape.pointer)
+            self._steps.do(status.store(field, status.load(field) | made))
+            struct = abi.pointer_var(f"{buffer.name}_array")
+            address = self._slots.load(abi.Field(INT64, 2 * position + 1))
+            header = const(abi.OBJECT_HEADER_SIZE, "int64")
+            data = abi.as_pointer(abi.View(struct).load(abi.DATA))
+            self.values[buffer.data] = Let(struct, abi.as_pointer(address + header), data)
+        self.attempt(status.load(field))
+
+    def attempt(self, status: Expr) -> None:
+        """Give up the arrays and leave if `status` is not 0."""
         failed = seq(
             Evaluate(release_objects(self._slots.pointer, IntImm(INT32, self._count))),
             abi.return_value(const(-1, "int32")),
         )
-        self._do(IfThenElse(status != const(0, "int32"), failed))
+        self._steps.do(IfThenElse(not_equal(status, 0), failed))
 
     def move(self, structure: Any, target: Var, position: int) -> None:
         """Put an array or a new tuple into slot `position` at `target`."""
@@ -194,28 +198,16 @@ class _Results:
             number = self._arrays + structure["slot"] if kept else structure
             for word in range(2):
                 source = abi.Field(INT64, 2 * number + word)
-                self._do(
+                self._steps.do(
                     into.store(abi.Field(INT64, 2 * position + word), self._slots.load(source))
                 )
-                self._do(self._slots.store(source, const(0, "int64")))
+                self._steps.do(self._slots.store(source, const(0, "int64")))
             return
-        items = self._memory("items", 2 * max(len(structure), 1))
+        items = self._steps.memory("items", 2 * max(len(structure), 1))
         for index, item in enumerate(structure):
             self.move(item, items.pointer, index)
         count = IntImm(INT32, len(structure))
         self.attempt(new_tuple(items.pointer, count, _slot(target, position)))
-
-    def _memory(self, name: str, words: int) -> abi.View:
-        pointer = abi.pointer_var(name)
-        extents = (IntImm(INT32, words),)
-        self._steps.append(lambda rest: Allocate(pointer, INT64, extents, const(True), rest))
-        return abi.View(pointer)
-
-    def _bind(self, var: Var, value: Expr) -> None:
-        self._steps.append(lambda rest: LetStmt(var, value, rest))
-
-    def _do(self, stmt: Stmt) -> None:
-        self._steps.append(lambda rest: seq(stmt, rest))
 
 
 def _slot(slots: Var, position: int) -> Expr:

@@ -31,6 +31,7 @@ from tilewright.ir.expr import (
     StringImm,
     Var,
 )
+from tilewright.ir.types import PointerType
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import Precedence, Text, c_string
 from tilewright.target.codegen.c.integers import FLOORED, SUMS, TRUNCATED, IntegerEmitter
@@ -186,8 +187,15 @@ class ExpressionEmitter(IntegerEmitter):
 
     def let(self, expr: Let) -> Text:
         value = self.code(expr.value)
-        self.line(f"const {value_type(expr.var.dtype)} {self.names.define(expr.var)} = {value};")
+        self.line(f"{self.declared(expr.var)} = {value};")
         return self.text(expr.body)
+
+    def declared(self, var: Var) -> str:
+        """The declaration of a new variable, without a value."""
+        annotation, name = var.type_annotation, self.names.define(var)
+        if isinstance(annotation, PointerType) and annotation.element_type.dtype != "void":
+            return f"{memory_type(annotation.element_type.dtype)}* {name}"
+        return f"const {value_type(var.dtype)} {name}"
 
     def cast(self, expr: Cast) -> Text:
         if expr.dtype.is_bool:

@@ -164,7 +164,7 @@ class FunctionEmitter(CallEmitter):
 
     def let_statement(self, stmt: LetStmt) -> None:
         value = self.plain(stmt.value)
-        self.line(f"{self._declared(stmt.var)} = {value};")
+        self.line(f"{self.declared(stmt.var)} = {value};")
         self._body_using(self.names[stmt.var], stmt.body, self.used)
 
     def _body_using(self, name: str, body: Stmt, mentioned: set[str]) -> None:
@@ -173,12 +173,6 @@ class FunctionEmitter(CallEmitter):
         self.statement(body)
         if name not in mentioned:
             self.lines.insert(position, f"{indent}(void){name};")
-
-    def _declared(self, var: Var) -> str:
-        annotation, name = var.type_annotation, self.names.define(var)
-        if isinstance(annotation, PointerType) and annotation.element_type.dtype != "void":
-            return f"{memory_type(annotation.element_type.dtype)}* {name}"
-        return f"const {value_type(var.dtype)} {name}"
 
     def allocate(self, stmt: Allocate) -> None:
         c_type, name = memory_type(stmt.dtype), self.names.define(stmt.buffer_var)

@@ -32,8 +32,8 @@ LOCK: Final = threading.RLock()
 MOST_BLOCKS: Final = 3_000
 """Basic blocks of a function beyond which its module is translated without optimisation.
 
-Time for the allocation of registers is quadratic in the number of blocks. Such functions check some
-130 arguments or more, or call thousands of kernels.
+Time for the allocation of registers is quadratic in the number of blocks. Such functions call
+thousands of kernels, or are unrolled without need.
 """
 
 MOST_ACCESSES: Final = 200
