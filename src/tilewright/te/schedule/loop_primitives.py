@@ -201,9 +201,10 @@ class LoopPrimitives(StageState):
         Args:
             var: the loop.
             pragma_type: such as ``"auto_unroll_max_step"`` (the largest number of steps that are
-                unrolled below the loop), ``"unroll_explicit"`` or ``"parallel_schedule"``. Any
-                other name becomes the annotation ``pragma_<name>`` of the loop, which passes of
-                your own may read; code generation ignores it.
+                unrolled below the loop), ``"unroll_explicit"``, ``"parallel_schedule"``,
+                ``"import_llvm"`` or ``"import_c"`` (code of functions that the program calls, in
+                LLVM IR or C). Any other name becomes the annotation ``pragma_<name>`` of the loop,
+                which passes of your own may read; code generation ignores it.
             pragma_value: its value, 1 by default.
 
         Raises:

@@ -42,6 +42,7 @@ from tilewright.tir.transform.allocations import (
 from tilewright.tir.transform.empty_reductions import initialisation_of
 from tilewright.tir.transform.folding import FoldingRewriter
 from tilewright.tir.transform.hoist_init import Frame, Plan, plan_init, start_condition, wrap
+from tilewright.tir.transform.imported_code import with_imported_code
 from tilewright.tir.transform.ranges import Ranges
 
 
@@ -50,8 +51,9 @@ def lower_blocks(func: PrimFunc) -> PrimFunc:
 
     Raises:
         LoweringError: for a view whose shape or strides do not fit what it views, or for a storage
-            alignment that cannot be had.
+            alignment that cannot be had, or for a pragma that imports what is no text.
     """
+    func = with_imported_code(func)
     body = _BlockLowering(requested_alignments(func))(func.body)
     return func if body is func.body else func.with_body(body)
 

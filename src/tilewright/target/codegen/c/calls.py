@@ -162,7 +162,7 @@ class CallEmitter(StructureEmitter):
         name = call.args[0].value  # type: ignore[attr-defined]
         if name not in STANDARD:
             types = ", ".join(value_type(arg.dtype) for arg in call.args[1:]) or "void"
-            self.helper(name, f"extern {value_type(call.dtype)} {name}({types});\n")
+            self.helper(f"extern {name}", f"extern {value_type(call.dtype)} {name}({types});\n")
         return Text(f"{name}({self.arguments(call.args[1:])})")
 
     call_call_pure_extern = call_call_extern

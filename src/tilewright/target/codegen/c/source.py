@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
@@ -11,6 +13,7 @@ from tilewright.target.codegen.c.prelude import HEADERS
 from tilewright.target.codegen.c.statements import FunctionEmitter
 from tilewright.target.codegen.c_library import own_name
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.imported_code import imported_code
 
 
 def generate_c(module: IRModule) -> str:
@@ -24,7 +27,10 @@ def generate_c(module: IRModule) -> str:
     Raises:
         CodegenError: for what C cannot express, such as vectors or GPU threads.
     """
-    helpers: dict[str, str] = {}
+    imports = imported_code(module, "c")
+    # What the program brings with it is not declared as something from elsewhere.
+    named = re.findall(r"\b([A-Za-z_]\w*)\s*\(", "\n".join(imports))
+    helpers: dict[str, str] = {f"extern {name}": "" for name in named}
     prototypes, definitions = [], []
     functions = {v: f for v, f in module.functions.items() if isinstance(f, PrimFunc)}
     called = {name for function in functions.values() for name in _called(function)}
@@ -37,7 +43,7 @@ def generate_c(module: IRModule) -> str:
         prototype, definition = FunctionEmitter(helpers).function(name, function, linkage)
         prototypes.append(f"{prototype};")
         definitions.append(definition)
-    parts = [HEADERS, *helpers.values(), "\n".join(prototypes) + "\n"]
+    parts = [HEADERS, *imports, *filter(None, helpers.values()), "\n".join(prototypes) + "\n"]
     return "\n".join([*parts, "\n\n".join(definitions), ""])
 
 

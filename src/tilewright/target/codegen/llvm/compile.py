@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import CodegenError, InternalError, TargetError
@@ -25,6 +25,7 @@ from tilewright.target.codegen.llvm.types import value_type
 from tilewright.target.codegen.params import Param, refuse_params, write_objects
 from tilewright.target.target import Target
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.imported_code import imported_code
 
 LOCK: Final = threading.RLock()
 """LLVM's context is one for the process."""
@@ -82,11 +83,11 @@ class CompiledModule:
         self.target = target
         machine_for(target)  # a target that LLVM does not know is refused here
         written = generate_llvm(module, target)
-        self.llvm_ir = written.text()
+        self.llvm_ir, defined = with_imports(written.text(), imported_code(module, "llvm"), target)
         self._is_huge = any(text.count(":\n") > MOST_BLOCKS for text in written.functions)
         self.function_names = tuple(written.exported)
         self.needs = support_needed(written)
-        self.externals = tuple(written.externals)
+        self.externals = tuple(name for name in written.externals if name not in defined)
         self.params = {name: (params or {})[name] for name in written.params}
         self._loaded: Any = None
 
@@ -268,6 +269,52 @@ def parse(text: str, machine: Any) -> Any:
         raise InternalError(f"the generated LLVM IR is malformed: {error}\n{text}") from None
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
+    return module
+
+
+def with_imports(text: str, imports: Sequence[str], target: Target) -> tuple[str, frozenset[str]]:
+    """Generated text together with code that the program imports, and the names defined there.
+
+    The imported functions become internal: another module may import the same.
+
+    Args:
+        text: the generated module.
+        imports: modules of LLVM IR, each the text or the path of a file (``.ll`` or ``.bc``).
+        target: what the text is for.
+
+    Raises:
+        CodegenError: for code that LLVM cannot read, or that defines what the program defines.
+    """
+    if not imports:
+        return text, frozenset()
+    with LOCK:
+        machine = machine_for(target)
+        module, defined = parse(text, machine), set[str]()
+        for code in imports:
+            imported = _imported_module(code, machine)
+            defined |= {f.name for f in imported.functions if not f.is_declaration}
+            try:
+                module.link_in(imported)
+            except RuntimeError as error:
+                raise CodegenError(f"pragma_import_llvm: {error}") from None
+        for name in defined:
+            module.get_function(name).linkage = "internal"
+        return str(module), frozenset(defined)
+
+
+def _imported_module(code: str, machine: Any) -> Any:
+    llvm = binding()
+    try:
+        if code.endswith((".ll", ".bc")) and "\n" not in code:
+            with open(code, "rb") as file:
+                data = file.read()
+            is_text = code.endswith(".ll")
+            module = llvm.parse_assembly(data.decode()) if is_text else llvm.parse_bitcode(data)
+        else:
+            module = llvm.parse_assembly(code)
+    except (OSError, RuntimeError) as error:
+        raise CodegenError(f"pragma_import_llvm: LLVM cannot read the code: {error}") from None
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
     return module
 
 
