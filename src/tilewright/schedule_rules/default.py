@@ -19,6 +19,7 @@ from tilewright.schedule_rules.nest import attempt, block_of, is_complete, paral
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.reduction import schedule_reduction
 from tilewright.target import Target
+from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, Schedule
 
@@ -67,15 +68,16 @@ def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Sched
     sch.work_on(var.name_hint)
     root = module_root(sch, var.name_hint)
     sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
-    stages = append_epilogues(stages_of(sch, [b for b in blocks if not _is_empty(sch, b)]))
+    stages = append_epilogues(stages_of(sch, [b for b in blocks if _is_to_schedule(sch, b)]))
     for group in groups_of(stages, machine):
         sch = _schedule_group(sch, group, machine)
     return sch
 
 
-def _is_empty(sch: Schedule, block: BlockRV) -> bool:
-    """Whether a block never runs."""
-    return 0 in accesses_of(block_of(sch, block)).extents.values()
+def _is_to_schedule(sch: Schedule, block: BlockRV) -> bool:
+    """Whether a block ever runs, and has no calls that may have to be in its order."""
+    stmt = block_of(sch, block)
+    return 0 not in accesses_of(stmt).extents.values() and not has_effects(stmt)
 
 
 def module_root(sch: Schedule, name: str) -> BlockRV:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Call, Expr, Var
+from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
-from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.effects import is_effect
 from tilewright.tir.analysis.reducer_laws import Disagreement, ReducerLaws, laws_of
 from tilewright.tir.analysis.selection import match_selection
 from tilewright.tir.analysis.update import Update, apply_operator, match_update, operands_for
@@ -129,9 +129,7 @@ def _touches(expr: Node, buffers: Sequence[Buffer]) -> bool:
             return True
         if isinstance(node, Var) and node.dtype.is_handle:
             return True
-        if isinstance(node, Call) and (
-            not isinstance(node.op, Op) or node.op.effect > CallEffectKind.READ_STATE
-        ):
+        if is_effect(node):
             return True
     return False
 

@@ -11,8 +11,8 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import Call, Expr, IntImm, Let, Select, Var, is_const_int
-from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.effects import is_effect
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.contents import nodes_about
@@ -50,9 +50,7 @@ def _require_pure(realize: BlockRealize, expr: Expr) -> None:
             raise ScheduleError(
                 f"{{0}} uses the pointer `{node.name}`: what it reads is not known", at=[realize]
             )
-        if isinstance(node, Call) and (
-            not isinstance(node.op, Op) or node.op.effect > CallEffectKind.READ_STATE
-        ):
+        if isinstance(node, Call) and is_effect(node):
             raise ScheduleError(
                 f"{{0}} calls `{getattr(node.op, 'name', node.op)}`, which has effects: it must "
                 "run exactly as often as it does",

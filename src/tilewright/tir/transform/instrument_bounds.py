@@ -23,8 +23,7 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.node import Node
-from tilewright.ir.op import CallEffectKind, Op
-from tilewright.ir.rewrite import walk
+from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, IfThenElse, SeqStmt, Stmt, While, seq
@@ -135,7 +134,7 @@ class _Instrumentation:
         values: Mapping[Var, Expr],
     ) -> Iterator[Stmt]:
         """The checks of one load or store; `enabled` says which lanes of a vector are on."""
-        if buffer.buffer_type or not all(map(_is_repeatable, (when, *indices))):
+        if buffer.buffer_type or any(map(has_effects, (when, *indices))):
             return
         for axis, (index, extent) in enumerate(zip(indices, buffer.shape, strict=True)):
             index = substitute(index, values)
@@ -159,15 +158,6 @@ class _Instrumentation:
 
 def _both(a: Expr, b: Expr, values: Mapping[Var, Expr]) -> Expr:
     return logical_and(a, substitute(b, values) if values else b)
-
-
-def _is_repeatable(expr: Expr) -> bool:
-    """Whether an expression may be evaluated once more."""
-    return not any(
-        isinstance(node, Call)
-        and (not isinstance(node.op, Op) or node.op.effect > CallEffectKind.READ_STATE)
-        for node in walk(expr)
-    )
 
 
 def _lanes(index: Expr, enabled: Expr | None) -> range:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.schedule.bindings import bound_values, mentioned
 from tilewright.tir.stmt import BlockRealize, For, ForKind
@@ -20,7 +21,8 @@ class LoopRole(NamedTuple):
     Attributes:
         extent: how often it runs; None if that is symbolic.
         is_serial: whether it is a plain loop.
-        is_spatial: whether only spatial iterators of the blocks inside depend on it.
+        is_spatial: whether only spatial iterators of the blocks inside depend on it, and no calls
+            are in it that may have to be in their order.
         has_one_child: whether nothing but another loop or block is in it.
         strides: by how many elements each access of the block moves from one iteration to the
             next, the stores first; None where that is unknown.
@@ -53,11 +55,12 @@ def loop_roles(sch: Schedule, block: BlockRV) -> list[LoopRole]:
     for loop in tree.loops_above(realize):
         inside = tree.blocks_below(loop)
         steps = {var for other in inside for var in mentioned(bound_values(other, reduction=True))}
+        is_ordered = any(has_effects(other.block) for other in inside)
         roles.append(
             LoopRole(
                 constant(loop.extent),
                 loop.kind is ForKind.SERIAL,
-                loop.loop_var not in steps,
+                not is_ordered and loop.loop_var not in steps,
                 isinstance(loop.body, (For, BlockRealize)),
                 strides.along(loop.loop_var),
                 strides.stores,

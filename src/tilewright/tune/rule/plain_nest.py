@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
 from tilewright.schedule_rules.nest import DoesNotFitError, realize_of
+from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.stmt import ForKind
 
@@ -64,6 +65,8 @@ def plain_nest(sch: Schedule, block: BlockRV) -> Nest:
             raise DoesNotFitError("its loops have a schedule")
     if not is_const_int(realize.predicate, 1):
         raise DoesNotFitError("it runs under a condition")
+    if has_effects(realize.block):
+        raise DoesNotFitError("its calls may have to be in their order")
     return nest_of(sch, block, loops)
 
 
