@@ -11,7 +11,7 @@ JOBS   ?= 2
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench fuzz pages clean
+.PHONY: help demo test lint format bench fuzz replay pages clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -36,6 +36,9 @@ bench: $(PEERS)/.installed ## Measure the compiler, and its code beside numpy, t
 
 fuzz: $(STAMP) ## Random programs, scripts and calls, for so long: make fuzz SECONDS=300
 	@TILEWRIGHT_FUZZ_SECONDS=$(SECONDS) $(BIN)/pytest -q -n $(JOBS) --dist worksteal tests
+
+replay: $(STAMP) ## Show which programs compile to other code than with a commit: make replay BASE=HEAD
+	@$(BIN)/python -m tools.replay --base "$(BASE)" -j $(JOBS) $(ARGS)
 
 pages: $(STAMP) ## Make the pages of schedule primitives and the stubs of their methods anew
 	@$(BIN)/python -m tools.schedule_pages

@@ -1,0 +1,1 @@
+"""The programs: a module for each kind, with a tuple `PROGRAMS`."""
