@@ -27,6 +27,8 @@ LAYERS = {
     "schedule_rules": {"tir", "target"},
     "driver": {"runtime", "te", "script", "topi", "schedule_rules"},
     "container": {"ir"},
+    "contrib": {"runtime"},
+    "_ffi": {"runtime"},
     "dlight": {"schedule_rules"},
     "testing": {"driver", "nd"},
     "relax": {"driver"},

@@ -13,8 +13,10 @@ from tilewright.providers import provide
 
 if TYPE_CHECKING:
     from tilewright import (
+        _ffi,
         arith,
         container,
+        contrib,
         dlight,
         driver,
         error,
@@ -89,8 +91,9 @@ provide(
 )
 
 _MODULES: Final = (
-    "arith", "container", "dlight", "driver", "error", "ir", "meta_schedule", "nd", "relax",
-    "runtime", "script", "target", "te", "testing", "tir", "topi", "transform", "tune",
+    "_ffi", "arith", "container", "contrib", "dlight", "driver", "error", "ir",
+    "meta_schedule", "nd", "relax", "runtime", "script", "target", "te", "testing", "tir", "topi",
+    "transform", "tune",
 )  # fmt: skip
 
 _DEVICES: Final = (

@@ -224,3 +224,12 @@ def test_the_package_by_name():
     assert tvm.driver.lower is lower is tvm.lower is build_module.lower
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = tvm.driver.nothing
+
+
+def test_a_target_as_the_second_argument():
+    a = te.placeholder((4,), name="a")
+    func = te.create_prim_func([a, te.compute((4,), lambda i: a[i] + 1, name="b")])
+    assert "define" in tvm.build(func, "llvm").get_source()
+    assert "void" in tvm.build(func, tvm.target.Target("c")).get_source()
+    with pytest.raises(ArgumentError, match="two targets, llvm and c"):
+        tvm.build(func, "llvm", "c")

@@ -31,7 +31,7 @@ _DEFAULT_NAME = "default_function"
 @deep_recursion
 def build(
     inputs: Buildable | Mapping[Any, IRModule] | list[Any],
-    args: Sequence[Any] | None = None,
+    args: Sequence[Any] | str | Target | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
     runtime: object = None,
@@ -46,7 +46,7 @@ def build(
         inputs: a `te.Schedule`, a `PrimFunc`, a module of them, a list of modules and functions,
             or ``{target: module}``.
         args: for a schedule, the parameters: tensors and scalar variables. A tensor that is not
-            listed becomes memory inside the function.
+            listed becomes memory inside the function. For something else, `target` may stand here.
         target: what to compile for, such as ``"llvm -mcpu=skylake"``; by default the target of
             the enclosing ``with Target(...)``, and without one ``"llvm"``, this machine.
         target_host: where the calling side runs; it must be this kind of machine too.
@@ -66,6 +66,10 @@ def build(
         LoweringError: for a program that cannot be lowered.
         CodegenError: for a program that the target cannot express.
     """
+    if isinstance(args, (str, Target)):  # as in TVM from version 0.20 on
+        if target is not None:
+            raise ArgumentError(f"tvm.build: two targets, {args!s} and {target!s}")
+        args, target = None, args
     if runtime is not None and str(runtime) not in ("cpp", "c++"):
         raise ArgumentError(f"tvm.build: `runtime` is for old programs, got {runtime!r}")
     if isinstance(inputs, Mapping):

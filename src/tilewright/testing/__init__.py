@@ -6,6 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.testing.pytest_names import (
+    device_enabled,
+    enabled_targets,
+    fixture,
+    main,
+    parameter,
+    parametrize_targets,
+    requires_cuda,
+    requires_gpu,
+    requires_llvm,
+    requires_opencl,
+    requires_package,
+    slow,
+    uses_gpu,
+)
+
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
     """Raise AssertionError unless ``|actual - desired| <= atol + rtol |desired|`` everywhere.

@@ -34,3 +34,9 @@ from tilewright.topi.testing.normalization import (
     softmax_python,
 )
 from tilewright.topi.testing.pooling import adaptive_pool, poolnd_python
+from tilewright.topi.testing.schedules import (
+    get_broadcast_schedule,
+    get_elemwise_schedule,
+    get_injective_schedule,
+    get_reduce_schedule,
+)
