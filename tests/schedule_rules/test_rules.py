@@ -243,9 +243,10 @@ def test_a_number_for_each_row_between_its_reduction_and_its_use():
 @pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
 def test_consumers_of_columns_that_are_no_box_run_along_whole_images(machine):
     sch = scheduled(pointwise_relu(8, 6, 16), machine)
-    kind, count = loops_of(sch, "R")[0]
-    assert kind == ("parallel" if machine is TWO_CORES else "serial")
-    assert count == 16 * 6 * 6 // 4  # no vector ends at the end of a row
+    loops = loops_of(sch, "R")
+    assert loops[0][0] == ("parallel" if machine is TWO_CORES else "serial")
+    # No vector ends at the end of a row.
+    assert math.prod(extent for _, extent in loops) == 16 * 6 * 6
 
 
 @pytest.mark.parametrize("function", [te.exp, te.tanh, te.sigmoid])
@@ -319,7 +320,7 @@ def test_large_windows_that_are_neighbours_are_one_row():
 def test_producers_are_inlined_and_dimensions_joined():
     sch = scheduled(elementwise(3, 4, 6))
     assert names_of(sch) == ["C"]
-    assert loops_of(sch, "C") == [("serial", 18), ("vectorized", 4)]
+    assert loops_of(sch, "C") == [("serial", 9), ("vectorized", 8)]
 
 
 def test_long_calculations_that_wait_for_each_other_stay_apart():
@@ -334,9 +335,14 @@ def test_long_calculations_that_wait_for_each_other_stay_apart():
     assert names_of(scheduled(chain(tvm.tir.abs), LARGE)) == ["D"]
 
 
-def test_a_transposition_runs_in_squares():
+def test_a_transposition_runs_in_squares_of_vectors():
     sch = scheduled(transpose(70, 40))
-    assert [extent for _, extent in loops_of(sch, "B")] == [2, 3, 32, 32]
+    assert loops_of(sch, "B")[-2:] == [("unrolled", 4), ("vectorized", 4)]
+
+
+def test_rows_shorter_than_a_vector_are_transposed_in_squares_of_elements():
+    sch = scheduled(transpose(3, 70))
+    assert loops_of(sch, "B") == [("serial", 3), ("serial", 32), ("serial", 3)]
 
 
 @pytest.mark.parametrize(

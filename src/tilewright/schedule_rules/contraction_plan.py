@@ -20,6 +20,7 @@ from tilewright.schedule_rules.nest import (
     split_into,
 )
 from tilewright.schedule_rules.operands import Contraction, constant_memory
+from tilewright.schedule_rules.structures import apply_rule
 from tilewright.schedule_rules.tiles import MEMORY, STREAM, Tile, register_tile, tile_cost
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
@@ -404,7 +405,7 @@ class Plan:
         place = complete[-1] if complete else None
         if epilogue and place is not None and not _is_legal(sch, epilogue[0], place):
             for consumer in epilogue:
-                vectorize_elements(sch, consumer, self.outer, self.machine)
+                apply_rule(vectorize_elements, sch, consumer, self.machine, self.outer)
             return False
         if epilogue:
             self._separate_rows(sch, block)

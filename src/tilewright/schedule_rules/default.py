@@ -10,7 +10,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction import schedule_contraction
-from tilewright.schedule_rules.elementwise import schedule_elementwise
+from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.schedule_rules.groups import Group, Stage, append_epilogues, groups_of
 from tilewright.schedule_rules.inline import inline_producers
@@ -18,6 +18,8 @@ from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete, parallelize
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.reduction import schedule_reduction
+from tilewright.schedule_rules.structures import scheduled_by
+from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.target import Target
 from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.function import PrimFunc
@@ -25,6 +27,9 @@ from tilewright.tir.schedule import BlockRV, Schedule
 
 ATTRIBUTES: Final = {IS_SCHEDULED: True, "tir.reassociate": True}
 """What is known of a scheduled function: sums of floats may be regrouped, as schedules do."""
+
+RULES: Final = (tile_transposition, vectorize_elements)
+"""The rules for a block, in order."""
 
 
 def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = None) -> Schedule:
@@ -143,7 +148,7 @@ def _schedule_stage(sch: Schedule, stage: Stage, machine: Machine, outer: int) -
                     found = _schedule_stage(found, item, machine, outer)
     return (
         found
-        or schedule_elementwise(sch, stage.block, outer, machine)
+        or scheduled_by(RULES, sch, stage.block, machine, outer)
         or schedule_reduction(sch, stage.block, outer, machine)
         or sch
     )

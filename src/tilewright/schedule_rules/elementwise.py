@@ -3,59 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.accesses import BlockAccesses
+from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.nest import (
-    DoesNotFitError,
-    attempt,
-    block_of,
-    is_complete,
-    loops_by_iterator,
-    parallelize,
-    present,
-    split_into,
-)
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.schedule_rules.nest import is_complete, parallelize
+from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.vectors import MOST_VECTORS, vectorized, without
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
-SIDE: Final = 32
-"""The side of a square tile of a transposition, which the first cache holds easily."""
+PIECES: Final = 4
+"""Pieces of the work for each core from which on they come out even."""
+
+MUCH: Final = 16
+"""So many times the cache of a core that results will not be found in a cache later."""
 
 
-def schedule_elementwise(
-    sch: Schedule, block: BlockRV, outer: int, machine: Machine
-) -> Schedule | None:
-    """The schedule with vectors along what is contiguous; None for another block.
+def vectorize_elements(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
+    """Runs along what is contiguous, in vectors.
 
-    Args:
-        sch: the schedule.
-        block: the block.
-        outer: how many of the loops around it are fixed already.
-        machine: the machine.
+    Iterators that continue each other in memory become one loop. Left to the search: how many
+    vectors an iteration works on, in how many pieces the work is cut for several cores, and whether
+    large results are written past the caches.
     """
-    return attempt(sch, lambda s: vectorize_elements(s, block, outer, machine))
+    vector = nest.neighbours()
+    if vector is None or vector not in nest.loops or not is_complete(sch, nest.block):
+        return []
+    if transposed_along(nest.accesses, vector) is not None:
+        return []
+    return [partial(_vectors, machine=machine, streams=_may_stream_rows(sch, nest, machine))]
 
 
-def vectorize_elements(sch: Schedule, block: BlockRV, outer: int, machine: Machine) -> None:
-    """`schedule_elementwise` as a step of a rule.
+def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> Sequence[BlockRV]:
+    accesses = nest.accesses
+    joined = _joined_loops(nest)
+    others = nest.of(without(accesses.spatial, *joined))
+    sch.reorder(*others, *nest.of(joined))
+    loop = sch.fuse(*nest.of(joined)) if len(joined) > 1 else nest.loops[joined[0]]
+    extent = None if None in map(accesses.extents.get, joined) else accesses.count(joined)
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    if nest.outer == 0 and machine.cores > 1 and extent is not None:
+        rows = accesses.count(without(accesses.spatial, *joined))
+        piece, loop = _pieces(sch, loop, extent, rows, machine)
+        parallelize(sch, [*others, piece], machine)
+    outer, _ = vectorized(sch, loop, extent, lanes)
+    if nest.outer == 0 and extent is None:
+        parallelize(sch, [*others, outer], machine)
+    if streams:
+        stream_stores(sch, outer, nest, machine)
+    return ()
 
-    Raises:
-        DoesNotFitError: for another block.
-    """
-    if not is_complete(sch, block):
-        raise DoesNotFitError("the block does not compute each element on its own")
-    accesses = accesses_of(block_of(sch, block))
-    stores = accesses.stores
-    vector = next((v for v in accesses.spatial if all(s.stride(v) == 1 for s in stores)), None)
-    if vector is None or len(stores) != 1:
-        raise DoesNotFitError("there are no neighbours in one result")
-    across = transposed_along(accesses, vector)
-    if across is not None:
-        _transpose(sch, block, vector, across, outer, machine)
-    else:
-        _vectors(sch, block, accesses, vector, outer, machine)
+
+def _joined_loops(nest: Nest) -> list[Var]:
+    """The iterators that run over one contiguous stretch, as far as they have loops."""
+    vector = nest.neighbours()
+    assert vector is not None
+    return joined_with(vector, nest.accesses, [v for v in nest.accesses.spatial if v in nest.loops])
+
+
+def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machine) -> list[LoopRV]:
+    """Cut each of some rows into pieces for the cores."""
+    counts = [n for n in (1, machine.cores, PIECES * machine.cores) if n <= extent]
+    preferred = 1 if rows >= PIECES * machine.cores else counts[min(1, len(counts) - 1)]
+    return sch.split(loop, [choose(sch, counts, preferred), None])
+
+
+def _may_stream_rows(sch: Schedule, nest: Nest, machine: Machine) -> bool:
+    """Rows must be so long that some vectors are whole, whatever is decided."""
+    accesses = nest.accesses
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    is_long = accesses.count(_joined_loops(nest)) >= PIECES * MOST_VECTORS * machine.cores * lanes
+    return is_long and may_stream(sch, nest, machine)
+
+
+def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:
+    """Whether what a block writes may be too much to be found in a cache by what reads it."""
+    (store,) = nest.accesses.stores
+    is_large = nest.outer == 0 and nest.accesses.size(store) > machine.own_cache
+    has_vectors = machine.lanes(store.buffer.dtype) > 1
+    return is_large and has_vectors and not sch.get_consumers(nest.block)
+
+
+def stream_stores(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None:
+    """Leave it to the search whether the results of a block are written past the caches."""
+    (store,) = nest.accesses.stores
+    is_much = nest.accesses.size(store) >= MUCH * machine.own_cache
+    chosen = choose(sch, [0, 1], int(is_much))
+    sch.annotate(loop, "nontemporal_stores", {store.buffer.name: chosen})
 
 
 def transposed_along(accesses: BlockAccesses, vector: Var) -> Var | None:
@@ -67,45 +105,6 @@ def transposed_along(accesses: BlockAccesses, vector: Var) -> Var | None:
             if var is not vector and load.stride(var) == 1 and accesses.extents[var] != 1:
                 return var
     return None
-
-
-def _transpose(
-    sch: Schedule, block: BlockRV, vector: Var, across: Var, outer: int, machine: Machine
-) -> None:
-    """Square tiles: each cache line is used as a whole while it is there."""
-    loops = loops_by_iterator(sch, block, outer)
-    (row_tile,), row = split_into(sch, loops[across], [SIDE])
-    (column_tile,), column = split_into(sch, loops[vector], [SIDE])
-    others = [loop for var, loop in loops.items() if var is not vector and var is not across]
-    around = [*others, *present(row_tile, column_tile)]
-    sch.reorder(*around, *present(row, column))
-    if outer == 0:
-        parallelize(sch, around, machine)
-
-
-def _vectors(
-    sch: Schedule,
-    block: BlockRV,
-    accesses: BlockAccesses,
-    vector: Var,
-    outer: int,
-    machine: Machine,
-) -> None:
-    """Vectors along `vector`, and along iterators of which each step is a whole row of it."""
-    loops = loops_by_iterator(sch, block, outer)
-    if vector not in loops:  # one element for each iteration of the loops around
-        return
-    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    joined = joined_with(vector, accesses, [v for v in accesses.spatial if v in loops])
-    others = [loop for var, loop in loops.items() if not any(var is item for item in joined)]
-    inner = [loops[var] for var in joined]
-    if others:
-        sch.reorder(*others, *inner)
-    loop = inner[0] if len(inner) == 1 else sch.fuse(*inner)
-    (piece,), lane = split_into(sch, loop, [lanes], vector=True)
-    sch.vectorize(lane)
-    if outer == 0:
-        parallelize(sch, [*others, *present(piece)], machine)
 
 
 def joined_with(vector: Var, accesses: BlockAccesses, candidates: Sequence[Var]) -> list[Var]:

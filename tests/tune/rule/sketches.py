@@ -13,12 +13,11 @@ from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.schedule import BlockRV, Trace
 from tilewright.tune.rule import ScheduleRule
 from tilewright.tune.rule.inline_producers import InlineProducers
+from tilewright.tune.rule.nest_rule import TileTransposition, VectorizeElements
 from tilewright.tune.rule.reduce_along_columns import ReduceAlongColumns
 from tilewright.tune.rule.reduce_along_rows import ReduceAlongRows
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
 from tilewright.tune.rule.tile_stencil import TileStencil
-from tilewright.tune.rule.tile_transposition import TileTransposition
-from tilewright.tune.rule.vectorize_elements import VectorizeElements
 
 SMALL = Machine(vector_bits=128, vector_registers=16, first_cache=256, own_cache=64, cores=1)
 """Four lanes, and caches that hold less than the programs need."""

@@ -12,6 +12,7 @@ from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
 from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
 from tilewright.tune.rule.multi_level_tiling_wide_vector import MultiLevelTilingWideVector
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
+from tilewright.tune.rule.nest_rule import TileTransposition, VectorizeElements
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
 from tilewright.tune.rule.reduce_along_columns import ReduceAlongColumns
@@ -21,5 +22,3 @@ from tilewright.tune.rule.schedule_rule import ScheduleRule
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
 from tilewright.tune.rule.tile_product import TileProduct
 from tilewright.tune.rule.tile_stencil import TileStencil
-from tilewright.tune.rule.tile_transposition import TileTransposition
-from tilewright.tune.rule.vectorize_elements import VectorizeElements

@@ -1,19 +1,20 @@
-"""`NestRule`: what rules have in common that are about blocks without a schedule."""
+"""The rules of the default schedule as rules of the tuner, which tries all of their structures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
+from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import DoesNotFitError, attempt
+from tilewright.schedule_rules.operands import find_contraction
+from tilewright.schedule_rules.plain_nest import Nest, is_plain, plain_nest
+from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.rule.claim import claim
-from tilewright.tune.rule.plain_nest import Nest, plain_nest
 from tilewright.tune.rule.schedule_rule import ScheduleRule
-
-Structure = Callable[[Schedule, Nest], object]
-"""Transforms a block that has no schedule yet."""
 
 
 class NestRule(ScheduleRule):
@@ -46,13 +47,9 @@ class NestRule(ScheduleRule):
         return [sketch for sketch in sketches if sketch is not None] or [sch]
 
     def _apply(self, block: BlockRV, structure: Structure, sch: Schedule) -> None:
-        structure(sch, plain_nest(sch, block))
-        self.claim(sch, block)
-
-    def claim(self, sch: Schedule, *blocks: BlockRV) -> None:
-        """Keep other rules from scheduling some blocks."""
-        for block in blocks:
-            claim(sch, block, type(self).__name__)
+        others = structure(sch, plain_nest(sch, block))
+        for item in (*others, block):
+            claim(sch, item, type(self).__name__)
 
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
         """The structures that fit a block, the one that is best as far as is known first.
@@ -62,3 +59,29 @@ class NestRule(ScheduleRule):
             nest: the block in it.
         """
         raise NotImplementedError
+
+
+class TileTransposition(NestRule):
+    """The tiles of `tilewright.schedule_rules.transposition`."""
+
+    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
+        """For blocks in which an operand is transposed."""
+        return tile_transposition(sch, nest, self.machine)
+
+
+class VectorizeElements(NestRule):
+    """The vectors of `tilewright.schedule_rules.elementwise`."""
+
+    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
+        """For blocks that are no transpositions.
+
+        What reads a product of matrices that no rule has taken is left to the rule that takes it.
+        """
+        if any(_is_free_product(sch, producer) for producer in sch.get_producers(nest.block)):
+            return []
+        return vectorize_elements(sch, nest, self.machine)
+
+
+def _is_free_product(sch: Schedule, block: BlockRV) -> bool:
+    """Whether a block is a product of matrices without a schedule."""
+    return is_plain(sch, block) and find_contraction(plain_nest(sch, block).accesses) is not None

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.expr import Var
+from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.nest import parallelize
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.tir.schedule import Schedule
-from tilewright.tune.rule.decisions import choose, powers_of_two
-from tilewright.tune.rule.nest_rule import NestRule, Structure
-from tilewright.tune.rule.plain_nest import Nest
+from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.vectors import lanes_for, without
+from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tune.rule.nest_rule import NestRule
 from tilewright.tune.rule.reduce_along_rows import prefetch
-from tilewright.tune.rule.vector_loops import lanes_for, without
 
 MOST_VECTORS: Final = 16
 """So many vectors of results are in registers at once at the most."""
@@ -50,7 +51,7 @@ class ReduceAlongColumns(NestRule):
             return [self._row_by_row, self._in_registers]
         return [self._in_registers]
 
-    def _in_registers(self, sch: Schedule, nest: Nest) -> None:
+    def _in_registers(self, sch: Schedule, nest: Nest) -> Sequence[BlockRV]:
         accesses = nest.accesses
         column, lanes = self._column(nest)
         whole = -(-accesses.extent(column) // lanes)
@@ -68,8 +69,9 @@ class ReduceAlongColumns(NestRule):
         parallelize(sch, around, self.machine)
         if accesses.extent(accesses.reduction[-1]) >= 4 * STEPS[-1]:
             prefetch(sch, last, nest, self.machine, 0)
+        return ()
 
-    def _row_by_row(self, sch: Schedule, nest: Nest) -> None:
+    def _row_by_row(self, sch: Schedule, nest: Nest) -> Sequence[BlockRV]:
         accesses, machine = nest.accesses, self.machine
         column, lanes = self._column(nest)
         whole = -(-accesses.extent(column) // lanes)
@@ -90,6 +92,7 @@ class ReduceAlongColumns(NestRule):
         parallelize(sch, around, machine)
         if whole >= 2 * MOST_ROWS:
             prefetch(sch, piece, nest, machine, 8)
+        return ()
 
     def _column(self, nest: Nest) -> tuple[Var, int]:
         column = nest.neighbours()

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.expr import Var
+from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.elementwise import joined_with
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import parallelize
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.tir.schedule import LoopRV, Schedule
-from tilewright.tune.rule.decisions import choose, powers_of_two
-from tilewright.tune.rule.nest_rule import NestRule, Structure
-from tilewright.tune.rule.plain_nest import Nest
-from tilewright.tune.rule.vector_loops import vectorized, without
+from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.vectors import vectorized, without
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tune.rule.nest_rule import NestRule
 
 LONG: Final = 4
 """Iterations of each core from which on data-parallel loops alone keep the cores busy."""
@@ -47,13 +48,13 @@ class ReduceAlongRows(NestRule):
             found.insert(0, self._parts_of_rows)
         return found
 
-    def _rows(self, sch: Schedule, nest: Nest) -> None:
+    def _rows(self, sch: Schedule, nest: Nest) -> Sequence[BlockRV]:
         accesses, machine = nest.accesses, self.machine
         spatial = nest.of(accesses.spatial)
         if not spatial:
             outer = reduce_rows(sch, nest, [], machine, vectors=8)
             self._prefetch(sch, outer, nest)
-            return
+            return ()
         counts = powers_of_two(1, min(MOST_ROWS, accesses.extent(accesses.spatial[-1])))
         block, rows = sch.split(spatial[-1], [None, choose(sch, counts, counts[-1])])
         around = [*spatial[:-1], block]
@@ -61,6 +62,7 @@ class ReduceAlongRows(NestRule):
         piece = reduce_rows(sch, nest, [rows], machine, vectors=1)
         self._prefetch(sch, piece, nest)
         parallelize(sch, around, machine)
+        return ()
 
     def _prefetch(self, sch: Schedule, loop: LoopRV, nest: Nest) -> None:
         """Only where rows are so long that something is left to ask for."""
@@ -69,7 +71,7 @@ class ReduceAlongRows(NestRule):
         if accesses.count(accesses.reduction) >= LONG_ROWS * lanes:
             prefetch(sch, loop, nest, self.machine, 16)
 
-    def _parts_of_rows(self, sch: Schedule, nest: Nest) -> None:
+    def _parts_of_rows(self, sch: Schedule, nest: Nest) -> Sequence[BlockRV]:
         """Each core reduces a part of each row into results of its own."""
         accesses, machine = nest.accesses, self.machine
         inner = along_rows(nest)
@@ -84,7 +86,7 @@ class ReduceAlongRows(NestRule):
         sch.reorder(part, *around, rest)
         vectorized(sch, rest, None, machine.lanes(accesses.stores[0].buffer.dtype))
         sch.parallel(part)
-        self.claim(sch, parts)
+        return [parts]
 
 
 def along_rows(nest: Nest) -> Var | None:

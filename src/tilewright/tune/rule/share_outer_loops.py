@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.default import module_root, stages_of
+from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import Group, Stage, groups_of
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import parallelize
+from tilewright.schedule_rules.plain_nest import Nest, is_plain, nest_of
+from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tune.rule.decisions import choose, powers_of_two
-from tilewright.tune.rule.nest_rule import NestRule, Structure
-from tilewright.tune.rule.plain_nest import Nest, is_plain, nest_of
+from tilewright.tune.rule.nest_rule import NestRule
 from tilewright.tune.rule.reduce_along_rows import along_rows, reduce_rows
-from tilewright.tune.rule.vector_loops import vectorize_nest
 
 MOST_ROWS = 8
 """So many rows are worked on at once at the most."""
@@ -55,7 +56,7 @@ class ShareOuterLoops(NestRule):
 
     def _row_by_row(
         self, sch: Schedule, nest: Nest, *, members: Sequence[int], shared: int
-    ) -> None:
+    ) -> Sequence[BlockRV]:
         machine, accesses = self.machine, nest.accesses
         blocks = sch.get_child_blocks(root_of(sch, nest.block))
         *producers, _ = [blocks[n] for n in members]
@@ -67,12 +68,10 @@ class ShareOuterLoops(NestRule):
         for block in reversed(producers):
             sch.compute_at(block, row, preserve_unit_loops=True)
         for block in producers:
-            inner = nest_of(sch, block, sch.get_loops(block)[shared:])
-            vectorize_part(sch, inner, shared, machine)
-        own = sch.get_loops(nest.block)[shared:]
-        vectorize_part(sch, nest_of(sch, nest.block, own, shared - 1), shared, machine)
+            vectorize_part(sch, nest_of(sch, block, shared), shared, machine)
+        vectorize_part(sch, nest_of(sch, nest.block, shared), shared, machine)
         parallelize(sch, around, machine)
-        self.claim(sch, *producers)
+        return producers
 
 
 def vectorize_part(sch: Schedule, nest: Nest, shared: int, machine: Machine) -> None:
@@ -88,7 +87,7 @@ def vectorize_part(sch: Schedule, nest: Nest, shared: int, machine: Machine) -> 
     if along_rows(nest) is not None:
         reduce_rows(sch, nest, nest.of(spatial), machine, vectors=4)
     elif len(nest.accesses.spatial) > shared:
-        vectorize_nest(sch, nest, machine)
+        apply_rule(vectorize_elements, sch, nest.block, machine, shared)
 
 
 def root_of(sch: Schedule, block: BlockRV) -> BlockRV:

@@ -9,9 +9,10 @@ from functools import partial
 from tilewright.schedule_rules.contraction_plan import LEAST_REUSE, Plan
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.operands import Contraction, find_contraction
+from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tune.rule.nest_rule import NestRule, Structure
-from tilewright.tune.rule.plain_nest import Nest
+from tilewright.tune.rule.nest_rule import NestRule
 from tilewright.tune.rule.product.epilogue import append_epilogue, consumer_of, join_epilogue
 from tilewright.tune.rule.product.form import Form, matrix_form, merge_result, plain_form
 from tilewright.tune.rule.product.packing import (
@@ -94,40 +95,48 @@ class TileProduct(NestRule):
         has_epilogue = consumer_of(sch, nest.block) is not None
         return [partial(self._tiled, way) for way in ways(found, self.machine, has_epilogue)]
 
-    def _tiled(self, way: Way, sch: Schedule, nest: Nest) -> None:
+    def _tiled(self, way: Way, sch: Schedule, nest: Nest) -> Sequence[BlockRV]:
+        scheduled: list[BlockRV] = []
         plan, machine, block = way.plan, self.machine, nest.block
         consumer = join_epilogue(sch, block)
         tile = choose_tile(sch, plan, machine)
         if len(plan.columns) > 1:
-            form, is_packed, consumer = self._matrix(way, sch, block, consumer, tile)
+            form, is_packed, consumer = self._matrix(way, sch, block, consumer, tile, scheduled)
         else:
             form, is_packed = plain_form(block, plan), False
         if len(plan.columns) == 1 and rows_are_scattered(plan, machine):
-            self.claim(sch, pack_rows(sch, form, plan, tile, machine))
+            scheduled.append(pack_rows(sch, form, plan, tile, machine))
         tiled = tile_loops(sch, form, plan, tile, machine, blocked=way.blocked)
         name = form.operand
         if way.packed and not is_packed:
             copy = pack(sch, form, tile, tiled)
             name = sch.get(copy).writes[0].buffer.name
-            self.claim(sch, copy)
+            scheduled.append(copy)
             if form.is_contiguous and not way.blocked and machine.cores == 1:
                 fetch_next_copy(sch, form, tiled, by_panels(plan))
         streams = not way.packed and plan.exceeds_cache()
         fetch_ahead(sch, tiled, name, 4 if streams else 0)
         if consumer is not None:
             append_epilogue(sch, form, tile, tiled, consumer)
-            self.claim(sch, consumer)
+            scheduled.append(consumer)
         share(sch, plan, tiled, machine)
+        return scheduled
 
     def _matrix(
-        self, way: Way, sch: Schedule, block: BlockRV, consumer: BlockRV | None, tile: RegisterTile
+        self,
+        way: Way,
+        sch: Schedule,
+        block: BlockRV,
+        consumer: BlockRV | None,
+        tile: RegisterTile,
+        scheduled: list[BlockRV],
     ) -> tuple[Form, bool, BlockRV | None]:
         """The product with its columns merged; whether they are in panels; and what reads it."""
         plan = way.plan
         windows = None
         if not plan.is_contiguous():
             copies = lay_out_windows(sch, block, plan, self.machine)
-            self.claim(sch, *copies)
+            scheduled += copies
             windows = sch.get(copies[0]).writes[0].buffer.name
         consumer = merge_result(sch, block, consumer, plan, tile.lanes)
         form = matrix_form(sch, block, plan, windows)

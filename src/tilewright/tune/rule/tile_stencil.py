@@ -8,15 +8,17 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access, BlockAccesses
+from tilewright.schedule_rules.decisions import choose, powers_of_two
+from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import aligned
 from tilewright.schedule_rules.nest import attempt, is_complete, parallelize
 from tilewright.schedule_rules.operands import find_contraction
+from tilewright.schedule_rules.plain_nest import Nest, is_plain, plain_nest
+from tilewright.schedule_rules.structures import Structure, apply_rule
+from tilewright.schedule_rules.vectors import lanes_for, without
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.substitute import variables_of
-from tilewright.tune.rule.decisions import choose, powers_of_two
-from tilewright.tune.rule.nest_rule import NestRule, Structure
-from tilewright.tune.rule.plain_nest import Nest, is_plain, nest_of, plain_nest
-from tilewright.tune.rule.vector_loops import lanes_for, vectorize_nest, without
+from tilewright.tune.rule.nest_rule import NestRule
 
 MOST_STEPS: Final = 128
 """Windows of more elements are no stencils."""
@@ -65,7 +67,7 @@ class TileStencil(NestRule):
 
     def _bands(
         self, sch: Schedule, nest: Nest, *, before: Sequence[int], after: Sequence[int]
-    ) -> None:
+    ) -> Sequence[BlockRV]:
         """With the producers and consumers at some positions among all."""
         found = sch.get_producers(nest.block) if before else []
         producers = [found[n] for n in before]
@@ -94,7 +96,7 @@ class TileStencil(NestRule):
             sch.unroll(loop)
         sch.vectorize(lane)
         parallelize(sch, [*others, *(band[:1] if is_parallel else [])], self.machine)
-        self.claim(sch, *producers, *consumers)
+        return [*producers, *consumers]
 
     def _bands_in_parallel(self, nest: Nest, window: Window) -> bool:
         """Whether there is too little work for the cores without cutting rows into bands."""
@@ -124,8 +126,7 @@ class TileStencil(NestRule):
         return outer, [row]
 
     def _vectorize(self, sch: Schedule, block: BlockRV, around: int) -> None:
-        nest = nest_of(sch, block, sch.get_loops(block)[around:])
-        vectorize_nest(sch, nest, self.machine, MOST_VECTORS)
+        apply_rule(vectorize_elements, sch, block, self.machine, around)
 
     def _lanes(self, nest: Nest, window: Window) -> int:
         lanes = self.machine.lanes(nest.accesses.stores[0].buffer.dtype)

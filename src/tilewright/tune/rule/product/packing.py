@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.schedule_rules.contraction_plan import Plan, position_of
+from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import block_of, extent_of, is_complete, parallelize
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
-from tilewright.tune.rule.decisions import choose
 from tilewright.tune.rule.product.form import Form, flat_index, of_these
 from tilewright.tune.rule.product.tiles import RegisterTile, Tiled
 

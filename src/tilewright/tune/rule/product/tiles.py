@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tilewright.schedule_rules.contraction_plan import Plan
+from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import loops_by_iterator, parallelize
 from tilewright.schedule_rules.tiles import MOST_ROWS, MOST_VECTORS, Tile, tile_cost
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.limits import RESERVED_REGISTERS
-from tilewright.tune.rule.decisions import choose
 from tilewright.tune.rule.product.arithmetic import at_least, at_most, quotient_up
 from tilewright.tune.rule.product.form import Form
 

@@ -1,15 +1,19 @@
-"""Loops that run in vectors, and blocks whose only loops are such."""
+"""Loops that run in vectors."""
 
 from __future__ import annotations
 
-from tilewright.ir.expr import Var
-from tilewright.schedule_rules.machine import Machine
-from tilewright.tir.schedule import LoopRV, Schedule
-from tilewright.tune.rule.decisions import choose, powers_of_two
-from tilewright.tune.rule.plain_nest import Nest
+from collections.abc import Iterable
+from typing import Final
 
-MOST_VECTORS = 8
-"""How many vectors an iteration works on at the most."""
+from tilewright.ir.expr import Var
+from tilewright.schedule_rules.decisions import choose, powers_of_two
+from tilewright.tir.schedule import LoopRV, Schedule
+
+MOST_VECTORS: Final = 8
+"""Maximum number of vectors in an iteration."""
+
+MANY: Final = 8
+"""Iterations from which on it does not matter that the last one is incomplete."""
 
 
 def lanes_for(extent: int | None, lanes: int) -> int:
@@ -29,31 +33,31 @@ def vectorized(
         loop: the loop.
         extent: how often it runs; None if that is symbolic.
         lanes: elements of a vector register.
-        preferred: the best number of vectors, as far as is known.
+        preferred: the best number of vectors for a long loop, as far as is known.
 
     Returns:
         The outer loop, and the vector.
     """
     lanes = lanes_for(extent, lanes)
     most = MOST_VECTORS if extent is None else min(MOST_VECTORS, -(-extent // lanes))
-    counts = powers_of_two(1, most)
-    width = choose(sch, [n * lanes for n in counts], min(preferred, counts[-1]) * lanes)
+    widths = [count * lanes for count in powers_of_two(1, most)]
+    fitting = [width for width in widths if width <= preferred * lanes]
+    width = choose(sch, widths, _widest(fitting, extent))
     outer, inner = sch.split(loop, [None, width])
     sch.vectorize(inner)
     return outer, inner
 
 
-def vectorize_nest(sch: Schedule, nest: Nest, machine: Machine, preferred: int = 4) -> None:
-    """Let a block that computes each element on its own run in vectors."""
-    var = nest.neighbours()
-    if var is None or var not in nest.loops:
-        return
-    lanes = machine.lanes(nest.accesses.stores[0].buffer.dtype)
-    others = [loop for item, loop in nest.loops.items() if item is not var]
-    sch.reorder(*others, nest.loops[var])
-    vectorized(sch, nest.loops[var], nest.accesses.extents[var], lanes, preferred)
+def _widest(widths: list[int], extent: int | None) -> int:
+    """The widest of some vectors that leaves few lanes empty at the end of a loop."""
+    if extent is None:
+        return widths[-1]
+    return next(
+        (width for width in reversed(widths) if extent % width == 0 or extent >= MANY * width),
+        widths[0],
+    )
 
 
-def without(variables: list[Var], *left_out: Var | None) -> list[Var]:
+def without(variables: Iterable[Var], *left_out: Var | None) -> list[Var]:
     """Some iterators, without others."""
     return [var for var in variables if not any(var is item for item in left_out)]

@@ -1,13 +1,18 @@
-"""Blocks in loops of their own, one for each iterator."""
+"""Blocks with the loops that count their iterators."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
-from tilewright.schedule_rules.nest import DoesNotFitError, realize_of
+from tilewright.schedule_rules.nest import (
+    DoesNotFitError,
+    Loops,
+    block_of,
+    loops_by_iterator,
+)
 from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.stmt import ForKind
@@ -20,17 +25,19 @@ class Nest:
     Attributes:
         block: the block.
         accesses: its accesses to memory.
-        loops: the loop of each iterator, in their order; in loops that are shared with other blocks
-            only of those that it has for itself.
+        loops: the loop of each iterator that has one of its own.
+        outer: number of the outermost loops around it that are fixed already, because other blocks
+            share them.
     """
 
     block: BlockRV
     accesses: BlockAccesses
-    loops: dict[Var, LoopRV]
+    loops: Loops
+    outer: int = 0
 
     def of(self, variables: Iterable[Var]) -> list[LoopRV]:
-        """The loops of some iterators."""
-        return [self.loops[var] for var in variables]
+        """The loops of some iterators, as far as they have any."""
+        return [self.loops[var] for var in variables if var in self.loops]
 
     def neighbours(self) -> Var | None:
         """The data-parallel iterator over neighbours in the result, if there is one result."""
@@ -45,8 +52,14 @@ class Nest:
         return max(self.accesses.loads, key=self.accesses.size, default=None)
 
 
+def nest_of(sch: Schedule, block: BlockRV, outer: int = 0) -> Nest:
+    """The nest of a block, without the `outer` outermost of the loops around it."""
+    loops = loops_by_iterator(sch, block, outer)
+    return Nest(block, accesses_of(block_of(sch, block)), loops, outer)
+
+
 def plain_nest(sch: Schedule, block: BlockRV) -> Nest:
-    """The nest of a block of a program that has no schedule.
+    """The nest of a block of a program that has no schedule: one loop for each iterator.
 
     Raises:
         DoesNotFitError: for a block that a rule has transformed, or that is like that.
@@ -55,28 +68,18 @@ def plain_nest(sch: Schedule, block: BlockRV) -> Nest:
     tree = sch.state.tree(name)
     if realize is tree.root or tree.scope(realize) is not tree.root:
         raise DoesNotFitError("it is in another block")
-    loops = sch.get_loops(block)
-    if not loops or len(loops) != len(realize.iter_values) or realize.block.annotations:
+    stmts = tree.loops_above(realize)
+    if not stmts or len(stmts) != len(realize.iter_values) or realize.block.annotations:
         raise DoesNotFitError("it is not in one loop for each iterator")
-    stmts = [sch.get(loop) for loop in loops]
     for stmt, value, inside in zip(stmts, realize.iter_values, [*stmts[1:], realize], strict=True):
-        is_plain = stmt.kind is ForKind.SERIAL and not stmt.annotations
-        if stmt.loop_var is not value or stmt.body is not inside or not is_plain:
+        is_serial = stmt.kind is ForKind.SERIAL and not stmt.annotations
+        if stmt.loop_var is not value or stmt.body is not inside or not is_serial:
             raise DoesNotFitError("its loops have a schedule")
     if not is_const_int(realize.predicate, 1):
         raise DoesNotFitError("it runs under a condition")
     if has_effects(realize.block):
         raise DoesNotFitError("its calls may have to be in their order")
-    return nest_of(sch, block, loops)
-
-
-def nest_of(sch: Schedule, block: BlockRV, loops: Sequence[LoopRV], first: int = 0) -> Nest:
-    """The nest of a block in `loops`, one for each iterator from the position `first` on."""
-    accesses = accesses_of(realize_of(sch, block).block)
-    variables = [item.var for item in accesses.block.iter_vars][first:]
-    if len(variables) != len(loops):
-        raise DoesNotFitError("it is not in one loop for each iterator")
-    return Nest(block, accesses, dict(zip(variables, loops, strict=True)))
+    return nest_of(sch, block)
 
 
 def is_plain(sch: Schedule, block: BlockRV) -> bool:
