@@ -12,7 +12,7 @@ admits, and does not count for the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from tilewright.error import TVMError
@@ -34,9 +34,9 @@ from tilewright.ir.expr import (
     Mul,
     Sub,
     Var,
+    is_const_int,
 )
 from tilewright.ir.rewrite import walk
-from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import For, Stmt
 from tilewright.tir.substitute import variables_of
 
@@ -187,17 +187,20 @@ def largest_counts(body: Stmt) -> dict[Var, int]:
 # --- products of sizes ---------------------------------------------------------------------------
 
 
-def is_product_bounded(extents: Iterable[Expr], arrays: Iterable[Buffer], dtype: DType) -> bool:
+def is_product_bounded(
+    extents: Iterable[Expr], shapes: Iterable[Sequence[Expr]], dtype: DType
+) -> bool:
     """Whether the product of some extents fits `dtype`, for all sizes that arrays may have.
 
     It does if it is at most the number of elements of one of the arrays.
 
     Args:
         extents: the factors.
-        arrays: the arrays that a function is called with.
+        shapes: those of the arrays that a function is called with.
         dtype: int32 or int64.
     """
-    if dtype.bits == 64:
+    extents = [extent for extent in extents if not is_const_int(extent, 1)]
+    if dtype.bits == 64 or len(extents) == 1:
         return True
     constant, sizes = 1, []
     for extent in extents:
@@ -208,12 +211,12 @@ def is_product_bounded(extents: Iterable[Expr], arrays: Iterable[Buffer], dtype:
         sizes += found[1]
     if not sizes:
         return constant <= dtype.max_int
-    for array in arrays:
-        if any(extent.dtype.bits == 64 for extent in array.shape):
+    for shape in shapes:
+        if any(extent.dtype.bits == 64 for extent in shape):
             continue
-        have = [extent for extent in array.shape if isinstance(extent, Var)]
+        have = [extent for extent in shape if isinstance(extent, Var)]
         elements = 1
-        for extent in array.shape:
+        for extent in shape:
             elements *= max(extent.value, 1) if isinstance(extent, IntImm) else 1
         if constant <= elements and _contains(have, sizes):
             return True

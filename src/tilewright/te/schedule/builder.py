@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
 from tilewright.ir.arithmetic import equal, logical_and
 from tilewright.ir.attributes import attributes
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, StringImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.te.block import BlockBuilder
 from tilewright.te.create_prim_func import TRUE, FunctionBuilder
@@ -30,7 +31,17 @@ from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
-from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, IfThenElse, Prefetch, Stmt, seq
+from tilewright.tir.stmt import (
+    AssertStmt,
+    Block,
+    BlockRealize,
+    For,
+    ForKind,
+    IfThenElse,
+    Prefetch,
+    Stmt,
+    seq,
+)
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
 
@@ -83,7 +94,18 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         """The statements of the function."""
         result = self.statements(stage.op for stage in self.places.stages)
         self.allocated += self._homeless
-        return result
+        return [self._checked(seq(result))]
+
+    def _checked(self, body: Stmt) -> Stmt:
+        """`body`, which runs only if the loops can be counted; see `Relation.requirements`."""
+        for stage in reversed(self.places.stages):
+            for relation in reversed(stage.relations):
+                for condition, words in reversed(relation.requirements()):
+                    if not Analyzer().can_prove(condition):
+                        loops = " and ".join(parent.name for parent in relation.parents)
+                        message = f"stage {stage.name}: {loops} cannot be {relation.verb}: {words}"
+                        body = AssertStmt(condition, StringImm(message), body)
+        return body
 
     def is_elsewhere(self, op: Operation) -> bool:
         """Whether `op` is computed inside of the loops of another operation."""

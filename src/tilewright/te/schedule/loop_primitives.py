@@ -7,11 +7,12 @@ from typing import Any
 from tilewright.ir.attributes import as_attribute
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm
-from tilewright.te.schedule.relation import Fuse, Relation, Singleton, Split
+from tilewright.te.schedule.relation import Fuse, Relation, Singleton, Split, domain
 from tilewright.te.schedule.stage_state import StageState
 from tilewright.te.tensor import Tensor
 from tilewright.te.tensor_intrin import TensorIntrin
 from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.index_limits import ROOM, Reach, TooLargeError
 from tilewright.tir.stmt import ForKind
 
 
@@ -27,6 +28,10 @@ class LoopPrimitives(StageState):
     ) -> tuple[IterVar, IterVar]:
         """Split a loop in two.
 
+        A symbolic extent of dtype int32 is at most 2**31 - 65,536, so that tiles of up to 65,536
+        iterations fit. The function raises an error if it is called with a symbolic factor that is
+        not positive.
+
         Args:
             parent: the loop.
             factor: extent of the inner loop. Where it does not divide the extent of the loop, the
@@ -38,8 +43,8 @@ class LoopPrimitives(StageState):
             The outer and the inner loop, named ``<parent>_outer`` and ``<parent>_inner``.
 
         Raises:
-            TEScheduleError: if `parent` is no loop of this stage, or not exactly one positive
-                number is given.
+            TEScheduleError: if `parent` is no loop of this stage, not exactly one positive number
+                is given, or the dtype of the loop does not hold all iterations.
         """
         if (factor is None) == (nparts is None):
             raise self.error("split", "give either factor or nparts, and not both")
@@ -49,11 +54,14 @@ class LoopPrimitives(StageState):
             relation = Split(parent, count, None, not disable_predication)
         else:
             relation = Split(parent, None, count, not disable_predication)
+        self._require_representable(relation)
         self._replace(position, 1, relation)
         return relation.outer, relation.inner
 
     def fuse(self, *args: Any) -> IterVar:
         """Fuse consecutive loops into one.
+
+        The fused loop counts in int64 if its iterations may be too many for the dtype of the loops.
 
         Args:
             *args: loops, each directly inside the one before; one loop stays as it is. Without
@@ -81,7 +89,8 @@ class LoopPrimitives(StageState):
                     f"{fused.name} and {loop.name} are not, the loops are {self.loop_names()}",
                 )
             outer, inner = (fused, loop) if first < second else (loop, fused)
-            relation = Fuse(outer, inner)
+            shapes = [tensor.shape for tensor in self.arguments]
+            relation = Fuse(outer, inner, shapes)
             self._replace(min(first, second), 2, relation)
             fused = relation.fused
         return fused
@@ -235,6 +244,24 @@ class LoopPrimitives(StageState):
         self.leaf_iter_vars[position : position + count] = relation.children
         self.all_iter_vars.extend(relation.children)
         self.relations.append(relation)
+
+    def _require_representable(self, split: Split) -> None:
+        """Refuse tiles so large that the dtype of the loop may not hold the last position."""
+        ranges = {loop: domain(loop) for loop in (split.parent, *split.children)}
+        extents = {loop.var: (ranges[loop].min, ranges[loop].extent) for loop in split.children}
+        position = split.parent_values(tuple(extents), ranges)
+        reach = Reach(extents.get)
+        try:
+            for _, extent in extents.values():
+                reach.of(extent)
+            for guard in split.guards(position, ranges):
+                reach.of(guard)
+        except TooLargeError as error:
+            raise self.error(
+                "split",
+                f"{error}; choose tiles of {split.parent.name} of at most {ROOM} iterations, or "
+                "count in int64",
+            ) from None
 
     def _count(self, primitive: str, name: str, *given: Any) -> Expr:
         value = as_expr(next(item for item in given if item is not None))

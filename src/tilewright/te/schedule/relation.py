@@ -8,8 +8,7 @@ of their domains only, and so do all variables that follow from them.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import floordiv, floormod, minimum
@@ -18,6 +17,7 @@ from tilewright.ir.dtype import INT32, INT64, promote
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import ONE, ZERO, Range
 from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.index_limits import is_product_bounded
 
 Ranges = Mapping[IterVar, Range]
 
@@ -43,6 +43,10 @@ class Relation:
     def child_values(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
         """The values of the children where the parents have the given values."""
         raise NotImplementedError
+
+    def requirements(self) -> list[tuple[Expr, str]]:
+        """What must hold where the function is called, with the words for it."""
+        return []
 
     def guards(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
         """What must hold of the parents' values, as children may run over the parents' range."""
@@ -74,6 +78,17 @@ class Split(Relation):
         self.children = (self.outer, self.inner)
         self._guarded = guarded
 
+    def requirements(self) -> list[tuple[Expr, str]]:
+        count = self.factor if self.nparts is None else self.nparts
+        extent = domain(self.parent).extent
+        if count is None or isinstance(count, IntImm):
+            return []
+        found = [(as_expr(count > 0), f"{count} must be positive")]
+        if count.dtype.bits >= extent.dtype.bits:
+            fits = as_expr(count <= extent.dtype.max_int - extent)
+            found.append((fits, f"{extent} + {count} must fit {extent.dtype}"))
+        return found
+
     def _extents(self, extent: Expr) -> tuple[Expr, Expr]:
         """How many parts there are, and how long a whole part is."""
         if self.nparts is None:
@@ -102,7 +117,7 @@ class Split(Relation):
 
     def guards(self, parents: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
         dom, outer, inner = ranges[self.parent], ranges[self.outer], ranges[self.inner]
-        if not self._guarded or Analyzer().can_prove(outer.extent * inner.extent <= dom.extent):
+        if not self._guarded or _is_at_most(outer.extent, inner.extent, dom.extent):
             return ()
         return (parents[0] < dom.min + dom.extent,)
 
@@ -110,20 +125,26 @@ class Split(Relation):
 class Fuse(Relation):
     """Two loops into one: ``outer = fused // inner_extent, inner = fused % inner_extent``.
 
-    The fused loop counts in int64 if its iterations are too many for the dtype of the loops.
+    The fused loop counts in int64 if its iterations may be too many for the dtype of the loops.
+
+    Args:
+        outer: the outer loop.
+        inner: the loop directly inside of it.
+        shapes: those of the arrays that functions are called with, which limit sizes.
     """
 
     __slots__ = ("_dtype", "children", "fused", "inner", "outer", "parents")
     verb = "fused"
 
-    def __init__(self, outer: IterVar, inner: IterVar) -> None:
+    def __init__(
+        self, outer: IterVar, inner: IterVar, shapes: Iterable[Sequence[Expr]] = ()
+    ) -> None:
         self.outer, self.inner = outer, inner
         self.parents = (outer, inner)
         domains = {outer: domain(outer), inner: domain(inner)}
         self._dtype = promote(outer.dtype, inner.dtype)
         extents = [dom.extent for dom in domains.values()]
-        known = math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
-        if known > self._dtype.max_int:
+        if not is_product_bounded(extents, shapes, self._dtype):
             self._dtype = INT64
         (dom,) = self.child_ranges(domains)
         self.fused = IterVar(
@@ -222,7 +243,16 @@ def domain(axis: IterVar) -> Range:
 
 def ceildiv(a: Expr, b: Expr) -> Expr:
     """The quotient rounded up."""
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return IntImm(a.dtype, -(-a.value // b.value))
     return Analyzer().simplify(floordiv(a + b - 1, b))
+
+
+def _is_at_most(a: Expr, b: Expr, limit: Expr) -> bool:
+    """Whether the product of `a` and `b`, which their dtype may not hold, is at most `limit`."""
+    if isinstance(a, IntImm) and isinstance(b, IntImm) and isinstance(limit, IntImm):
+        return a.value * b.value <= limit.value
+    return Analyzer().can_prove(a * b <= limit)
 
 
 def _derived(name: str, parent: IterVar, dom: Range) -> IterVar:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, TEScheduleError
 from tilewright.ir.recursion import deep_recursion
-from tilewright.te.operation import ComputeOp, Operation, topological_order
+from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
 from tilewright.te.schedule import cache, group, rfactor
 from tilewright.te.schedule.graph import inline, replace_tensors
 from tilewright.te.schedule.stage import Stage
@@ -24,13 +24,20 @@ class Schedule:
         stages: one per operation, each after those whose results it reads.
         groups: the groups of stages; see `create_group`.
         outputs: the operations that the schedule was created for.
+        arguments: the inputs and the outputs.
         stage_map: from operations to stages.
     """
 
     def __init__(self, outputs: list[Operation]) -> None:
         self.outputs = outputs
         order = topological_order([tensor for op in outputs for tensor in op.outputs])
-        self.stages = [Stage(op, op in outputs) for op in order]
+        self.arguments = [
+            tensor
+            for op in order
+            if op in outputs or isinstance(op, PlaceholderOp)
+            for tensor in op.outputs
+        ]
+        self.stages = [Stage(op, op in outputs, arguments=self.arguments) for op in order]
         self.groups: list[Stage] = []
         self.stage_map = {stage.op: stage for stage in self.stages}
 
@@ -126,7 +133,7 @@ class Schedule:
 
     def insert_stage(self, op: Operation, position: int, group: Stage | None) -> Stage:
         """Add the stage of a new operation."""
-        stage = Stage(op, False)
+        stage = Stage(op, False, arguments=self.arguments)
         stage.group = group
         self.stages.insert(position, stage)
         self.stage_map[op] = stage
@@ -182,6 +189,7 @@ class Schedule:
         result.groups = [twins[group] for group in self.groups]
         result.stage_map = {op: twins[stage] for op, stage in self.stage_map.items()}
         result.outputs = list(self.outputs)
+        result.arguments = self.arguments
         return result
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import TEScheduleError
@@ -38,6 +39,7 @@ class StageState:
         origin_op: the operation that the schedule was created with; caching and factoring replace
             `op`, and its results go to the buffers of this one.
         is_output: whether the schedule was created for this operation.
+        arguments: the tensors that functions of the schedule are called with.
         leaf_iter_vars: the loops, outermost first.
         all_iter_vars: every iteration variable that there ever was.
         relations: how they follow from the axes of the operation, in the order they were made.
@@ -48,11 +50,18 @@ class StageState:
         scope: of the memory for its results; empty to choose by where it is computed.
     """
 
-    def __init__(self, op: Operation | None, is_output: bool, name: str = "") -> None:
+    def __init__(
+        self,
+        op: Operation | None,
+        is_output: bool,
+        name: str = "",
+        arguments: Sequence[Tensor] = (),
+    ) -> None:
         self._op = op
         self._name = name
         self.origin_op = op
         self.is_output = is_output
+        self.arguments = arguments
         self.leaf_iter_vars: list[IterVar] = []
         self.all_iter_vars: list[IterVar] = []
         self.relations: list[Relation] = []

@@ -53,7 +53,7 @@ def is_untouched(schedule: Schedule) -> bool:
 
 def _is_untouched(stage: Stage) -> bool:
     """Whether all that is known of a stage is what is known of a new one."""
-    new = vars(Stage(stage.op, stage.is_output))
+    new = vars(Stage(stage.op, stage.is_output, arguments=stage.arguments))
     return all(value is new[name] or _same(value, new[name]) for name, value in vars(stage).items())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64, DType
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Expr, Var
 from tilewright.tir.index_limits import is_product_bounded
 from tilewright.tir.schedule.bindings import bind_loops, rebind
 from tilewright.tir.schedule.errors import ScheduleError
@@ -81,10 +81,8 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
 def _dtype_of_all(tree: FunctionTree, loops: tuple[For, ...]) -> DType:
     """The dtype of a loop over all iterations: int64 if they may be too many for the loops' own."""
     dtype = max((loop.loop_var.dtype for loop in loops), key=lambda dtype: dtype.bits)
-    extents = [loop.extent for loop in loops if not is_const_int(loop.extent, 1)]
-    is_bounded = len(extents) == 1 or is_product_bounded(
-        extents, tree.func.buffer_map.values(), dtype
-    )
+    shapes = [buffer.shape for buffer in tree.func.buffer_map.values()]
+    is_bounded = is_product_bounded([loop.extent for loop in loops], shapes, dtype)
     return dtype if is_bounded else INT64
 
 
