@@ -9,6 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.code_size import compact
 from tilewright.schedule_rules.contraction import schedule_contraction
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
@@ -136,19 +137,23 @@ def _outer(sch: Schedule, group: Group, machine: Machine) -> int:
 
 
 def _schedule_stage(sch: Schedule, stage: Stage, machine: Machine, outer: int) -> Schedule:
-    """Apply the first rule that fits."""
+    """Apply the first rule that fits and does not unroll too much."""
+    block = stage.block
     found = None
     if stage.contraction is not None:
         epilogue = [item.block for item in stage.epilogue]
-        found = schedule_contraction(sch, stage.block, epilogue, machine, outer=outer)
-        if found is None and epilogue:
-            found = schedule_contraction(sch, stage.block, [], machine, outer=outer)
-            if found is not None:
-                for item in stage.epilogue:
-                    found = _schedule_stage(found, item, machine, outer)
-    return (
+        found = schedule_contraction(sch, block, epilogue, machine, outer=outer)
+        found = compact(found, [block, *epilogue])
+        if found is not None:
+            return found
+        if epilogue:
+            found = compact(schedule_contraction(sch, block, [], machine, outer=outer), [block])
+    found = (
         found
-        or scheduled_by(RULES, sch, stage.block, machine, outer)
-        or schedule_reduction(sch, stage.block, outer, machine)
+        or compact(scheduled_by(RULES, sch, block, machine, outer), [block])
+        or compact(schedule_reduction(sch, block, outer, machine), [block])
         or sch
     )
+    for item in stage.epilogue:
+        found = _schedule_stage(found, item, machine, outer)
+    return found
