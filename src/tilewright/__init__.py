@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tilewright.runtime.module import Module
     from tilewright.runtime.ndarray import NDArray
     from tilewright.runtime.registry import (
+        convert,
         get_global_func,
         list_global_func_names,
         register_func,
@@ -102,7 +103,7 @@ _DEVICES: Final = (
 )  # fmt: skip
 
 _REGISTRY: Final = (
-    "get_global_func", "list_global_func_names", "register_func", "remove_global_func",
+    "convert", "get_global_func", "list_global_func_names", "register_func", "remove_global_func",
 )  # fmt: skip
 
 _HOME: Final = {

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from tilewright.arith import Analyzer
-from tilewright.error import DTypeError
+from tilewright.arith import Analyzer, ConstIntBound
+from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir import DType, IntImm, Let, SizeVar, Var
 from tilewright.ir.arithmetic import logical_and, minimum
 from tilewright.ir.convert import const, wrap_int
@@ -280,3 +280,21 @@ def test_a_multiple_of_a_sum_that_is_bounded_is_part_of_a_larger_one(factor):
         assert analyzer.can_prove(total >= least)
         assert not analyzer.can_prove(total >= least + 1)
     assert not (analyzer.can_prove(total >= least) and analyzer.can_prove(total <= largest))
+
+
+def test_bounds_of_a_variable_are_updated():
+    x = Var("x", "int32")
+    analyzer = Analyzer()
+    analyzer.update(x, ConstIntBound(0, 10))
+    assert analyzer.can_prove(x < 11)
+    analyzer.update(x, ConstIntBound(-3, 7))
+    assert analyzer.const_int_bound(x + 1) == (1, 8)
+    analyzer.update(x, ConstIntBound(3, float("inf")), override=True)
+    assert analyzer.can_prove(x > 2)
+    assert not analyzer.can_prove(x < 11)
+    analyzer.update(x, ConstIntBound(5, 5))
+    assert analyzer.can_prove(x.equal(5))
+    with pytest.raises(ArgumentError, match="x has no value"):
+        analyzer.update(x, ConstIntBound(6, 7))
+    with pytest.raises(ArgumentError, match="expected a ConstIntBound"):
+        analyzer.update(x, 3)

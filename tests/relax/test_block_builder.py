@@ -5,7 +5,7 @@ from tests.relax.builders import array, bindings_in, module_of, negative, twice
 
 from tilewright import relax, te
 from tilewright.error import ArgumentError, StructInfoError
-from tilewright.ir import IRModule, structural_equal
+from tilewright.ir import GlobalVar, IRModule, structural_equal
 from tilewright.ir import Var as Size
 from tilewright.relax import op
 
@@ -286,3 +286,22 @@ def test_call_te_names_what_is_no_function():
     x = relax.Var("x", array(2))
     with pytest.raises(ArgumentError, match="call_te: expected a function on tensors, got 'add'"):
         relax.BlockBuilder().call_te("add", x)
+
+
+def test_name_objects_know_the_signatures_of_functions():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit_te(lambda a: te.compute((4,), lambda i: a[i] + 1), x))
+    module = builder.get()
+    main = module.get_global_var("main")
+    assert structural_equal(main.struct_info, module["main"].struct_info)
+    for name, function in module.functions_items():
+        assert structural_equal(name.struct_info, function.struct_info)
+    assert {name.name_hint for name in module.get_global_vars()} == {
+        name.name_hint for name in module.functions
+    }
+    added = builder.add_func(module["main"], "again")
+    assert structural_equal(added.struct_info, module["main"].struct_info)
+    assert main == GlobalVar("main")
+    assert GlobalVar("main").struct_info is None

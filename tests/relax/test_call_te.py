@@ -188,3 +188,16 @@ def test_a_size_that_no_argument_of_the_function_has_is_passed_to_it():
     vm = relax.VirtualMachine(relax.build(builder.get(), "llvm"), "cpu")
     result = vm["main"](np.ones(2, "float32"), np.ones(3, "float32"))
     np.testing.assert_array_equal(result.numpy(), [1, 1, 1, 0, -1])
+
+
+def test_sizes_of_a_function_whose_parameters_are_given_at_its_end():
+    n, m = Size("n", "int64"), Size("m", "int64")
+    x = relax.Var("x", relax.TensorStructInfo((n, m), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main"):
+        flat = builder.emit(relax.op.reshape(x, (n * m,)))
+        first = builder.emit_te(lambda a: te.compute((n,), lambda i: a[i * m] * 2.0), flat)
+        builder.emit_func_output(first, [x])
+    data = numbers(3, 4)
+    result = evaluate(builder.get(), data)
+    np.testing.assert_array_equal(result, data[:, 0] * 2)

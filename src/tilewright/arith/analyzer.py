@@ -22,7 +22,7 @@ from tilewright.arith.simplify.compare import (
 )
 from tilewright.arith.simplify.scope import assume_for_good, assuming
 from tilewright.arith.simplify.symbolic import exact_quotient
-from tilewright.error import DTypeError
+from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import INT32, INT64, DType
 from tilewright.ir.expr import (
@@ -154,6 +154,33 @@ class Analyzer:
             facts.forget()
         elif facts.values.pop(var, None) is not None or stale:
             facts.forget()
+
+    def update(self, var: Var, info: ConstIntBound, override: bool = False) -> None:
+        """Make known the smallest and largest value of a variable.
+
+        Args:
+            var: the variable.
+            info: its bounds, both included; they may be infinite.
+            override: whether they replace what was known; otherwise both hold.
+
+        Raises:
+            ArgumentError: for something else than bounds, or bounds that leave no value.
+        """
+        if not isinstance(info, ConstIntBound):
+            raise ArgumentError(f"Analyzer.update: expected a ConstIntBound, got {info!r}")
+        least, most = info
+        facts = self._simplifier.facts
+        if not override:
+            known = self.const_int_bound(var)
+            least, most = max(least, known.min_value), min(most, known.max_value)
+        if least > most:
+            raise ArgumentError(
+                f"Analyzer.update: {var.name} has no value: its bounds are {least} and {most}"
+            )
+        facts.symbolic.pop(var, None)
+        facts.values.pop(var, None)
+        facts.ranges[var] = (least, most)
+        facts.forget()
 
     def _bind_constants(self, var: Var, low: Any, size: Any) -> None:
         """`bind_range` with numbers as ends, by far the most common case."""

@@ -7,16 +7,22 @@ from typing import Any
 from tilewright.ir.attributes import Attributes, attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
-from tilewright.ir.node import Node, attr, derived, node
+from tilewright.ir.node import Node, attr, derived, meta, node
 
 
 @node
 class GlobalVar(Expr):
-    """The name of a function of a module; two with the same name refer to the same function."""
+    """The name of a function of a module; two with the same name refer to the same function.
+
+    Attributes:
+        name_hint: the name.
+        struct_info: what graphs know of the function, if a module or a builder of modules has
+            given out the name: as it was at that time.
+    """
 
     name_hint: str = attr()
+    struct_info: Any = meta(default=None)
     dtype: DType = derived("DType('handle')")
-    struct_info = None  # what is known of the function is in its module
 
     def __eq__(self, other: object) -> Any:
         return isinstance(other, GlobalVar) and other.name_hint == self.name_hint

@@ -73,15 +73,16 @@ class IRModule(Scriptable):
 
     def get_global_var(self, name: str) -> GlobalVar:
         """The name object of the function `name`, which must exist."""
-        return self._find(name)
+        return self._described(self._find(name))
 
     def get_global_vars(self) -> list[GlobalVar]:
         """The name objects of all functions."""
-        return list(self.functions)
+        return [self._described(var) for var in self.functions]
 
     def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
         """All functions with their name objects, in the order of the alphabet."""
-        return sorted(self.functions.items(), key=lambda item: item[0].name_hint)
+        items = ((self._described(var), function) for var, function in self.functions.items())
+        return sorted(items, key=lambda item: item[0].name_hint)
 
     def update_func(self, var: GlobalVar, func: BaseFunc) -> None:
         """Set the function named by `var`, in place."""
@@ -134,6 +135,10 @@ class IRModule(Scriptable):
 
     def __repr__(self) -> str:
         return self.script()
+
+    def _described(self, var: GlobalVar) -> GlobalVar:
+        """`var` with what is known of its function."""
+        return GlobalVar(var.name_hint, getattr(self.functions[var], "struct_info", None))
 
     def _find(self, name: str | GlobalVar) -> GlobalVar:
         key = _as_global_var(name)

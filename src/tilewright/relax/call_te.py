@@ -197,7 +197,11 @@ class Conversion:
         """The call of the tensor program that computes `outputs`."""
         tensors = [*self.values, *outputs]
         # The function may have used sizes of the graph that it was not given.
-        sizes = [var for var in _variables_of(outputs) if self._builder.defines_size(var)]
+        sizes = [
+            var
+            for var in _variables_of(outputs)
+            if var in self._inner or self._builder.defines_size(var)
+        ]
         replaced = {size: self.inside(size) for size in sizes}
         extents = {extent for tensor in tensors for extent in tensor.shape}
         read = {replaced.get(var, var) for var in extents if isinstance(var, Var)}

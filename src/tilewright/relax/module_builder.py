@@ -39,10 +39,10 @@ class ModuleBuilder:
         """
         shared = self._shared.find(func)
         if shared is not None:
-            return shared
-        name = GlobalVar(self._function_names.unique(func_name))
-        self.update_func(name, func)
-        return name
+            return self._module.get_global_var(shared.name_hint)
+        name = self._function_names.unique(func_name)
+        self.update_func(GlobalVar(name), func)
+        return self._module.get_global_var(name)
 
     def update_func(self, gv: GlobalVar, updated_func: BaseFunc) -> None:
         """Set the function named by `gv`."""

@@ -194,7 +194,7 @@ def interpret(
         if args and isinstance(args[0], str):
             name, args = args[0], args[1:]
         elif name not in program and len(program) == 1:
-            name = program.get_global_vars()[0].name_hint
+            name = next(iter(program)).name_hint
     elif isinstance(program, PrimFunc):
         name = program.global_symbol or name
     interpreter = Interpreter(

@@ -70,7 +70,7 @@ class ScheduleState:
         if self._mod is None:
             self._mod = self._source.clone()
             for name, func in self._functions.items():
-                self._mod.update_func(self._mod.get_global_var(name), func)
+                self._mod[name] = func
         return self._mod.clone()
 
     def only_function(self) -> GlobalVar | None:
@@ -83,7 +83,8 @@ class ScheduleState:
 
     def global_var(self, name: str) -> GlobalVar:
         """The name object of a function."""
-        return self._source.get_global_var(name)
+        self._source[name]  # an unknown name is an error
+        return GlobalVar(name)
 
     @deep_recursion
     def tree(self, name: str) -> FunctionTree:
