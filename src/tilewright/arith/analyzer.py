@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from tilewright.arith.bounds import DATA, IMPURE, PARTIAL, bounds_of, effects_of
 from tilewright.arith.facts import SymbolicRange
@@ -179,7 +179,7 @@ class Analyzer:
             )
         facts.symbolic.pop(var, None)
         facts.values.pop(var, None)
-        facts.ranges[var] = (least, most)
+        facts.ranges[var] = (cast("int", least), cast("int", most))  # they may be infinite
         facts.forget()
 
     def _bind_constants(self, var: Var, low: Any, size: Any) -> None:
