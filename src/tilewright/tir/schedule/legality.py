@@ -26,6 +26,7 @@ from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.joint_position import runs_other_instances
 from tilewright.tir.schedule.likeness import runs_alike
 from tilewright.tir.schedule.own_memory import PRIVATE, depends_by_own_memory, without_private
 from tilewright.tir.schedule.scope import buffers_read, buffers_written
@@ -295,4 +296,7 @@ def _is_data_parallel(tree: FunctionTree, loop: For) -> bool:
     for iter_var, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
         if iter_var.iter_type is IterType.COMM_REDUCE and mentions(value, [loop.loop_var]):
             return False
-    return _digits(leaf, _loops_from(tree, loop, leaf)) is not None
+    if _digits(leaf, _loops_from(tree, loop, leaf)) is not None:
+        return True
+    is_spatial = all(item.iter_type is IterType.DATA_PAR for item in leaf.block.iter_vars)
+    return is_spatial and runs_other_instances(leaf, tree.loops_above(leaf))
