@@ -66,7 +66,7 @@ def start(program: Program, targets: Sequence[str], folder: Path) -> int:
 def run_all(todo: Mapping[str, Sequence[str]], folder: Path, jobs: int) -> None:
     """Compile programs, each for some targets, `jobs` of them at a time."""
     programs = collection()
-    waiting = list(reversed(todo))
+    waiting = list(todo)[::-1]
     running: dict[int, tuple[str, float]] = {}
     while waiting or running:
         while waiting and len(running) < jobs:
