@@ -24,6 +24,7 @@ def test_calling_with_every_kind_of_array():
     np.testing.assert_array_equal(result.numpy(), source + 1)
     module.get_function("__tvm_main__")(source, result)
     module[module.entry_name](result, result.copyto(tvm.cpu()))
+    assert module.imported_modules == []
 
 
 def test_any_dlpack_producer_is_accepted():

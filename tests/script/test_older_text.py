@@ -100,3 +100,15 @@ def test_pointers_of_buffers():
     assert strided.offset_of([1, 2])[0] == 18
     with pytest.raises(tvm.error.ArgumentError, match="the mask is"):
         buffer.access_ptr("x")
+
+
+def test_domains_of_iterators_in_the_head_of_a_block():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4,))):
+    for i in range(4):
+        with T.block([4], "A") as [vi]:
+            A[vi] = 1.0
+"""
+    with pytest.raises(ScriptError, match=r"expects a name, got \[4\]; iterators are declared in"):
+        from_source(text)

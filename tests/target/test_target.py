@@ -210,3 +210,10 @@ def test_kinds_without_a_backend(kind):
     b = te.compute((4,), lambda i: a[i] + 1, name="B")
     with pytest.raises(TargetError, match=f"'{kind}' has no backend"):
         tvm.build(te.create_prim_func([a, b]), target=kind)
+
+
+def test_what_was_given_about_the_machine():
+    target = Target("llvm -mcpu=skylake -mattr=+avx2,+fma")
+    assert (target.mcpu, target.mattr, target.model) == ("skylake", ["+avx2", "+fma"], "unknown")
+    assert Target("nvidia/geforce-rtx-3070").arch == "sm_86"
+    assert (Target("c").mcpu, Target("c").mattr, Target("c").arch) == ("", [], "")

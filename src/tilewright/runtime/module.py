@@ -125,6 +125,11 @@ class Module:
         return list(self._signatures)
 
     @property
+    def imported_modules(self) -> list[Module]:
+        """Modules that this one calls: none, for all its code is its own."""
+        return []
+
+    @property
     def entry_func(self) -> PackedFunc:
         """The entry function.
 

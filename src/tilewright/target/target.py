@@ -69,6 +69,26 @@ class Target:
         device = [self.attrs["device"]] if "device" in self.attrs else []
         return list(dict.fromkeys([*own, *device, *self.kind.keys]))
 
+    @property
+    def mcpu(self) -> str:
+        """The name of the CPU that was given, or an empty one; see `cpu`."""
+        return str(self.attrs.get("mcpu", ""))
+
+    @property
+    def mattr(self) -> list[str]:
+        """The features of the CPU that were given; see `features`."""
+        return list(self.attrs.get("mattr", ()))
+
+    @property
+    def arch(self) -> str:
+        """The architecture of a GPU that was given, such as ``"sm_86"``, or an empty one."""
+        return str(self.attrs.get("arch", ""))
+
+    @property
+    def model(self) -> str:
+        """The name of the machine that was given, or ``"unknown"``."""
+        return str(self.attrs.get("model", "unknown"))
+
     def export(self) -> dict[str, Any]:
         """The target as a dictionary, from which `Target` makes an equal one."""
         result: dict[str, Any] = {"kind": self.kind.name, "tag": self.tag, **self.attrs}

@@ -163,3 +163,17 @@ def test_unique_and_nonzero():
         same(part, expected.reshape(-1))
     same(evaluate(lambda a: op.unique(a, axis=-1), x), np.unique(x, axis=-1))
     same(evaluate(op.nonzero, x), np.stack(np.nonzero(x)))
+
+
+def test_unique_elements_in_the_order_in_which_they_appear():
+    x = np.array([3, 1, 3, 0, 1, 7], "float32")
+    same(evaluate(lambda a: op.unique(a, sorted=False), x), [3, 1, 0, 7])
+    values, first, where, times = evaluate(lambda a: op.unique(a, False, True, True, True), x)
+    same(values, [3, 1, 0, 7])
+    same(first, [0, 1, 3, 5])
+    same(times, [2, 2, 1, 1])
+    same(values[where], x)
+    rows = np.array([[2, 1], [0, 5], [2, 1]], "float32")
+    same(evaluate(lambda a: op.unique(a, sorted=False, axis=0), rows), rows[:2])
+    columns = evaluate(lambda a: op.unique(a, sorted=False, axis=1), rows.T.copy())
+    same(columns, rows[:2].T)

@@ -1,5 +1,7 @@
 """Looking at graph functions while they run."""
 
+import json
+
 import numpy as np
 import pytest
 from tests.relax.builders import array, module_of
@@ -27,6 +29,10 @@ def test_a_profile_names_each_kernel():
     assert lines[0].split() == ["kernel", "calls", "us", "share", "GFLOP/s"]
     assert lines[-1].split()[:2] == ["total", "3"]
     assert report.seconds < 1
+    assert [row["name"] for row in json.loads(report.json())] == [k.name for k in report.kernels]
+    header, *rows = report.csv().splitlines()
+    assert header.startswith("name,calls,seconds")
+    assert [row.split(",")[0] for row in rows] == [k.name for k in report.kernels]
 
 
 def test_operations_of_tiles_that_stick_out_are_not_counted():

@@ -41,7 +41,7 @@ def _infer_unique(inference: Inference) -> StructInfo:
 def _legalize_unique(builder: Any, expr: Call) -> Any:
     del builder
     axis = expr.attrs["axis"]
-    options = [int(bool(expr.attrs[flag])) for flag in _FLAGS]
+    options = [int(bool(expr.attrs[flag])) for flag in ("sorted", *_FLAGS)]
     # No dimension is called -1 any more: None has no value of its own among the arguments.
     info = expr.args[0].struct_info
     assert isinstance(info, TensorStructInfo)
@@ -52,13 +52,19 @@ def _legalize_unique(builder: Any, expr: Call) -> Any:
 
 
 @register_func("relax.unique")
-def _unique(data: Any, index: int, inverse: int, counts: int, axis: int) -> Any:
-    found = np.unique(
-        data.numpy(), bool(index), bool(inverse), bool(counts), axis=None if axis < 0 else axis
+def _unique(data: Any, is_sorted: int, index: int, inverse: int, counts: int, axis: int) -> Any:
+    values, first, where, times = np.unique(
+        data.numpy(), True, True, True, axis=None if axis < 0 else axis
     )
-    if not (index or inverse or counts):
-        return array(found)
-    values, *places = found
+    if not is_sorted:
+        order = np.argsort(first)
+        values, first, times = values.take(order, max(axis, 0)), first[order], times[order]
+        where = np.argsort(order)[where]
+    places = [
+        place for place, wanted in ((first, index), (where, inverse), (times, counts)) if wanted
+    ]
+    if not places:
+        return array(values)
     return [array(values), *(array(place.reshape(-1).astype("int64")) for place in places)]
 
 
@@ -73,11 +79,11 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
 ) -> Call:
-    """The different elements of `x`, in ascending order.
+    """The different elements of `x`.
 
     Args:
         x: the array.
-        sorted: whether the order matters; the result is the same.
+        sorted: whether they are in ascending order; otherwise each is where it is first in `x`.
         return_index: whether to return where each one is first, too.
         return_inverse: whether to return which of them each element is, too.
         return_counts: whether to return how often each one occurs, too.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import functools
+import io
+import json
 import statistics
 import time
 from collections.abc import Sequence
@@ -83,6 +86,18 @@ class Profile(NamedTuple):
             ).rstrip()
             for row in rows
         )
+
+    def json(self) -> str:
+        """The kernels as JSON: a list of objects with the fields of `KernelTime`."""
+        return json.dumps([kernel._asdict() for kernel in self.kernels])
+
+    def csv(self) -> str:
+        """A line for each kernel, the fields of `KernelTime` separated by commas."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(KernelTime._fields)
+        writer.writerows(self.kernels)
+        return text.getvalue()
 
     def __str__(self) -> str:
         return self.table()

@@ -30,7 +30,10 @@ def block(name: str = "", no_realize: bool = False) -> BlockFrame:
         no_realize: leave out the bindings of the iterators.
     """
     if not isinstance(name, str):
-        raise ArgumentError(f"T.block expects a name, got {name!r}")
+        hint = ""
+        if isinstance(name, (list, tuple)):  # as TVM 0.8 wrote the domains of iterators
+            hint = '; iterators are declared in the block: vi, vj = T.axis.remap("SS", [i, j])'
+        raise ArgumentError(f"T.block expects a name, got {name!r}{hint}")
     return BlockFrame(name, no_realize)
 
 
