@@ -1,5 +1,7 @@
 """Unrolled loops become straight code, within limits."""
 
+import sys
+
 import pytest
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
@@ -55,3 +57,28 @@ def test_copies_allocate_memory_of_their_own():
     for allocation in (first, second):
         stores = [s for s in of_kind(allocation, BufferStore) if s.buffer.name == "T"]
         assert all(s.buffer.data is allocation.buffer_var for s in stores)
+
+
+def test_visits_are_linear_in_the_length_of_an_expression():
+    def visits(terms):
+        i = int_var("i")
+        source, target = decl_buffer((8,), "float32"), decl_buffer((8,), "float32")
+        total = source[i]
+        for _ in range(terms):
+            total = total * source[i]
+        nest = loop_nest([(i, 8)], BufferStore(target, total, (i,)), {"i": U})
+        program = lower(function((source, target), nest))
+        count = 0
+
+        def note(frame, event, _argument):
+            nonlocal count
+            count += event == "call" and frame.f_code.co_name == "children"
+
+        sys.setprofile(note)
+        try:
+            unroll(program)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert visits(80) < 2.3 * visits(40)

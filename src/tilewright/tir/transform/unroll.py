@@ -14,6 +14,7 @@ from typing import Any
 from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -27,7 +28,6 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
-from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.iteration import Iteration
 from tilewright.tir.transform.statements import statement_count, statements
 
@@ -154,21 +154,31 @@ class _SharedIterations(Iteration):
     def __init__(self, nest: For) -> None:
         Iteration.__init__(self, {})
         self._unrolled = {s.loop_var for s in statements(nest) if isinstance(s, For)}
-        self._variables: dict[Expr, list[Var]] = {}
+        self._variables: dict[Node, tuple[Var, ...]] = {}
         self._made: dict[tuple[int, ...], Expr] = {}
         self._steps: dict[For, list[Expr]] = {}
 
     def __call__(self, node: Any) -> Any:
         if not isinstance(node, Expr) or node.__class__ is IntImm:
             return Iteration.__call__(self, node)
-        variables = self._variables.get(node)
-        if variables is None:
-            variables = [var for var in variables_of(node) if var in self._unrolled]
-            self._variables[node] = variables
-        key = (id(node), *(id(self._values[var]) for var in variables))
+        key = (id(node), *(id(self._values[var]) for var in self._variables_in(node)))
         found = self._made.get(key)
         if found is None:
             found = self._made[key] = Iteration.__call__(self, node)
+        return found
+
+    def _variables_in(self, node: Node) -> tuple[Var, ...]:
+        """The variables of unrolled loops that an expression mentions."""
+        found = self._variables.get(node)
+        if found is None:
+            if isinstance(node, Var):
+                found = (node,) if node in self._unrolled else ()
+            else:
+                mentioned: dict[Var, None] = {}
+                for part in node.children():
+                    mentioned |= dict.fromkeys(self._variables_in(part))
+                found = tuple(mentioned)
+            self._variables[node] = found
         return found
 
     def For(self, loop: For) -> Stmt:
