@@ -1,6 +1,8 @@
 """What a build leaves behind."""
 
+import ctypes
 import gc
+import itertools
 import weakref
 
 import numpy as np
@@ -53,6 +55,35 @@ def test_distinct_programs_leave_nothing_behind(make):
 
     before = nodes_after(range(20, 25))
     assert nodes_after(range(25, 40)) <= before + 15
+
+
+class _HeapUse(ctypes.Structure):
+    """`struct mallinfo2` of glibc."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="of glibc 2.33 and later")
+def test_distinct_programs_leave_little_native_memory():
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = _HeapUse
+    # As many as a JIT has, so that the youngest is as full after each round.
+    sizes, in_use = itertools.count(1000), []
+    for _ in range(4):
+        for size in itertools.islice(sizes, jit.LIBRARIES_PER_JIT):
+            build_program(size)
+        gc.collect()
+        in_use.append(library.mallinfo2().uordblks)
+    # A table that grows now and then does not do so in each round.
+    growth = min(after - before for before, after in itertools.pairwise(in_use))
+    # Bytes a program; llvmlite never frees 1,500 of each builder of passes.
+    assert growth / jit.LIBRARIES_PER_JIT < 3500
 
 
 def test_code_is_unloaded_with_the_last_module_of_its_jit(monkeypatch):

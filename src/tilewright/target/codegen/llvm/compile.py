@@ -28,7 +28,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.imported_code import imported_code
 
 LOCK: Final = threading.RLock()
-"""LLVM's context is one for the process."""
+"""Machines and JITs are shared by all threads, one of which uses them at a time."""
 
 MOST_BLOCKS: Final = 3_000
 """Basic blocks of a function beyond which its module is translated without optimisation.
@@ -169,9 +169,10 @@ class CompiledModule:
         return machine_for(self.target, optimises=not self._is_huge)
 
     def _whole(self, machine: Any) -> Any:
-        module = parse(self.llvm_ir, machine)
+        context = binding().create_context()
+        module = parse(self.llvm_ir, machine, context)
         for name in self.needs:
-            module.link_in(parse(support_text(name, self.target), machine))
+            module.link_in(parse(support_text(name, self.target), machine, context))
         return optimised(module, machine)
 
 
@@ -260,11 +261,19 @@ def _with_standard_error(action: Callable[[], Any]) -> tuple[Any, str]:
         return result, file.read().decode(errors="replace")
 
 
-def parse(text: str, machine: Any) -> Any:
-    """The LLVM module of generated text."""
+def parse(text: str, machine: Any, context: Any = None) -> Any:
+    """The LLVM module of generated text.
+
+    LLVM's contexts keep every constant, so each module has its own, which ends with it.
+
+    Args:
+        text: LLVM IR.
+        machine: what it is for.
+        context: that of the module into which it will be linked; by default a new one.
+    """
     llvm = binding()
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text, context or llvm.create_context())
     except RuntimeError as error:
         raise InternalError(f"the generated LLVM IR is malformed: {error}\n{text}") from None
     module.triple = machine.triple
@@ -321,10 +330,8 @@ def _imported_module(code: str, machine: Any) -> Any:
 def optimised(module: Any, machine: Any) -> Any:
     """`module` with local arrays in registers."""
     llvm = binding()
-    passes = llvm.create_new_function_pass_manager()
+    passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
+    # A builder serves one run: in later ones it would call back objects of the first.
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return module
