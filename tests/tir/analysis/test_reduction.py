@@ -28,7 +28,7 @@ def f({buffers}, Z: T.Buffer((4, 8), {dtype!r})):
         with T.block("b"):
             v, r = T.axis.remap("SR", [i, k])
 {text}
-""").body.block.body.body.body.block
+""").body.block.body.body.body.block  # type: ignore
 
 
 SINGLE = {
@@ -94,7 +94,7 @@ def check_update(found, body):
         text = f"C[v] = {value!r}"
         func = block_function(text)
         copies = [array.copy() for array in arrays]
-        interpret(func, *copies)
+        interpret(func, *copies)  # type: ignore
         results.append(copies[0])
     np.testing.assert_array_equal(*results)
 
@@ -208,9 +208,17 @@ def test_an_argument_that_is_updated_too_late():
 def test_identities_of_floats():
     found = match_reduction(block_of("C[v] = T.max(C[v], Z[v, r])", dtype="float32"))
     assert found is not None
-    assert found.combiner.identity_element[0].value == float("-inf")
+    assert found.combiner.identity_element[0].value == float("-inf")  # type: ignore
 
 
 def test_an_index_that_reads_what_is_written():
     body = "x: T.int32 = C[v]\nC[x] = C[x] + Z[v, r]"
     assert match_reduction(block_of(body)) is None
+
+
+@pytest.mark.parametrize("body", ["C[v] = C[v] + Z[v, r]", "C[v] = Z[v, r]"])
+def test_blocks_are_examined_once(body, monkeypatch):
+    block = block_of(body)
+    found = match_reduction(block)
+    monkeypatch.setattr("tilewright.tir.analysis.reduction._matched", None)
+    assert match_reduction(block) is found

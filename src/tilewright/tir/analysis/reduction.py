@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
+from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.effects import is_effect
 from tilewright.tir.analysis.reducer_laws import Disagreement, ReducerLaws, laws_of
@@ -74,8 +75,18 @@ class Reduction:
         )
 
 
+_FOUND: Final[Recent[list[Reduction | None]]] = Recent(4096)
+
+
 def match_reduction(block: Block) -> Reduction | None:
-    """The reduction that the body of `block` is, or None."""
+    """The reduction that the body of `block` is, or None; it is remembered for the same object."""
+    found = _FOUND.get(block, None, list)
+    if not found:  # outside of the lock, since examining a reducer may recurse in another thread
+        found.append(_matched(block))
+    return found[0]
+
+
+def _matched(block: Block) -> Reduction | None:
     body, condition = block.body, None
     if isinstance(body, IfThenElse) and body.else_case is None:
         body, condition = body.then_case, body.condition
