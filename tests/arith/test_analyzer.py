@@ -298,3 +298,13 @@ def test_bounds_of_a_variable_are_updated():
         analyzer.update(x, ConstIntBound(6, 7))
     with pytest.raises(ArgumentError, match="expected a ConstIntBound"):
         analyzer.update(x, 3)
+
+
+def test_other_names():
+    x = Var("x", "int32")
+    analyzer = Analyzer()
+    with analyzer.constraint_scope(x > 3):
+        assert analyzer.can_prove(x > 2)
+    assert not analyzer.can_prove(x > 2)
+    assert same(analyzer.canonical_simplify(x * 2 - x), x)
+    assert same(analyzer.rewrite_simplify(x + 1 - 1), x)

@@ -214,6 +214,8 @@ class Analyzer:
         with assuming(self._simplifier, self._simplifier(as_expr(condition))):
             yield
 
+    constraint_scope = constraint
+
     def assume(self, condition: Expr | bool) -> None:
         """Take `condition` to hold from now on; what is used of it is as for `constraint`."""
         assume_for_good(self._simplifier, self._simplifier(as_expr(condition)))
@@ -233,6 +235,8 @@ class Analyzer:
             answer = source if _same(found, source) else found
             answered = self._answers[source] = (found, answer)
         return answered[1]
+
+    rewrite_simplify = canonical_simplify = simplify  # one simplifier does what TVM has two for
 
     @deep_recursion
     def simplified_sum(self, terms: Terms, constant: int, dtype: DType) -> Expr:
