@@ -7,6 +7,7 @@ import tilewright as tvm
 from tilewright import te
 from tilewright.error import CodegenError, LoweringError
 from tilewright.script import tir as T
+from tilewright.target.codegen.llvm.compile import binding
 
 TWICE_LLVM = """
 define i32 @twice(ptr %out, ptr %in) {
@@ -58,9 +59,13 @@ def test_two_modules_may_import_the_same():
     assert twice(tvm.build(func, target="llvm")) == twice(other) == 6
 
 
-def test_llvm_ir_of_a_file(tmp_path):
-    path = tmp_path / "twice.ll"
-    path.write_text(TWICE_LLVM)
+@pytest.mark.parametrize("extension", ["ll", "bc"])
+def test_llvm_ir_of_a_file(tmp_path, extension):
+    path = tmp_path / f"twice.{extension}"
+    if extension == "ll":
+        path.write_text(TWICE_LLVM)
+    else:
+        path.write_bytes(binding().parse_assembly(TWICE_LLVM).as_bitcode())
     assert twice(tvm.build(annotated("pragma_import_llvm", str(path)), target="llvm")) == 6
 
 

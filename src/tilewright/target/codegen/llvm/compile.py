@@ -297,10 +297,10 @@ def with_imports(text: str, imports: Sequence[str], target: Target) -> tuple[str
     if not imports:
         return text, frozenset()
     with LOCK:
-        machine = machine_for(target)
-        module, defined = parse(text, machine), set[str]()
+        machine, context = machine_for(target), binding().create_context()
+        module, defined = parse(text, machine, context), set[str]()
         for code in imports:
-            imported = _imported_module(code, machine)
+            imported = _imported_module(code, machine, context)
             defined |= {f.name for f in imported.functions if not f.is_declaration}
             try:
                 module.link_in(imported)
@@ -311,16 +311,17 @@ def with_imports(text: str, imports: Sequence[str], target: Target) -> tuple[str
         return str(module), frozenset(defined)
 
 
-def _imported_module(code: str, machine: Any) -> Any:
+def _imported_module(code: str, machine: Any, context: Any) -> Any:
     llvm = binding()
     try:
         if code.endswith((".ll", ".bc")) and "\n" not in code:
             with open(code, "rb") as file:
                 data = file.read()
             is_text = code.endswith(".ll")
-            module = llvm.parse_assembly(data.decode()) if is_text else llvm.parse_bitcode(data)
+            parse_file = llvm.parse_assembly if is_text else llvm.parse_bitcode
+            module = parse_file(data.decode() if is_text else data, context)
         else:
-            module = llvm.parse_assembly(code)
+            module = llvm.parse_assembly(code, context)
     except (OSError, RuntimeError) as error:
         raise CodegenError(f"pragma_import_llvm: LLVM cannot read the code: {error}") from None
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
