@@ -274,16 +274,15 @@ def test_sums(shape, axis, machine):
 @pytest.mark.parametrize(("size", "stride"), [(9, 2), (9, 1), (12, 3), (6, 1)])
 def test_windows_run_in_vectors_of_results(size, stride, machine):
     sch = scheduled(windows(5, size, stride), machine)
-    loops = loops_of(sch, "Y")
-    if ("unrolled", 2) in loops:
-        loops.remove(("unrolled", 2))
-    assert loops[-3:] == [("serial", 3), ("serial", 3), ("vectorized", 4)]
+    *_, y, x, (kind, _), lane = loops_of(sch, "Y")
+    assert (y, x, lane) == (("serial", 3), ("serial", 3), ("vectorized", 4))
+    assert kind == "unrolled"
 
 
 def test_a_large_sum_of_columns_takes_rows_as_they_come():
-    sch = scheduled(sums(64, 16, 0))
-    assert [kind for kind, _ in loops_of(sch, "S")] == [
-        "serial", "serial", "unrolled", "vectorized",
+    sch = scheduled(sums(64, 64, 0))
+    assert loops_of(sch, "S") == [
+        ("serial", 2), ("serial", 8), ("serial", 8), ("unrolled", 8), ("vectorized", 4),
     ]  # fmt: skip
 
 
@@ -297,8 +296,22 @@ def test_a_sum_of_one_element_in_a_shared_loop():
 
 def test_a_small_sum_of_columns_stays_in_registers():
     assert loops_of(scheduled(sums(8, 8, 0), LARGE), "S") == [
-        ("serial", 8), ("unrolled", 2), ("vectorized", 4),
+        ("serial", 1), ("serial", 2), ("unrolled", 4), ("unrolled", 2), ("vectorized", 4),
     ]  # fmt: skip
+
+
+def test_several_short_rows_are_reduced_at_once():
+    sch = scheduled(sums(20, 16, 1), LARGE)
+    assert loops_of(sch, "S")[-2:] == [("unrolled", 8), ("vectorized", 16)]
+    assert loops_of(scheduled(sums(20, 48, 1), LARGE), "S") == [("serial", 20), ("serial", 48)]
+
+
+def test_parts_of_a_few_long_rows_are_reduced_by_all_cores():
+    n = 1 << 17
+    sch = tvm.default_schedule(sums(1, n, 1), "llvm -num-cores=2")
+    assert loops_of(sch, "S_rf")[0] == ("parallel", 2)
+    sch = tvm.default_schedule(sums(1, n // 4, 1), "llvm -num-cores=2")
+    assert names_of(sch) == ["S"]
 
 
 def test_a_channel_is_padded_in_memory_for_one_channel():
@@ -311,7 +324,7 @@ def test_large_windows_that_are_neighbours_are_one_row():
     sch = scheduled(sums_of_boxes(12, 6))
     assert loops_of(sch, "S_update")[-1] == ("serial", 36)
     sch = scheduled(sums_of_boxes(6, 12))
-    assert loops_of(sch, "S")[-2:] == [("serial", 6), ("serial", 6)]
+    assert loops_of(sch, "S")[-2:] == [("unrolled", 2), ("vectorized", 4)]
 
 
 # --- elements ---------------------------------------------------------------------------------

@@ -66,7 +66,8 @@ def _plans_along_columns(
     plain = Plan(found, single, machine, outer, packed=False)
     if not found.is_contiguous(single) and plain.reuse < LEAST_REUSE:
         return forms
-    if len(found.moving) == 1 and plain.reuse >= LEAST_REUSE:
+    is_reused = len(found.moving) == 1 and not found.moving[0].mentions(found.row)
+    if is_reused and plain.reuse >= LEAST_REUSE:
         free = found.moving[0].buffer.data in constants
         is_worth_packing = plain.reuse >= (LEAST_REUSE if free else ENOUGH_REUSE)
         if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from tilewright.error import ArgumentError
@@ -13,23 +12,30 @@ from tilewright.schedule_rules.code_size import compact
 from tilewright.schedule_rules.contraction import schedule_contraction
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
-from tilewright.schedule_rules.groups import Group, Stage, append_epilogues, groups_of
+from tilewright.schedule_rules.groups import (
+    Group,
+    Stage,
+    append_epilogues,
+    groups_of,
+    share_loops,
+    stages_of,
+)
 from tilewright.schedule_rules.inline import inline_producers
 from tilewright.schedule_rules.machine import Machine, machine_of
-from tilewright.schedule_rules.nest import attempt, block_of, is_complete, parallelize
-from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.reduction import schedule_reduction
+from tilewright.schedule_rules.nest import attempt, block_of, parallelize
+from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
+from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.target import Target
 from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 ATTRIBUTES: Final = {IS_SCHEDULED: True, "tir.reassociate": True}
 """What is known of a scheduled function: sums of floats may be regrouped, as schedules do."""
 
-RULES: Final = (tile_transposition, vectorize_elements)
+RULES: Final = (tile_transposition, vectorize_elements, reduce_along_columns, reduce_along_rows)
 """The rules for a block, in order."""
 
 
@@ -72,11 +78,11 @@ def schedule_module(module: IRModule, machine: Machine) -> Schedule:
 
 def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Schedule:
     sch.work_on(var.name_hint)
-    root = module_root(sch, var.name_hint)
+    root = sch.get_block(sch.mod[var.name_hint].body.block.name_hint, var.name_hint)
     sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
     stages = append_epilogues(stages_of(sch, [b for b in blocks if _is_to_schedule(sch, b)]))
     for group in groups_of(stages, machine):
-        sch = _schedule_group(sch, group, machine)
+        sch = schedule_group(sch, group, machine)
     return sch
 
 
@@ -86,54 +92,17 @@ def _is_to_schedule(sch: Schedule, block: BlockRV) -> bool:
     return 0 not in accesses_of(stmt).extents.values() and not has_effects(stmt)
 
 
-def module_root(sch: Schedule, name: str) -> BlockRV:
-    """The root block of a function."""
-    return sch.get_block(sch.mod[name].body.block.name_hint, name)
-
-
-def stages_of(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
-    """Blocks with what is known about each, and about how they depend on each other."""
-    stages = []
-    by_block = {}
-    for block in blocks:
-        accesses = accesses_of(block_of(sch, block))
-        stage = Stage(block, accesses, find_contraction(accesses), is_complete(sch, block))
-        stages.append(stage)
-        by_block[sch.get(block).key] = stage
-    for stage in stages:
-        for consumer in sch.get_consumers(stage.block):
-            other = by_block.get(sch.get(consumer).key)
-            if other is not None:
-                stage.consumers.append(other)
-                other.producers.append(stage)
-    return stages
-
-
-def _schedule_group(sch: Schedule, group: Group, machine: Machine) -> Schedule:
+def schedule_group(sch: Schedule, group: Group, machine: Machine) -> Schedule:
     """Share the outer loops of a group, then schedule each of its stages inside of them."""
-    if group.shared:
-        shared = attempt(sch, lambda s: _share(s, group, machine))
-        if shared is not None:
-            for stage in group.stages:
-                sch = shared
-                shared = _schedule_stage(shared, stage, machine, _outer(shared, group, machine))
-            return shared
+    loops: list[LoopRV] = []
+    shared = attempt(sch, lambda s: loops.extend(share_loops(s, group))) if group.shared else None
+    outer = 0 if shared is None else group.shared
+    sch = shared or sch
     for stage in group.stages:
-        sch = _schedule_stage(sch, stage, machine, 0)
+        sch = _schedule_stage(sch, stage, machine, outer)
+    if shared is not None:
+        parallelize(sch, loops, machine)
     return sch
-
-
-def _share(sch: Schedule, group: Group, machine: Machine) -> None:
-    *producers, anchor = group.stages
-    loops = sch.get_loops(anchor.block)[: group.shared]
-    for stage in reversed(producers):
-        for item in (*stage.epilogue, stage):
-            sch.compute_at(item.block, loops[-1])
-    parallelize(sch, loops, machine)
-
-
-def _outer(sch: Schedule, group: Group, machine: Machine) -> int:
-    return 1 if machine.cores > 1 else group.shared
 
 
 def _schedule_stage(sch: Schedule, stage: Stage, machine: Machine, outer: int) -> Schedule:
@@ -148,12 +117,7 @@ def _schedule_stage(sch: Schedule, stage: Stage, machine: Machine, outer: int) -
             return found
         if epilogue:
             found = compact(schedule_contraction(sch, block, [], machine, outer=outer), [block])
-    found = (
-        found
-        or compact(scheduled_by(RULES, sch, block, machine, outer), [block])
-        or compact(schedule_reduction(sch, block, outer, machine), [block])
-        or sch
-    )
+    found = found or scheduled_by(RULES, sch, block, machine, outer) or sch
     for item in stage.epilogue:
         found = _schedule_stage(found, item, machine, outer)
     return found

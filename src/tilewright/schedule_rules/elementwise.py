@@ -31,8 +31,9 @@ def vectorize_elements(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[
     large results are written past the caches.
     """
     vector = nest.neighbours()
-    if vector is None or vector not in nest.loops or not is_complete(sch, nest.block):
+    if vector not in nest.own or not is_complete(sch, nest.block):
         return []
+    assert vector is not None
     if transposed_along(nest.accesses, vector) is not None:
         return []
     return [partial(_vectors, machine=machine, streams=_may_stream_rows(sch, nest, machine))]
@@ -62,7 +63,7 @@ def _joined_loops(nest: Nest) -> list[Var]:
     """The iterators that run over one contiguous stretch, as far as they have loops."""
     vector = nest.neighbours()
     assert vector is not None
-    return joined_with(vector, nest.accesses, [v for v in nest.accesses.spatial if v in nest.loops])
+    return joined_with(vector, nest.accesses, nest.own)
 
 
 def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machine) -> list[LoopRV]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.structural import structural_equal
-from tilewright.schedule_rules.accesses import BlockAccesses
+from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.operands import Contraction
-from tilewright.tir.schedule import BlockRV
+from tilewright.schedule_rules.nest import block_of, is_complete
+from tilewright.schedule_rules.operands import Contraction, find_contraction
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+
+MOST_ROWS: Final = 8
+"""Maximum number of rows that are worked on at once."""
 
 
 @dataclass(eq=False)
@@ -48,6 +54,44 @@ class Group:
 
     stages: list[Stage]
     shared: int = 0
+
+
+def stages_of(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
+    """Blocks with what is known about each, and about how they depend on each other."""
+    stages = []
+    by_block = {}
+    for block in blocks:
+        accesses = accesses_of(block_of(sch, block))
+        stage = Stage(block, accesses, find_contraction(accesses), is_complete(sch, block))
+        stages.append(stage)
+        by_block[sch.get(block).key] = stage
+    for stage in stages:
+        for consumer in sch.get_consumers(stage.block):
+            other = by_block.get(sch.get(consumer).key)
+            if other is not None:
+                stage.consumers.append(other)
+                other.producers.append(stage)
+    return stages
+
+
+def share_loops(sch: Schedule, group: Group) -> list[LoopRV]:
+    """Compute what the stages of a group have of some rows in the same iteration.
+
+    What one stage computes of a row is then still in the nearest cache when the next one reads it.
+    How many rows are worked on at once is left to the search.
+
+    Returns:
+        The shared loops; inside of them each stage has a loop over the rows that are worked on.
+    """
+    *producers, anchor = group.stages
+    variables = anchor.accesses.spatial[: group.shared]
+    loops = sch.get_loops(anchor.block)[: group.shared]
+    counts = powers_of_two(1, min(MOST_ROWS, anchor.accesses.extent(variables[-1])))
+    loops[-1], _ = sch.split(loops[-1], [None, choose(sch, counts, 1)])
+    for stage in reversed(producers):
+        for item in (*stage.epilogue, stage):
+            sch.compute_at(item.block, loops[-1], preserve_unit_loops=True)
+    return loops
 
 
 def append_epilogues(stages: Sequence[Stage]) -> list[Stage]:

@@ -28,16 +28,24 @@ class Nest:
         loops: the loop of each iterator that has one of its own.
         outer: number of the outermost loops around it that are fixed already, because other blocks
             share them.
+        shared: number of the first iterators that these loops count; a loop inside of them that
+            counts one of these, too, is about a few rows that are worked on at once.
     """
 
     block: BlockRV
     accesses: BlockAccesses
     loops: Loops
     outer: int = 0
+    shared: int = 0
 
     def of(self, variables: Iterable[Var]) -> list[LoopRV]:
         """The loops of some iterators, as far as they have any."""
         return [self.loops[var] for var in variables if var in self.loops]
+
+    @property
+    def own(self) -> list[Var]:
+        """The data-parallel iterators that no other block shares, as far as they have loops."""
+        return [var for var in self.accesses.spatial[self.shared :] if var in self.loops]
 
     def neighbours(self) -> Var | None:
         """The data-parallel iterator over neighbours in the result, if there is one result."""
@@ -51,11 +59,23 @@ class Nest:
         """The load of the largest part of a buffer, if there is any."""
         return max(self.accesses.loads, key=self.accesses.size, default=None)
 
+    def innermost(self) -> Var | None:
+        """The iterator over neighbours in the largest operand of a reduction, if there is one."""
+        accesses, largest = self.accesses, self.largest()
+        if accesses.reduces is None or largest is None or not accesses.stores:
+            return None
+        found = [v for v, n in accesses.extents.items() if largest.stride(v) == 1 and n != 1]
+        return found[-1] if found else None
 
-def nest_of(sch: Schedule, block: BlockRV, outer: int = 0) -> Nest:
+    def reduces_along(self, var: Var) -> bool:
+        """Whether an iterator counts steps of the reduction."""
+        return any(var is item for item in self.accesses.reduction)
+
+
+def nest_of(sch: Schedule, block: BlockRV, outer: int = 0, shared: int = 0) -> Nest:
     """The nest of a block, without the `outer` outermost of the loops around it."""
     loops = loops_by_iterator(sch, block, outer)
-    return Nest(block, accesses_of(block_of(sch, block)), loops, outer)
+    return Nest(block, accesses_of(block_of(sch, block)), loops, outer, shared)
 
 
 def plain_nest(sch: Schedule, block: BlockRV) -> Nest:

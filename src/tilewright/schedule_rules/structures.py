@@ -20,7 +20,7 @@ a copy to look at."""
 
 
 def scheduled_by(
-    rules: Sequence[Rule], sch: Schedule, block: BlockRV, machine: Machine, outer: int = 0
+    rules: Sequence[Rule], sch: Schedule, block: BlockRV, machine: Machine, shared: int = 0
 ) -> Schedule | None:
     """The schedule with the best structure of the first rule that fits; None if none does.
 
@@ -29,13 +29,13 @@ def scheduled_by(
         sch: the schedule, which stays as it is.
         block: the block.
         machine: the machine.
-        outer: number of the outermost loops around the block that are fixed already.
+        shared: number of outermost loops, each of an iterator, that other blocks share.
     """
     view = sch.copy()
-    nest = nest_of(view, block, outer)
+    nest = nest_of(view, block, shared, shared)
     for rule in rules:
         for structure in structures_of(rule, view, nest, machine):
-            found = attempt(sch, lambda s, do=structure: do(s, nest_of(s, block, outer)))
+            found = attempt(sch, lambda s, do=structure: do(s, nest_of(s, block, shared, shared)))
             if found is not None:
                 return found
     return None

@@ -36,7 +36,7 @@ def tile_transposition(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[
     if vector is None or not is_complete(sch, nest.block):
         return []
     across = transposed_along(nest.accesses, vector)
-    if across is None or not {vector, across} <= set(nest.loops):
+    if across is None or not {vector, across} <= set(nest.own):
         return []
     squares = partial(_squares, vector=vector, across=across, machine=machine)
     extent, lanes = nest.accesses.extents[vector], _lanes(nest, machine)

@@ -13,9 +13,12 @@ from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.schedule import BlockRV, Trace
 from tilewright.tune.rule import ScheduleRule
 from tilewright.tune.rule.inline_producers import InlineProducers
-from tilewright.tune.rule.nest_rule import TileTransposition, VectorizeElements
-from tilewright.tune.rule.reduce_along_columns import ReduceAlongColumns
-from tilewright.tune.rule.reduce_along_rows import ReduceAlongRows
+from tilewright.tune.rule.nest_rule import (
+    ReduceAlongColumns,
+    ReduceAlongRows,
+    TileTransposition,
+    VectorizeElements,
+)
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
 from tilewright.tune.rule.tile_stencil import TileStencil
 
@@ -32,8 +35,8 @@ NESTS = (
     ShareOuterLoops,
     TileTransposition,
     VectorizeElements,
-    ReduceAlongRows,
     ReduceAlongColumns,
+    ReduceAlongRows,
 )
 
 

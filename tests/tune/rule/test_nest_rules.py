@@ -94,23 +94,23 @@ def test_a_transposition_of_inner_dimensions():
 @pytest.mark.parametrize("shape", [(9, 40), (3, 5), (1, 33), (20, 3)])
 def test_sums_of_rows(shape, machine):
     found = check(sums(*shape, 1), machine)
-    assert len(found) == (2 if machine is TWO_CORES and shape[0] < 8 else 1)
+    assert len(found) == (3 if machine is TWO_CORES and shape[0] < 8 else 2)
 
 
 def test_rows_are_reduced_together():
-    (sch,) = sketches(sums(16, 64, 1))
-    assert loops_of(sch, "S")[-2:] == [("unrolled", 8), ("vectorized", 4)]
+    _, sch = sketches(sums(16, 64, 1))
+    assert loops_of(sch, "S")[-2:] == [("unrolled", 8), ("vectorized", 16)]
 
 
 def test_few_rows_are_cut_into_parts_for_the_cores():
-    first, second = sketches(sums(2, 64, 1), TWO_CORES)
-    assert kinds(first, "S_rf")[0] == "parallel"
-    assert is_claimed(first, first.get_block("S_rf"))
-    assert kinds(second, "S")[0] == "parallel"
+    first, second, third = sketches(sums(2, 64, 1), TWO_CORES)
+    assert kinds(third, "S_rf")[0] == "parallel"
+    assert is_claimed(third, third.get_block("S_rf"))
+    assert kinds(first, "S")[0] == kinds(second, "S")[0] == "parallel"
 
 
 def test_long_rows_may_be_asked_for_ahead():
-    (sch,) = sketches(sums(2, 1024, 1))
+    _, sch = sketches(sums(2, 1024, 1))
     (found,) = annotations_of(sch, "software_prefetch")
     assert int(found["A"]) == 16
 
@@ -122,10 +122,10 @@ def test_sums_of_columns(shape, machine):
 
 
 def test_columns_are_in_registers_or_row_by_row():
-    first, second = sketches(sums(16, 32, 0))
-    assert kinds(first, "S")[-2:] == ["unrolled", "vectorized"]
+    first, second = sketches(sums(16, 64, 0))
+    assert kinds(first, "S")[-3:] == ["serial", "unrolled", "vectorized"]
     assert kinds(second, "S")[-3:] == ["unrolled", "unrolled", "vectorized"]
-    (only,) = sketches(sums(16, 32, 0), LARGE)
+    (only,) = sketches(sums(16, 64, 0), LARGE)
     assert kinds(only, "S") == kinds(second, "S")
 
 
@@ -191,8 +191,8 @@ def test_a_result_that_others_need_as_a_whole_is_computed_first():
     k = te.reduce_axis((0, 8), name="k")
     total = te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="total")
     out = te.compute((6, 8), lambda i, j: a[i, j] - total[5 - i], name="out")
-    (sch,) = check(te.create_prim_func([a, out]))
-    assert depth(sch, "total", "out") == 0
+    for sch in check(te.create_prim_func([a, out])):
+        assert depth(sch, "total", "out") == 0
 
 
 # --- windows ----------------------------------------------------------------------------------

@@ -12,11 +12,14 @@ from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
 from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
 from tilewright.tune.rule.multi_level_tiling_wide_vector import MultiLevelTilingWideVector
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
-from tilewright.tune.rule.nest_rule import TileTransposition, VectorizeElements
+from tilewright.tune.rule.nest_rule import (
+    ReduceAlongColumns,
+    ReduceAlongRows,
+    TileTransposition,
+    VectorizeElements,
+)
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
-from tilewright.tune.rule.reduce_along_columns import ReduceAlongColumns
-from tilewright.tune.rule.reduce_along_rows import ReduceAlongRows
 from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import ScheduleRule
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops

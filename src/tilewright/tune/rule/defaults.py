@@ -13,11 +13,14 @@ from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling
 from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
 from tilewright.tune.rule.multi_level_tiling_wide_vector import MultiLevelTilingWideVector
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
-from tilewright.tune.rule.nest_rule import TileTransposition, VectorizeElements
+from tilewright.tune.rule.nest_rule import (
+    ReduceAlongColumns,
+    ReduceAlongRows,
+    TileTransposition,
+    VectorizeElements,
+)
 from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectorizeUnroll
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
-from tilewright.tune.rule.reduce_along_columns import ReduceAlongColumns
-from tilewright.tune.rule.reduce_along_rows import ReduceAlongRows
 from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import RULE_SETS, ScheduleRule
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
@@ -59,8 +62,8 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         ShareOuterLoops(),
         TileTransposition(),
         VectorizeElements(),
-        ReduceAlongRows(),
         ReduceAlongColumns(),
+        ReduceAlongRows(),
         _inline_on_cpus(),
         AddRFactor(max_jobs_per_core=16, max_innermost_factor=64),
         MultiLevelTiling("SSRSRS", max_innermost_factor=64, reuse_write=reuse),

@@ -10,6 +10,8 @@ from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import DoesNotFitError, attempt
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.plain_nest import Nest, is_plain, plain_nest
+from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
+from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.tir.schedule import BlockRV, Schedule
@@ -82,6 +84,27 @@ class VectorizeElements(NestRule):
         return vectorize_elements(sch, nest, self.machine)
 
 
+class ReduceAlongRows(NestRule):
+    """The structures of `tilewright.schedule_rules.reduce_along_rows`."""
+
+    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
+        """For reductions along what is contiguous in the largest operand."""
+        return [] if _is_product(nest) else reduce_along_rows(sch, nest, self.machine)
+
+
+class ReduceAlongColumns(NestRule):
+    """The structures of `tilewright.schedule_rules.reduce_along_columns`."""
+
+    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
+        """For reductions whose result and largest operand are contiguous along one iterator."""
+        return [] if _is_product(nest) else reduce_along_columns(sch, nest, self.machine)
+
+
 def _is_free_product(sch: Schedule, block: BlockRV) -> bool:
     """Whether a block is a product of matrices without a schedule."""
-    return is_plain(sch, block) and find_contraction(plain_nest(sch, block).accesses) is not None
+    return is_plain(sch, block) and _is_product(plain_nest(sch, block))
+
+
+def _is_product(nest: Nest) -> bool:
+    """Whether a block is a product of matrices, which other rules are for."""
+    return find_contraction(nest.accesses) is not None

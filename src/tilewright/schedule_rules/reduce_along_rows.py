@@ -1,0 +1,172 @@
+"""Sums, maxima and the like of what is next to each other in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from tilewright.ir.expr import Var
+from tilewright.schedule_rules.decisions import choose, powers_of_two
+from tilewright.schedule_rules.elementwise import joined_with
+from tilewright.schedule_rules.machine import Machine
+from tilewright.schedule_rules.nest import DoesNotFitError, parallelize
+from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.vectors import vectorized, without
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+
+ENOUGH: Final = 4
+"""Iterations of each core from which on data-parallel loops alone keep the cores busy."""
+
+MOST_ROWS: Final = 8
+"""Maximum number of rows that are reduced at once."""
+
+SHORT_ROW: Final = 4
+"""Vectors of a row up to which several rows are best reduced at once."""
+
+LONG_ROW: Final = 64
+"""Vectors of a row from which on it may pay to ask for what comes later in it."""
+
+MUCH: Final = 1 << 16
+"""Elements for each core from which on it pays to share a row."""
+
+MANY_CACHES: Final = 16
+"""So many times the cache of a core that an operand comes from memory."""
+
+DISTANCES: Final = (0, 4, 8, 16, 32)
+"""So many iterations ahead may be asked for what will be read; 0 is not at all."""
+
+
+def reduce_along_rows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
+    """Reduces rows into the lanes of vectors.
+
+    One structure takes several short rows at once: how many, how many vectors of each, and how far
+    ahead it is asked for what is too large for a cache, is left to the search. Another one runs
+    along each row, which lowering does in vectors that are added at the end. If there are fewer
+    rows than several cores need, a third one reduces parts of rows first.
+    """
+    accesses, inner = nest.accesses, nest.innermost()
+    if inner is None or not nest.reduces_along(inner) or len(accesses.stores) != 1:
+        return []
+    together = partial(_rows_together, inner=inner, machine=machine)
+    one_by_one = partial(_row_by_row, inner=inner, machine=machine)
+    found = [together, one_by_one] if _is_short(nest, inner, machine) else [one_by_one, together]
+    is_few = accesses.count(accesses.spatial) < ENOUGH * machine.cores
+    if machine.cores > 1 and nest.outer == 0 and is_few and None not in accesses.extents.values():
+        is_much = accesses.count(accesses.extents) >= MUCH * machine.cores
+        found.insert(0 if is_much else len(found), partial(_parts_of_rows, machine=machine))
+    return found
+
+
+def _is_short(nest: Nest, inner: Var, machine: Machine) -> bool:
+    """Whether a row is a few whole vectors, or not even so many."""
+    accesses = nest.accesses
+    row = joined_with(inner, accesses, accesses.reduction)
+    if len(row) > 1 or accesses.extents[inner] is None or not nest.of(accesses.spatial):
+        return False
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    extent = accesses.count(row)
+    most = SHORT_ROW if extent % lanes == 0 else SHORT_ROW - 1
+    return -(-extent // lanes) <= most
+
+
+def _rows_together(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> Sequence[BlockRV]:
+    accesses = nest.accesses
+    spatial = nest.of(accesses.spatial)
+    if not spatial:
+        _prefetch_row(sch, _vectors_of_row(sch, nest, inner, [], machine, 8), nest, machine)
+        return ()
+    if nest.own:
+        counts = powers_of_two(1, min(MOST_ROWS, accesses.extent(nest.own[-1])))
+        block, row = sch.split(spatial[-1], [None, choose(sch, counts, counts[-1])])
+        around = [*spatial[:-1], block]
+    else:  # other blocks share the loops around the rows that are worked on
+        *around, row = spatial
+    sch.reorder(*around, row, *nest.of(accesses.reduction))
+    _prefetch_row(sch, _vectors_of_row(sch, nest, inner, [row], machine, 4), nest, machine)
+    if nest.outer == 0:
+        parallelize(sch, around, machine)
+    return ()
+
+
+def _vectors_of_row(
+    sch: Schedule, nest: Nest, inner: Var, rows: list[LoopRV], machine: Machine, vectors: int
+) -> LoopRV:
+    """Let the reduction of a tile of rows run along them, in vectors.
+
+    Returns:
+        The loop over pieces of the rows.
+    """
+    accesses = nest.accesses
+    if len(joined_with(inner, accesses, accesses.reduction)) > 1:
+        raise DoesNotFitError("lanes of a vector cannot reduce several dimensions")
+    rest = nest.of(without(accesses.reduction, inner))
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    sch.reorder(*rows, *rest, nest.loops[inner])
+    extent = accesses.extents[inner]
+    outer, vector = vectorized(sch, nest.loops[inner], extent, lanes, vectors)
+    sch.reorder(*rest, outer, *rows, vector)
+    for loop in rows:
+        sch.unroll(loop)
+    return outer
+
+
+def _prefetch_row(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None:
+    """Only where rows are so long that something is left to ask for."""
+    accesses = nest.accesses
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    if accesses.count(accesses.reduction) >= LONG_ROW * lanes:
+        prefetch(sch, loop, nest, machine, 16)
+
+
+def prefetch(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine, preferred: int) -> None:
+    """Leave it to the search how far ahead it is asked for an operand that no cache holds.
+
+    Args:
+        sch: the schedule.
+        loop: the loop whose later iterations read it.
+        nest: the block.
+        machine: the machine.
+        preferred: the best number of iterations for an operand that comes from memory.
+    """
+    largest = nest.largest()
+    size = 0 if largest is None else nest.accesses.size(largest)
+    if largest is not None and size > machine.own_cache:
+        comes_from_memory = size >= MANY_CACHES * machine.own_cache
+        distance = choose(sch, DISTANCES, preferred if comes_from_memory else 0)
+        sch.annotate(loop, "software_prefetch", {largest.buffer.name: distance})
+
+
+def _row_by_row(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> Sequence[BlockRV]:
+    """The innermost loop runs along a row, into a few vectors that are added at the end."""
+    accesses = nest.accesses
+    spatial = nest.of(accesses.spatial)
+    joined = [v for v in joined_with(inner, accesses, accesses.reduction) if v in nest.loops]
+    rest = nest.of(without(accesses.reduction, *joined))
+    reduced = [*rest, *nest.of(joined)]
+    sch.reorder(*spatial, *reduced)
+    others: list[BlockRV] = []
+    if len(joined) > 1:
+        # One long loop has no start of its own that the initialisation could wait for.
+        others = [sch.decompose_reduction(nest.block, reduced[0])]
+        sch.fuse(*nest.of(joined))
+    if nest.outer == 0:
+        parallelize(sch, spatial, machine)
+    return others
+
+
+def _parts_of_rows(sch: Schedule, nest: Nest, *, machine: Machine) -> Sequence[BlockRV]:
+    """Each core reduces a part of each row into results of its own."""
+    accesses, inner = nest.accesses, nest.innermost()
+    assert inner is not None
+    reduced = nest.of([*without(accesses.reduction, inner), inner])
+    sch.reorder(*nest.of(accesses.spatial), *reduced)
+    loop = sch.fuse(*reduced) if len(reduced) > 1 else reduced[0]
+    part, _ = sch.split(loop, [machine.cores, None])
+    parts = sch.rfactor(part, 0)
+    *around, part, rest = sch.get_loops(parts)
+    sch.reorder(part, *around, rest)
+    vectorized(sch, rest, None, machine.lanes(accesses.stores[0].buffer.dtype))
+    sch.parallel(part)
+    return [parts]
