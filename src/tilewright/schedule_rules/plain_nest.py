@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
@@ -37,6 +37,10 @@ class Nest:
     loops: Loops
     outer: int = 0
     shared: int = 0
+
+    def again(self, sch: Schedule) -> Nest:
+        """The same nest in another copy of the schedule."""
+        return replace(self, loops=loops_by_iterator(sch, self.block, self.outer))
 
     def of(self, variables: Iterable[Var]) -> list[LoopRV]:
         """The loops of some iterators, as far as they have any."""

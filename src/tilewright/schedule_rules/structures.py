@@ -35,7 +35,7 @@ def scheduled_by(
     nest = nest_of(view, block, shared, shared)
     for rule in rules:
         for structure in structures_of(rule, view, nest, machine):
-            found = attempt(sch, lambda s, do=structure: do(s, nest_of(s, block, shared, shared)))
+            found = attempt(sch, lambda s, do=structure: do(s, nest.again(s)))
             if found is not None:
                 return found
     return None
@@ -48,10 +48,11 @@ def apply_rule(rule: Rule, sch: Schedule, block: BlockRV, machine: Machine, oute
         DoesNotFitError: for a block that the rule is not about.
     """
     view = sch.copy()
-    found = structures_of(rule, view, nest_of(view, block, outer), machine)
+    nest = nest_of(view, block, outer)
+    found = structures_of(rule, view, nest, machine)
     if not found:
         raise DoesNotFitError(f"no structure by {rule.__name__}")
-    found[0](sch, nest_of(sch, block, outer))
+    found[0](sch, nest.again(sch))
 
 
 def structures_of(rule: Rule, sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:

@@ -94,7 +94,10 @@ def test_a_transposition_of_inner_dimensions():
 @pytest.mark.parametrize("shape", [(9, 40), (3, 5), (1, 33), (20, 3)])
 def test_sums_of_rows(shape, machine):
     found = check(sums(*shape, 1), machine)
-    assert len(found) == (3 if machine is TWO_CORES and shape[0] < 8 else 2)
+    if shape == (20, 3):  # vectors of rows: a row is shorter than a vector
+        assert kinds(found[0], "S")[-2:] == ["unrolled", "vectorized"]
+    else:
+        assert len(found) == (3 if machine is TWO_CORES and shape[0] < 8 else 2)
 
 
 def test_rows_are_reduced_together():

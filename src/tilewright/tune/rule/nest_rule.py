@@ -42,15 +42,16 @@ class NestRule(ScheduleRule):
         try:
             # Looking at it must leave no instructions in the traces of other sketches.
             view = sch.copy()
-            structures = self.structures(view, plain_nest(view, block))
+            nest = plain_nest(view, block)
+            structures = self.structures(view, nest)
         except DoesNotFitError:
             return [sch]
-        sketches = [attempt(sch, partial(self._apply, block, do)) for do in structures]
+        sketches = [attempt(sch, partial(self._apply, nest, do)) for do in structures]
         return [sketch for sketch in sketches if sketch is not None] or [sch]
 
-    def _apply(self, block: BlockRV, structure: Structure, sch: Schedule) -> None:
-        others = structure(sch, plain_nest(sch, block))
-        for item in (*others, block):
+    def _apply(self, nest: Nest, structure: Structure, sch: Schedule) -> None:
+        others = structure(sch, nest.again(sch))
+        for item in (*others, nest.block):
             claim(sch, item, type(self).__name__)
 
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
