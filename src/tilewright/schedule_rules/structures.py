@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tilewright.schedule_rules.code_size import compact
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import DoesNotFitError, attempt
 from tilewright.schedule_rules.plain_nest import Nest, nest_of
@@ -24,6 +25,8 @@ def scheduled_by(
 ) -> Schedule | None:
     """The schedule with the best structure of the first rule that fits; None if none does.
 
+    Structures that unroll too much do not.
+
     Args:
         rules: the rules.
         sch: the schedule, which stays as it is.
@@ -35,7 +38,7 @@ def scheduled_by(
     nest = nest_of(view, block, shared, shared)
     for rule in rules:
         for structure in structures_of(rule, view, nest, machine):
-            found = attempt(sch, lambda s, do=structure: do(s, nest.again(s)))
+            found = compact(attempt(sch, lambda s, do=structure: do(s, nest.again(s))), [block])
             if found is not None:
                 return found
     return None
