@@ -59,6 +59,11 @@ def test_a_transposed_operand_is_packed_however_small():
     assert names_of(scheduled(matmul(16, 8, 4, transposed=True), LARGE)) == ["B_global", "C"]
 
 
+def test_columns_that_are_no_neighbours_are_transposed_in_registers_when_they_are_packed():
+    sch = scheduled(matmul(16, 12, 20, transposed=True), LARGE)
+    assert loops_of(sch, "B_global")[-2:] == [("unrolled", 4), ("vectorized", 4)]
+
+
 @pytest.mark.parametrize("depth", [48, 53])
 def test_the_panels_of_a_deep_product_are_packed_block_by_block(depth):
     sch = scheduled(matmul(16, 40, depth))

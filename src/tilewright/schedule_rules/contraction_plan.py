@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.accesses import Access
-from tilewright.schedule_rules.copies import vectorize_tile
+from tilewright.schedule_rules.copies import copy_squares, vectorize_tile
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
@@ -342,7 +342,12 @@ class Plan:
         copy = sch.reindex_cache_read(block, operand.buffer.name, "global", self._layout(operand))
         if place is not None:
             sch.compute_at(copy, place)
-        self._vectorize(sch, copy, loops_around(sch, copy, place))
+        iterators = [item.var for item in self.found.accesses.block.iter_vars]
+        used = [var for var in iterators if operand.mentions(var)]
+        column = position_of(self.columns[-1], used)
+        around = loops_around(sch, copy, place)
+        if not copy_squares(sch, copy, column, around, self.tile.vectors, self.lanes):
+            self._vectorize(sch, copy, around)
         return block_of(sch, copy).writes[0].buffer
 
     def _layout(self, operand: Access) -> Callable[..., tuple[Any, ...]]:

@@ -7,6 +7,38 @@ from tilewright.schedule_rules.nest import block_of, loops_by_iterator, present,
 from tilewright.tir.schedule import BlockRV, Schedule
 
 
+def copy_squares(
+    sch: Schedule, block: BlockRV, column: int, outer: int, vectors: int, lanes: int
+) -> bool:
+    """Transpose squares in registers, where columns come next to each other by copying.
+
+    Args:
+        sch: the schedule.
+        block: a block that copies.
+        column: the position of the iterator over neighbours in the copy.
+        outer: how many loops around it belong to others.
+        vectors: how many vectors of columns a panel has.
+        lanes: elements of a vector.
+
+    Returns:
+        Whether it does: not where columns are next to each other already, or nothing is.
+    """
+    accesses = accesses_of(block_of(sch, block))
+    loops = loops_by_iterator(sch, block, outer)
+    (load,) = accesses.loads
+    along = accesses.spatial[column]
+    step = next((v for v in accesses.spatial if load.stride(v) == 1 and v in loops), None)
+    if along not in loops or load.stride(along) == 1 or step is None:
+        return False
+    others = [loop for var, loop in loops.items() if var is not along and var is not step]
+    (panel, vector), lane = split_into(sch, loops[along], [vectors, lanes], vector=True)
+    (square,), row = split_into(sch, loops[step], [lanes])
+    sch.reorder(*present(panel, vector), *others, *present(square), row, lane)
+    sch.unroll(row)
+    sch.vectorize(lane)
+    return True
+
+
 def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lanes: int) -> None:
     """Run along what is contiguous where the block reads, in vectors.
 
