@@ -12,8 +12,7 @@ from tests.time_limit import LAST_WORDS, time_limit
 from tests.tune.rule.sketches import samples, sketches
 
 from tilewright.ir import IRModule
-from tilewright.schedule_rules.default import ATTRIBUTES
-from tilewright.schedule_rules.eligible import may_schedule
+from tilewright.schedule_rules.eligible import ATTRIBUTES, may_schedule
 
 
 def check(seed: int, *, compiled: bool) -> bool:

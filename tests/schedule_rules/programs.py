@@ -7,7 +7,8 @@ from tests.tir.schedule.checking import assert_same_meaning
 import tilewright as tvm
 from tilewright import te, tir, topi
 from tilewright.ir import IRModule
-from tilewright.schedule_rules.default import ATTRIBUTES, schedule_module
+from tilewright.schedule_rules.default import schedule_module
+from tilewright.schedule_rules.eligible import ATTRIBUTES
 from tilewright.schedule_rules.machine import Machine
 from tilewright.tir.stmt import For, ForKind
 

@@ -66,6 +66,18 @@ class Count(SearchStrategy):
         self.seen += [(factor_of(c), r) for c, r in zip(measure_candidates, results, strict=True)]
 
 
+class CountFromDefault(Count):
+    """The same, where the first one is the default schedule, in a batch of its own."""
+
+    def generate_measure_candidates(self):
+        if self.next > 1:
+            return super().generate_measure_candidates()
+        self.next = 2
+        first = candidate(self.mod, 1)
+        first.is_default = True
+        return [first]
+
+
 def candidate(mod, factor):
     sch = Schedule(mod)
     sch.split(sch.get_loops(sch.get_block("C"))[0], [None, factor])

@@ -52,7 +52,7 @@ def pause_in(owner, name):
 
     def paused(*args, **kwargs):
         global begun
-        if not begun and (MANNER == "first" or len(database)):
+        if not begun and (MANNER == "first" or len(database) > 1):
             begun = True
             print("PAUSED", shared_fork_server()._process.pid, flush=True)
             end = time.monotonic() + 60

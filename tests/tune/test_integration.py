@@ -7,6 +7,7 @@ from tests.tune.database.programs import matmul, record_of, relu
 
 from tilewright import tir
 from tilewright.ir import IRModule, structural_equal
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.interpreter import interpret
 from tilewright.tune.database import MemoryDatabase, TuningRecord
 from tilewright.tune.integration import compile_tir, find_schedules
@@ -70,7 +71,7 @@ def test_a_module_that_was_tuned_as_a_whole():
     mod = IRModule({"first": matmul(), "second": relu()})
     database = MemoryDatabase()
     workload = database.commit_workload(mod)
-    sch = tir.Schedule(workload.mod)
+    sch = tir.Schedule(marked_as_scheduled(workload.mod))
     sch.parallel(sch.get_loops(sch.get_block("C", "second"))[0])
     database.commit_tuning_record(TuningRecord(sch.trace, workload, [1.0], ONE))
     assert structural_equal(compile_tir(database, mod, ONE).mod, sch.mod)

@@ -6,6 +6,7 @@ import pytest
 from tests.tune.programs import matmul, scale_and_shift
 
 import tilewright as tvm
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir import Schedule, ScheduleError, Trace
 from tilewright.tune.decision import choices, samplings
 from tilewright.tune.replay import Replayer
@@ -44,7 +45,7 @@ def test_sharing_changes_nothing(capacity, checked):
         for inst in samplings(trace):
             found = choices(Replayer(Schedule(matmul).mod).before(other, inst), inst)
             other = other.with_decision(inst, random.choice(found))
-        alone = Schedule(matmul)
+        alone = Schedule(marked_as_scheduled(Schedule(matmul).mod))
         other.apply_to_schedule(alone)
         shared = sharing.replay(other)
         tvm.ir.assert_structural_equal(shared.mod, alone.mod)

@@ -11,7 +11,7 @@ from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.code_size import compact
 from tilewright.schedule_rules.contraction import schedule_contraction
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
+from tilewright.schedule_rules.eligible import marked_as_scheduled, may_schedule
 from tilewright.schedule_rules.groups import (
     Group,
     Stage,
@@ -31,9 +31,6 @@ from tilewright.target import Target
 from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
-
-ATTRIBUTES: Final = {IS_SCHEDULED: True, "tir.reassociate": True}
-"""What is known of a scheduled function: sums of floats may be regrouped, as schedules do."""
 
 RULES: Final = (tile_transposition, vectorize_elements, reduce_along_columns, reduce_along_rows)
 """The rules for a block, in order."""
@@ -67,10 +64,7 @@ def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = Non
 def schedule_module(module: IRModule, machine: Machine) -> Schedule:
     """The schedule of the functions of a module that have none."""
     todo = [var for var, func in module.functions.items() if may_schedule(func)]
-    module = module.clone()
-    for var in todo:
-        module.update_func(var, module[var.name_hint].with_attrs(ATTRIBUTES))
-    sch = Schedule(module, error_render_level="none")
+    sch = Schedule(marked_as_scheduled(module), error_render_level="none")
     for var in todo:
         sch = _schedule_function(sch, var, machine)
     return sch

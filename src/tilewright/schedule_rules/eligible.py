@@ -8,15 +8,20 @@ loops run one after the other, and nothing is annotated. A function that was tra
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, TypeGuard
 
 from tilewright.ir.expr import Var, is_const_int
+from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, Stmt
 from tilewright.tir.transform.statements import statements
 
 IS_SCHEDULED: Final = "tir.is_scheduled"
 """The attribute of a function that has a schedule, whatever it looks like."""
+
+ATTRIBUTES: Final = {IS_SCHEDULED: True, "tir.reassociate": True}
+"""What is known of a scheduled function: sums of floats may be regrouped, as schedules do."""
 
 
 def has_schedule(func: PrimFunc) -> bool:
@@ -34,6 +39,27 @@ def has_schedule(func: PrimFunc) -> bool:
 def may_schedule(func: object) -> TypeGuard[PrimFunc]:
     """Whether `func` is a tensor program without a schedule."""
     return isinstance(func, PrimFunc) and not has_schedule(func)
+
+
+def marked_as_scheduled(module: IRModule, names: Collection[str] | None = None) -> IRModule:
+    """A module whose functions without a schedule have the attributes of scheduled ones.
+
+    Schedules start from it, so that a program that is scheduled step by step, or that needs no
+    step, is compiled like one with the default schedule.
+
+    Args:
+        module: the functions.
+        names: of the functions that this is about; None for all.
+    """
+    todo = [
+        var
+        for var, func in module.functions.items()
+        if may_schedule(func) and (names is None or var.name_hint in names)
+    ]
+    module = module.clone()
+    for var in todo:
+        module.update_func(var, module[var.name_hint].with_attrs(ATTRIBUTES))
+    return module
 
 
 def _is_plain_root(block: Block) -> bool:

@@ -121,10 +121,14 @@ class MeasureCandidate:
     Args:
         sch: the schedule, after postprocessing; its trace has the decisions.
         args_info: the arguments of the function.
+        is_default: whether it is the default schedule of the program.
     """
 
-    def __init__(self, sch: Schedule, args_info: Sequence[ArgInfo]) -> None:
+    def __init__(
+        self, sch: Schedule, args_info: Sequence[ArgInfo], *, is_default: bool = False
+    ) -> None:
         self.sch = sch
+        self.is_default = is_default
         self.args_info = list(args_info)
 
     def __repr__(self) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import secrets
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import pass_on_recursion_error
+from tilewright.schedule_rules.default import default_schedule
 from tilewright.target import Target
 from tilewright.target.cpu import core_count
 from tilewright.tir.function import PrimFunc
@@ -16,6 +19,9 @@ from tilewright.tir.schedule import Schedule
 from tilewright.tune.search import SearchStrategy
 from tilewright.tune.space import SpaceGenerator
 from tilewright.tune.workload import normalized
+
+CPU_KINDS: Final = ("llvm", "c")
+"""Kinds of targets with a default schedule."""
 
 
 class TuneContext:
@@ -32,7 +38,12 @@ class TuneContext:
         num_threads: how many threads or processes may work on the search; ``"physical"`` or
             ``"logical"`` for the cores of this machine.
         logger: gets the messages about this task.
+
+    Attributes:
+        is_over: whether the time of the search is up, so that no more candidates are wanted.
     """
+
+    is_over: Callable[[], bool] = staticmethod(lambda: False)
 
     def __init__(
         self,
@@ -66,6 +77,18 @@ class TuneContext:
             self.space_generator.initialize_with_tune_context(self)
         if self.search_strategy is not None:
             self.search_strategy.initialize_with_tune_context(self)
+
+    @functools.cached_property
+    def default_schedule(self) -> Schedule | None:
+        """What the program gets if it is not tuned; None for targets that have no such schedule."""
+        if self.mod is None or self.target is None or self.target.kind.name not in CPU_KINDS:
+            return None
+        try:
+            return default_schedule(self.mod, self.target)
+        except Exception as error:  # it is built as it is written, then
+            pass_on_recursion_error(error)
+            self.logger.warning("%s: no default schedule: %s", self.task_name, error)
+            return None
 
     def generate_design_space(self) -> list[Schedule]:
         """The sketches for the program."""

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from tilewright.error import RecordError
 from tilewright.ir.module import IRModule
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
+from tilewright.tir.schedule.trace import Trace
 from tilewright.tune.database import Database
 from tilewright.tune.database.replay import apply_trace
 from tilewright.tune.workload import normalized
@@ -59,23 +61,20 @@ def find_schedules(
         whole = database.query_schedule(module, target)
         if whole is not None:
             return Matches(whole, names, [])
-    sch = Schedule(module)
-    matches = Matches(sch, [], [])
-    for name in names:
-        found = _apply_best(database, sch, module[name], name, target)
+    best = {name: database.query_schedule(normalized(module[name]), target) for name in names}
+    traces = {name: found.trace for name, found in best.items() if found is not None}
+    sch = Schedule(marked_as_scheduled(module, traces))
+    matches = Matches(sch, [], [name for name in names if name not in traces])
+    for name, trace in traces.items():
+        found = _apply(trace, sch, name)
         (matches.matched if found else matches.missed).append(name)
     return matches
 
 
-def _apply_best(
-    database: Database, sch: Schedule, func: PrimFunc, name: str, target: Target | str | None
-) -> bool:
-    """Apply the best schedule of a function to the whole; False if there is none."""
-    best = database.query_schedule(normalized(func), target)
-    if best is None:
-        return False
+def _apply(trace: Trace, sch: Schedule, name: str) -> bool:
+    """Apply the trace of a function to the whole; False if that fails."""
     try:
-        apply_trace(best.trace.as_json(), sch, name)
+        apply_trace(trace.as_json(), sch, name)
     except RecordError as error:
         _logger.warning("%s: %s", name, error)
         return False

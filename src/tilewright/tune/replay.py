@@ -12,6 +12,7 @@ from typing import Any
 
 from tilewright.error import TVMError
 from tilewright.ir.module import IRModule
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.schedule import Instruction, Schedule, Trace
 from tilewright.tune.decision import frozen
 
@@ -30,7 +31,10 @@ class Replayer:
 
     def __init__(self, mod: IRModule, *, checked: bool = False, capacity: int = 4096) -> None:
         self._start = Schedule(
-            mod, seed=1, enable_check=checked, error_render_level="fast" if checked else "none"
+            marked_as_scheduled(mod),
+            seed=1,
+            enable_check=checked,
+            error_render_level="fast" if checked else "none",
         )
         self._capacity = capacity
         self._kept: OrderedDict[_Prefix, Schedule] = OrderedDict()

@@ -7,6 +7,7 @@ from tests.tune.database.programs import matmul, record_of, relu
 from tilewright import te, tir
 from tilewright.error import ArgumentValueError, DatabaseError
 from tilewright.ir import IRModule, structural_equal
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.script import tir as T
 from tilewright.tune.database import (
     Database,
@@ -140,7 +141,7 @@ def matmul_then(function):
 def test_the_main_block_may_decide():
     database = MemoryDatabase("anchor-block")
     workload = database.commit_workload(matmul_then(te.exp))
-    sch = tir.Schedule(workload.mod)
+    sch = tir.Schedule(marked_as_scheduled(workload.mod))
     sch.parallel(sch.get_loops("D")[0])
     sch.split(sch.get_loops("C")[0], [None, 4])
     database.commit_tuning_record(record_of(workload, [1.0], trace=sch.trace))
@@ -170,7 +171,7 @@ def test_a_module_of_several_functions():
     mod = IRModule({"first": matmul(), "second": relu()})
     database = MemoryDatabase()
     workload = database.commit_workload(mod)
-    sch = tir.Schedule(workload.mod)
+    sch = tir.Schedule(marked_as_scheduled(workload.mod))
     sch.parallel(sch.get_loops(sch.get_block("C", "second"))[0])
     database.commit_tuning_record(TuningRecord(sch.trace, workload, [1.0], ONE))
     assert structural_equal(database.query_ir_module(mod, ONE), sch.mod)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.tir.schedule.checking import assert_same_meaning
 
 from tilewright.ir import IRModule
-from tilewright.schedule_rules.default import ATTRIBUTES
+from tilewright.schedule_rules.eligible import ATTRIBUTES
 from tilewright.schedule_rules.machine import Machine
 from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.schedule import BlockRV, Trace

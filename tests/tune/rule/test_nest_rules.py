@@ -299,7 +299,7 @@ def test_the_rules_for_cpus_have_them():
 def test_windows_of_each_channel_are_no_products():
     mod = tvm.ir.IRModule.from_expr(conv2d(3, 18, 0, 3, 1, depthwise=True))
     context = TuneContext(mod, target="llvm", space_generator="post-order-apply")
-    (sch,) = context.generate_design_space()
+    (_, sch) = context.generate_design_space()
     found = [str(sch.get(sch.get_block(name)).annotations[CLAIMED]) for name in ("P", "Y")]
     assert found == ["TileStencil", "TileStencil"]
 

@@ -6,7 +6,7 @@ from tests.tune.rule.sketches import LARGE, SMALL, TWO_CORES, samples
 
 from tilewright import te, tir
 from tilewright.ir import IRModule
-from tilewright.schedule_rules.default import ATTRIBUTES
+from tilewright.schedule_rules.eligible import ATTRIBUTES
 from tilewright.tir import Schedule
 from tilewright.tune.rule.claim import is_claimed
 from tilewright.tune.rule.tile_product import TileProduct

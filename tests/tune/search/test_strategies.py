@@ -7,6 +7,7 @@ from tests.tune.search.fakes import Tuning, tile
 
 import tilewright as tvm
 from tilewright.error import ArgumentValueError, TuningError
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir import Schedule
 from tilewright.tune.candidate import TensorInfo
 from tilewright.tune.context import TuneContext
@@ -72,7 +73,7 @@ def test_the_trace_of_a_candidate_makes_it(strategy):
     found = Tuning(strategy, matmul, trials=3, batch=4)
     for sch in found.trials:
         assert sch.trace.insts[-1].kind.name == "enter_postproc"
-        again = Schedule(found.context.mod)
+        again = Schedule(marked_as_scheduled(found.context.mod))
         sch.trace.apply_to_schedule(again)
         tvm.ir.assert_structural_equal(again.mod, sch.mod)
 

@@ -65,6 +65,7 @@ def add_to_database(
             error_kind=result.error_kind,
             task_name=task.name,
             supersedes=supersede,
+            is_default=candidate.is_default,
         )
         for candidate, result in zip(candidates, results, strict=True)
     ]

@@ -43,6 +43,7 @@ class TuningRecord:
         task_name: the task that it was a candidate of.
         supersedes: whether earlier records of the same candidate no longer count, because this
             measurement was a better one.
+        is_default: whether it is the default schedule, with which the others are compared.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class TuningRecord:
         timestamp: float | None = None,
         task_name: str = "main",
         supersedes: bool = False,
+        is_default: bool = False,
     ) -> None:
         self._trace: Any = trace
         self.workload = workload
@@ -73,7 +75,7 @@ class TuningRecord:
         self.versions = _OWN_VERSIONS if versions is None else versions
         self.timestamp = time.time() if timestamp is None else float(timestamp)
         self.task_name = task_name
-        self.supersedes = supersedes
+        self.supersedes, self.is_default = supersedes, is_default
 
     # --- questions ----------------------------------------------------------------------------
 
@@ -191,6 +193,7 @@ class TuningRecord:
             "versions": dict(self.versions),
             "timestamp": round(self.timestamp, 3),
             "supersedes": True if self.supersedes else None,
+            "default": True if self.is_default else None,
             "trace": self.trace_json,
         }
         return {name: value for name, value in form.items() if value is not None}
@@ -227,6 +230,7 @@ class TuningRecord:
                 timestamp=_time(json_obj.get("timestamp", 0.0)),
                 task_name=str(json_obj.get("task", "main")),
                 supersedes=bool(json_obj.get("supersedes")),
+                is_default=bool(json_obj.get("default")),
             )
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise RecordError(f"malformed tuning record: {error!r}") from None
@@ -236,7 +240,8 @@ class TuningRecord:
             outcome = f"{self.mean_secs * 1e6:.2f} us"
         else:
             outcome = f"failed: {self.error_kind or 'no times'}"
-        return f"TuningRecord({self.task_name}, workload {self.workload.key}, {outcome})"
+        what = ", default schedule" if self.is_default else ""
+        return f"TuningRecord({self.task_name}, workload {self.workload.key}{what}, {outcome})"
 
 
 _LATEST = 4e9

@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.error import RecordError, TVMError
 from tilewright.ir.module import IRModule
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.instruction_layout import kind_of, layout_of
 from tilewright.tir.schedule.schedule import Schedule
@@ -26,7 +27,8 @@ def replayed(trace: Any, mod: IRModule, *, enable_check: bool = True) -> Schedul
     Raises:
         RecordError: if the trace does not apply.
     """
-    sch = Schedule(mod, enable_check=enable_check, error_render_level="fast")
+    start = marked_as_scheduled(mod)
+    sch = Schedule(start, enable_check=enable_check, error_render_level="fast")
     names = [var.name_hint for var, func in mod.functions.items() if isinstance(func, PrimFunc)]
     apply_trace(trace, sch, names[0] if len(names) == 1 else None)
     return sch
@@ -56,7 +58,7 @@ def replayed_where_possible(trace: Trace, mod: IRModule) -> Schedule:
     For a program that has the main block in common with the one that the trace was made on. Each
     step is proved to keep the program's meaning, so leaving some out does, too.
     """
-    sch = Schedule(mod, error_render_level="none")
+    sch = Schedule(marked_as_scheduled(mod), error_render_level="none")
     apply_where_possible(trace, sch)
     return sch
 

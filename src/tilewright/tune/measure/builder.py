@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,11 +21,15 @@ class BuilderInput:
         mod: the module, scheduled.
         target: for what.
         params: constants by name, for builders that link them in.
+        seconds: how long that may take, if it is less than the builder's own limit.
+        deadline: when it is given up, by `time.monotonic`.
     """
 
     mod: IRModule
     target: Target
     params: Mapping[str, Any] | None = None
+    seconds: float = math.inf
+    deadline: float = math.inf
 
 
 @dataclass(slots=True, eq=False)

@@ -7,7 +7,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewright.error import ArgumentValueError, TVMError
 from tilewright.tune.interrupts import deferred
@@ -31,6 +31,19 @@ ROLE = "tilewright.tune.measure.build_worker:main"
 
 START_LIMIT = 60.0
 """Seconds that an `initializer` may take."""
+
+
+class _Build(NamedTuple):
+    """A build that a child works on: which one, since when, and how long it may take."""
+
+    position: int
+    start: float
+    limit: float
+
+    @property
+    def deadline(self) -> float:
+        """When it is given up."""
+        return self.start + self.limit
 
 
 @BUILDERS.add("local")
@@ -85,7 +98,7 @@ class LocalBuilder(Builder):
         waiting = deque(enumerate(build_inputs))
         count = min(self._count_workers(build_inputs), len(waiting))
         with selectors.DefaultSelector() as selector:
-            busy: dict[Child, tuple[int, float]] = {}
+            busy: dict[Child, _Build] = {}
             try:
                 while waiting or busy:
                     while waiting and len(busy) < count:
@@ -97,14 +110,14 @@ class LocalBuilder(Builder):
                             continue
                         with deferred():
                             child = self._give(request)
-                            busy[child] = position, time.monotonic()
+                            busy[child] = self._build(position, build_input)
                             selector.register(child, selectors.EVENT_READ)
                     for child in self._ready(selector, busy):
                         with deferred():
                             selector.unregister(child)
-                            position, start = busy.pop(child)
-                            result = self._receive(child, start)
-                        yield position, result
+                            job = busy.pop(child)
+                            result = self._receive(child, job)
+                        yield job.position, result
             finally:
                 with deferred():
                     for child in busy:  # nobody wants their results
@@ -113,6 +126,11 @@ class LocalBuilder(Builder):
     def close(self) -> None:
         """End the processes."""
         _end_all(self._idle)
+
+    def _build(self, position: int, build_input: BuilderInput) -> _Build:
+        now = time.monotonic()
+        limit = min(self.timeout_sec, build_input.seconds, build_input.deadline - now)
+        return _Build(position, now, max(limit, 0.0))
 
     def _count_workers(self, build_inputs: Sequence[BuilderInput]) -> int:
         if self.max_workers is not None:
@@ -142,31 +160,31 @@ class LocalBuilder(Builder):
             raise TVMError(f"LocalBuilder: initializer: {answer['error_msg']}")
         return child
 
-    def _ready(self, selector: Any, busy: dict[Child, tuple[int, float]]) -> list[Child]:
+    def _ready(self, selector: Any, busy: dict[Child, _Build]) -> list[Child]:
         """The children that have an answer, are dead, or late."""
         if not busy:
             return []
-        until = min(start for _, start in busy.values()) + self.timeout_sec
+        until = min(job.deadline for job in busy.values())
         events = selector.select(max(until - time.monotonic(), 0))
         if events:
             return [key.fileobj for key, _ in events]
         now = time.monotonic()
-        return [c for c, (_, start) in busy.items() if now >= start + self.timeout_sec]
+        return [child for child, job in busy.items() if now >= job.deadline]
 
-    def _receive(self, child: Child, start: float) -> BuilderResult:
+    def _receive(self, child: Child, job: _Build) -> BuilderResult:
         """What a child answers that should have an answer by now."""
         try:
-            answer = child.receive(start + self.timeout_sec)
+            answer = child.receive(job.deadline)
         except ChildTimeoutError:
             return BuilderResult(
                 None,
-                f"building took longer than {self.timeout_sec:g} s",
+                f"building took longer than {job.limit:.3g} s",
                 "build-timeout",
-                time.monotonic() - start,
+                time.monotonic() - job.start,
             )
         except ChildDiedError as error:
             death = error.death
-            seconds = time.monotonic() - start
+            seconds = time.monotonic() - job.start
             return BuilderResult(None, f"building: {death.message}", death.kind, seconds)
         self._idle.append(child)
         message, seconds = answer.get("error_msg"), answer["seconds"]

@@ -209,7 +209,7 @@ class LocalRunner(Runner):
 
     def _turns(self, items: Sequence[RunnerInput]) -> Job[dict[str, Any] | Failure]:
         workload, candidates = self._workload(items[0]), [_candidate(item) for item in items]
-        seconds = TURNS_SECONDS * len(items)
+        seconds = sum(TURNS_SECONDS if i.seconds is None else i.seconds for i in items)
 
         def request() -> TurnsRequest:
             directory = shared_fork_server().directory

@@ -49,6 +49,7 @@ class RunnerInput:
             best so far is given less time. Without a key a candidate is measured by itself.
         num_cores: how many cores the candidate may use (`Target.num_cores`); None for all. With 1
             it is pinned to the last core.
+        seconds: how long it may take part in `Runner.remeasure`; None for the runner's own choice.
     """
 
     artifact_path: str
@@ -56,6 +57,7 @@ class RunnerInput:
     args_info: Sequence[Any]
     key: str | None = None
     num_cores: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(slots=True, eq=False)

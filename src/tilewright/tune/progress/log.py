@@ -34,7 +34,9 @@ class LogObserver(TuningObserver):
         logger.info("Initializing %s", _name(task))
         task.ctx.logger.info("%s: %d sketch(es)\n%s", _name(task), len(spaces), task.mod)
         for number, space in enumerate(spaces):
-            task.ctx.logger.info("Sketch #%d:\n%s\n%s", number, space.mod, space.trace)
+            is_default = space is task.ctx.default_schedule
+            name = "default schedule" if is_default else "of the rules"
+            task.ctx.logger.info("Sketch #%d, %s:\n%s\n%s", number, name, space.mod, space.trace)
         if task.is_measured:
             logger.info("%s goes on from %.4f us", _name(task), task.latency * 1e6)
         if task.task_id == len(self._tasks) - 1:

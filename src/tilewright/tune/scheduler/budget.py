@@ -11,6 +11,12 @@ from tilewright.error import ArgumentError, ArgumentValueError
 ROUNDS: Final = 4
 """In how many batches the trials of a task are spent at least, so that later ones learn."""
 
+FINAL_SHARE: Final = 0.25
+"""The part of the time, at most, that is kept for the finals."""
+
+FINAL_SECONDS: Final = 8.0
+"""How long the final of a task takes, about."""
+
 SMALL_BATCH: Final = 8
 """Smaller batches teach a search little."""
 
@@ -22,7 +28,7 @@ class Budget:
         max_trials_global: candidates of all tasks.
         max_trials_per_task: candidates of each; None for no limit of its own.
         num_trials_per_iter: candidates of a batch, at most.
-        max_seconds: time; None for no limit.
+        max_seconds: time, of everything; None for no limit.
         patience: a task is done after so many trials in which it became no better; None to go on.
     """
 
@@ -43,6 +49,7 @@ class Budget:
         if max_seconds is not None and not max_seconds > 0:
             raise ArgumentValueError(f"max_seconds must be more than 0, got {max_seconds!r}")
         self.max_seconds = max_seconds
+        self.reserve = 0.0
         self.started = time.monotonic()
 
     def start(self) -> None:
@@ -55,9 +62,25 @@ class Budget:
         return time.monotonic() - self.started
 
     @property
+    def seconds_left(self) -> float:
+        """The time until the search has to end; infinity without a limit."""
+        if self.max_seconds is None:
+            return math.inf
+        return self.max_seconds - self.reserve - self.seconds
+
+    @property
     def is_out_of_time(self) -> bool:
-        """Whether `max_seconds` are over."""
-        return self.max_seconds is not None and self.seconds >= self.max_seconds
+        """Whether the search has to end."""
+        return self.seconds_left <= 0
+
+    def reserve_for_finals(self, num_tasks: int) -> None:
+        """Keep a part of the time for measuring the best candidates of each task again."""
+        if self.max_seconds is not None:
+            self.reserve = min(FINAL_SHARE * self.max_seconds, FINAL_SECONDS * num_tasks)
+
+    def begin_finals(self) -> None:
+        """What was kept may be spent."""
+        self.reserve = 0.0
 
     def batch_size(self, num_tasks: int) -> int:
         """Candidates of a batch.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,33 +28,47 @@ CLOSE: Final = 1.15
 ROUNDS: Final = 3
 """Once measured again, the best may be slower than others that were not; then these follow."""
 
+DISTANT: Final = 2.0
+"""The default schedule is not measured again if it took so many times the best."""
+
+NOISE: Final = 0.02
+"""Candidates that are faster than the default schedule by less than this part, measured in turns,
+count as equally fast."""
+
+FIRST_NOISE: Final = 0.05
+"""The same for candidates that there was no time to measure in turns."""
+
+TURNS_SECONDS: Final = 1.0
+LEAST_SECONDS: Final = 0.2
+"""How long a candidate takes part in a final, and how long at least where time is short."""
+
 
 def measure_finalists(
     measuring: Measuring, scheduler: TaskScheduler, known: Mapping[int, KnownTrials]
 ) -> None:
-    """Measure the fastest candidates of each task again, in turns.
+    """Measure the fastest candidates of each task again, in turns, with the default schedule.
 
     Of many measurements, the best one was lucky. The new results go to the database, where they
-    replace the old ones. An earlier run that was interrupted may have left more candidates that
-    are wrong: as long as those that take part are, the next ones of that run follow.
+    replace the old ones. Where nothing is faster than the default schedule beyond noise, that is
+    the best one. An earlier run that was interrupted may have left more candidates that are wrong:
+    as long as those that take part are, the next ones of that run follow.
     """
-    for task in scheduler.tasks:
-        _settle(measuring, scheduler, task)
+    order = sorted(scheduler.tasks, key=_gain, reverse=True)
+    for position, task in enumerate(order):
+        share = measuring.seconds_left() / (len(order) - position)
+        final = _Final(measuring, scheduler, task, share)
+        final.settle()
         earlier = known.get(task.task_id)
         while earlier is not None and _is_one_refuted(task, earlier.taken):
             task.replace(earlier.take_fastest())
-            _settle(measuring, scheduler, task)
+            final.settle()
 
 
-def _settle(measuring: Measuring, scheduler: TaskScheduler, task: TaskRecord) -> None:
-    again: list[Any] = []
-    for count in itertools.count():
-        chosen = _challengers(task, again)
-        settled = not task.fastest or task.is_verified(task.fastest[0][1])
-        if not chosen or (settled and (count >= ROUNDS or (not again and len(chosen) == 1))):
-            break
-        _measure_again(measuring, scheduler, task, chosen[:FINALISTS])
-        again += chosen[:FINALISTS]
+def _gain(task: TaskRecord) -> float:
+    """Seconds that tuning a task has saved in a run of the model, as far as is known."""
+    if not (task.is_measured and math.isfinite(task.default_latency)):
+        return 0.0
+    return task.task_weight * (task.default_latency - task.latency)
 
 
 def _is_one_refuted(task: TaskRecord, taken: Sequence[tuple[float, Any]]) -> bool:
@@ -63,39 +77,126 @@ def _is_one_refuted(task: TaskRecord, taken: Sequence[tuple[float, Any]]) -> boo
     return any(latency <= task.latency and id(c) not in left for latency, c in taken)
 
 
-def _challengers(task: TaskRecord, again: Sequence[Any]) -> list[Any]:
-    """Candidates that were not measured again, and may be the best."""
-    done = {id(candidate) for candidate in again}
-    best = min((t for t, c in task.fastest if id(c) in done), default=CLOSE * task.latency)
-    return [c for t, c in task.fastest if t <= best and id(c) not in done]
+class _Final:
+    """The final of a task.
 
+    Args:
+        measuring: builds and runs.
+        scheduler: has the callbacks and the database.
+        task: the task.
+        seconds: how long it may take.
+    """
 
-def _measure_again(
-    measuring: Measuring, scheduler: TaskScheduler, task: TaskRecord, chosen: Sequence[Any]
-) -> None:
-    """Replace the results of candidates by new ones."""
-    builds = measuring.build(task, chosen)
-    ready = [i for i, build in enumerate(builds) if build.artifact_path is not None]
-    candidates, artifacts = [chosen[i] for i in ready], [builds[i] for i in ready]
-    results = measuring.measure_again(task, candidates, artifacts)
-    results = measuring.check(task, candidates, artifacts, results, math.inf, patient=True)
-    for candidate, build in zip(chosen, builds, strict=True):
-        if build.artifact_path is None:
-            candidates.append(candidate)
-            artifacts.append(build)
-            results.append(RunnerResult(None, build.error_msg, build.error_kind))
-    valid = [i for i, r in enumerate(results) if _counts(task, candidates[i], r)]
-    again, outcome = [candidates[i] for i in valid], [results[i] for i in valid]
-    with deferred():
-        for result in outcome:
-            if result.error_msg is not None:
-                task.failures.add(result.error_kind, result.error_msg)
-        task.replace([(latency_of(r), c) for c, r in zip(again, outcome, strict=True)])
-        for callback in scheduler.measure_callbacks:
-            if isinstance(callback, AddToDatabase) and scheduler.database is not None:
-                add_to_database(scheduler.database, task, again, outcome, supersede=True)
-            if isinstance(callback, RemoveBuildArtifact):
-                callback.apply(scheduler, task.task_id, candidates, artifacts, results)
+    def __init__(
+        self, measuring: Measuring, scheduler: TaskScheduler, task: TaskRecord, seconds: float
+    ) -> None:
+        self._measuring, self._scheduler, self._task = measuring, scheduler, task
+        self._end = time.monotonic() + seconds
+
+    def settle(self) -> None:
+        """Measure again until the best candidate is known to be the best, or time is up."""
+        task = self._task
+        again: list[Any] = []
+        rounds = 0
+        while chosen := self._challengers(again):
+            best = task.fastest[0][1]
+            is_only = not again and len(chosen) == 1
+            is_known = any(candidate is best for candidate in again) or rounds >= ROUNDS
+            if task.is_verified(best) and (is_only or (rounds and is_known)):
+                break
+            chosen = chosen[: self._places(FINALISTS)]
+            if not chosen:
+                break
+            self._measure_again(chosen)
+            again += chosen
+            rounds += 1
+        self._put_default_first(again)
+
+    def _challengers(self, again: Sequence[Any]) -> list[Any]:
+        """Candidates that were not measured again, and may be the best; the default schedule first.
+
+        It takes part unless it is far from the best.
+        """
+        task = self._task
+        done = {id(candidate) for candidate in again}
+        best = min((t for t, c in task.fastest if id(c) in done), default=CLOSE * task.latency)
+        found = [c for t, c in task.fastest if t <= best and id(c) not in done]
+        default = task.default
+        if found and id(default) not in done and task.default_latency <= DISTANT * task.latency:
+            found = [default, *(c for c in found if c is not default)]
+        return found
+
+    def _places(self, wanted: int) -> int:
+        """How many candidates there is time for: one is not worth it, unless it is the only one."""
+        left = self._end - time.monotonic()
+        if math.isinf(left):
+            return wanted
+        each = LEAST_SECONDS + (self._task.build_seconds or 0.0)
+        count = min(wanted, int(left / each))
+        return count if count > 1 else 0
+
+    def _turn_seconds(self, count: int) -> float:
+        """How long each of the candidates may run."""
+        left = (self._end - time.monotonic()) / max(count, 1)
+        return min(TURNS_SECONDS, max(LEAST_SECONDS, left))
+
+    def _measure_again(self, chosen: Sequence[Any]) -> None:
+        """Replace the results of candidates by new ones."""
+        measuring, task = self._measuring, self._task
+        builds = measuring.build(task, chosen)
+        ready = [i for i, build in enumerate(builds) if build.artifact_path is not None]
+        candidates, artifacts = [chosen[i] for i in ready], [builds[i] for i in ready]
+        seconds = self._turn_seconds(len(ready))
+        results = measuring.measure_again(task, candidates, artifacts, seconds)
+        results = measuring.check(task, candidates, artifacts, results, math.inf, patient=True)
+        for candidate, build in zip(chosen, builds, strict=True):
+            if build.artifact_path is None:
+                candidates.append(candidate)
+                artifacts.append(build)
+                results.append(RunnerResult(None, build.error_msg, build.error_kind))
+        valid = [i for i, r in enumerate(results) if _counts(task, candidates[i], r)]
+        outcome = [results[i] for i in valid]
+        with deferred():
+            for result in outcome:
+                if result.error_msg is not None:
+                    task.failures.add(result.error_kind, result.error_msg)
+            self._take_in([candidates[i] for i in valid], outcome, NOISE)
+            for callback in self._scheduler.measure_callbacks:
+                if isinstance(callback, RemoveBuildArtifact):
+                    callback.apply(self._scheduler, task.task_id, candidates, artifacts, results)
+
+    def _take_in(self, again: Sequence[Any], results: list[RunnerResult], noise: float) -> None:
+        """Let results take the place of earlier ones."""
+        task, database = self._task, self._scheduler.database
+        for candidate, result in zip(again, results, strict=True):
+            if candidate.is_default:
+                task.replace([(latency_of(result), candidate)])
+        default = task.default_latency
+        for position, result in enumerate(results):
+            if (1 - noise) * default < latency_of(result) < default:
+                results[position] = RunnerResult([default], None, None, result.cpu_secs)
+        task.replace([(latency_of(r), c) for c, r in zip(again, results, strict=True)])
+        if database is None or not again:
+            return
+        if any(isinstance(item, AddToDatabase) for item in self._scheduler.measure_callbacks):
+            # Of records that are equally fast, the first one is the best.
+            order = sorted(range(len(again)), key=lambda i: not again[i].is_default)
+            found = [again[i] for i in order], [results[i] for i in order]
+            add_to_database(database, task, *found, supersede=True)
+
+    def _put_default_first(self, again: Sequence[Any]) -> None:
+        """Let candidates that were not measured again win only if they are clearly faster."""
+        task = self._task
+        done = {id(candidate) for candidate in again}
+        least = (1 - FIRST_NOISE) * task.default_latency
+        close = [
+            (latency, candidate)
+            for latency, candidate in task.fastest
+            if id(candidate) not in done and least < latency < task.default_latency
+        ]
+        with deferred():
+            results = [RunnerResult([latency]) for latency, _ in close]
+            self._take_in([candidate for _, candidate in close], results, FIRST_NOISE)
 
 
 def _counts(task: TaskRecord, candidate: Any, result: RunnerResult) -> bool:

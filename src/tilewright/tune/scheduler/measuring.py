@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright.target.cpu import core_count
 from tilewright.tune.candidate import ArgInfo
@@ -22,6 +23,18 @@ from tilewright.tune.scheduler.failures import CANCELLED
 from tilewright.tune.scheduler.task_record import TaskRecord, latency_of
 from tilewright.tune.workload import Workload
 
+POLLING: Final = 0.005
+"""Seconds between questions whether a result is there, where time is limited."""
+
+TIMES_DEFAULT: Final = 8.0
+"""Building a candidate may take so many times what building the default schedule takes."""
+
+CHECK_PATIENCE: Final = 5.0
+"""Seconds to wait for the right results of a program, where time is limited."""
+
+LEAST_BUILD: Final = 5.0
+"""Seconds that building a candidate may take in any case."""
+
 
 class Measuring:
     """A builder and a runner at work for tasks.
@@ -29,20 +42,21 @@ class Measuring:
     Args:
         builder: compiles candidates.
         runner: times them.
-        is_over: whether there is no time left; what was not measured then counts as cancelled.
+        seconds_left: how much time is left; when there is none, what was not measured counts as
+            cancelled.
     """
 
-    def __init__(self, builder: Builder, runner: Runner, is_over: Callable[[], bool]) -> None:
+    def __init__(self, builder: Builder, runner: Runner, seconds_left: Callable[[], float]) -> None:
         self.builder = builder
         self.runner = runner
         self.is_abandoned = False
-        self._is_out_of_time = is_over
+        self.seconds_left = seconds_left
         self._keys: dict[int, str] = {}
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is waited for any more."""
-        return self.is_abandoned or self._is_out_of_time()
+        return self.is_abandoned or self.seconds_left() <= 0
 
     @staticmethod
     def overlaps(task: TaskRecord) -> bool:
@@ -67,7 +81,7 @@ class Measuring:
             candidates: what to measure.
             built: is told each build.
         """
-        builds = [BuilderResult(None, "it was not built any more", CANCELLED) for _ in candidates]
+        builds = [_not_built() for _ in candidates]
         futures = [_failed(build) for build in builds]
         task.begin_batch(candidates, builds, futures)
         overlap = self.overlaps(task)
@@ -85,14 +99,24 @@ class Measuring:
                 self._run(task, candidates, builds, futures, ready)
 
     def build(self, task: TaskRecord, candidates: Sequence[Any]) -> list[BuilderResult]:
-        """Build candidates."""
-        return self.builder.build([BuilderInput(c.sch.mod, task.target) for c in candidates])
+        """Build candidates, as many as there is time for."""
+        builds = [_not_built() for _ in candidates]
+        for position, build in self._stream(task, candidates):
+            builds[position] = build
+        return builds
 
     def measure_again(
-        self, task: TaskRecord, candidates: Sequence[Any], builds: Sequence[BuilderResult]
+        self,
+        task: TaskRecord,
+        candidates: Sequence[Any],
+        builds: Sequence[BuilderResult],
+        seconds: float,
     ) -> list[RunnerResult]:
-        """The results of candidates that run in turns."""
-        results = self.runner.remeasure(self._inputs(task, candidates, builds))
+        """The results of candidates that run in turns, each for so many seconds."""
+        inputs = self._inputs(task, candidates, builds)
+        for item in inputs:
+            item.seconds = seconds
+        results = self.runner.remeasure(inputs) if inputs else []
         return [_sound(result) for result in results]
 
     def wait(
@@ -105,12 +129,22 @@ class Measuring:
         results = []
         with Profiler.timeit("JoinRunnerFutures"):
             for future in futures:
-                if self.is_over and not future.done():
-                    results.append(RunnerResult(None, "it was not run any more", CANCELLED))
-                else:
+                if self._is_done(future):
                     results.append(_sound(future.result()))
+                else:
+                    results.append(RunnerResult(None, "it was not run any more", CANCELLED))
                 measured(results[-1])
         return results
+
+    def _is_done(self, future: RunnerFuture) -> bool:
+        """Whether a result is there, or can be waited for."""
+        if not self.is_over and math.isinf(self.seconds_left()):
+            return True
+        while not future.done():
+            if self.is_over:
+                return False
+            time.sleep(POLLING)
+        return True
 
     def check(
         self,
@@ -137,7 +171,7 @@ class Measuring:
                 if task.is_verified(candidates[position]):
                     break
                 run = self._input(task, path, candidates[position].args_info)
-                if not patient and not self.runner.can_check(run, task.mod):
+                if not self._can_check(run, task, patient):
                     break
                 difference = self.runner.check(run, task.mod)
                 if difference is None:
@@ -147,13 +181,36 @@ class Measuring:
                 checked[position] = RunnerResult(None, difference, "wrong-result", None, seconds)
         return checked
 
+    def _can_check(self, run: RunnerInput, task: TaskRecord, patient: bool) -> bool:
+        """Whether the right results are there, or can be waited for."""
+        limit = min(CHECK_PATIENCE, self.seconds_left())
+        if patient and math.isinf(self.seconds_left()):
+            return True
+        end = time.monotonic() + limit
+        while not self.runner.can_check(run, task.mod):
+            if not patient or time.monotonic() > end:
+                return False
+            time.sleep(POLLING)
+        return True
+
     def _stream(self, task: TaskRecord, candidates: Sequence[Any]) -> Any:
         """The builds with their positions, until time is up."""
-        stream = iter(
-            self.builder.stream([BuilderInput(c.sch.mod, task.target) for c in candidates])
-        )
+        if self.is_over:
+            return
+        limit = math.inf
+        if task.build_seconds is not None:
+            limit = max(LEAST_BUILD, TIMES_DEFAULT * task.build_seconds)
+        end = time.monotonic() + self.seconds_left()
+        inputs = [
+            BuilderInput(c.sch.mod, task.target, seconds=limit, deadline=end) for c in candidates
+        ]
+        stream = iter(self.builder.stream(inputs))
         try:
             for position, build in stream:
+                if self.seconds_left() <= 0 and build.error_kind == "build-timeout":
+                    build = _not_built()  # a longer one than there was time for
+                if candidates[position].is_default and build.artifact_path is not None:
+                    task.build_seconds = build.seconds
                 yield position, build
                 if self.is_over:
                     break
@@ -205,6 +262,10 @@ def _sound(result: RunnerResult) -> RunnerResult:
         return result
     message = f"the runner gives {times} as the seconds of its runs"
     return RunnerResult(None, message, "run", seconds=result.seconds)
+
+
+def _not_built() -> BuilderResult:
+    return BuilderResult(None, "it was not built any more", CANCELLED)
 
 
 def _failed(build: BuilderResult) -> RunnerFuture:

@@ -49,6 +49,9 @@ class TaskRecord:
         trials: candidates that were built, or failed to.
         latency: seconds per run of the best candidate; infinity before there is one.
         fastest: the fastest candidates with their latencies, the best first.
+        default: the default schedule as a candidate; None before it was measured.
+        default_latency: its seconds per run; infinity before they are known, and if it failed.
+        build_seconds: how long building the default schedule took; None before that.
         verified: candidates that compute what the program computes.
         history: trials and latency after each batch.
         improved_at: `trials` when `latency` became better for the last time.
@@ -77,6 +80,9 @@ class TaskRecord:
         self.trials = 0
         self.latency = math.inf
         self.fastest: list[tuple[float, Any]] = []
+        self.default: Any = None
+        self.default_latency = math.inf
+        self.build_seconds: float | None = None
         self.verified: list[Any] = []
         self.history: list[Progress] = []
         self.improved_at = 0
@@ -141,6 +147,8 @@ class TaskRecord:
             return
         self.trials += 1
         latency = latency_of(result)
+        if candidate.is_default:
+            self.default, self.default_latency = candidate, latency
         if math.isinf(latency):
             self.failures.add(result.error_kind, result.error_msg)
             return
@@ -148,10 +156,21 @@ class TaskRecord:
         if latency < self.latency:
             self.latency, self.improved_at = latency, self.trials
 
+    def note_default(self, candidates: Sequence[Any], results: Sequence[Any]) -> None:
+        """Take in the default schedule, if it is one of candidates that were measured before."""
+        for candidate, result in zip(candidates, results, strict=True):
+            if candidate.is_default:
+                self.replace([(latency_of(result), candidate)])
+
     def replace(self, latencies: Sequence[tuple[float, Any]]) -> None:
         """Take in the latencies of candidates; those that were known of them are forgotten."""
+        for latency, candidate in latencies:
+            if candidate.is_default:
+                self.default, self.default_latency = candidate, latency
         renewed = {id(candidate) for _, candidate in latencies}
         kept = [(latency, c) for latency, c in self.fastest if id(c) not in renewed]
         valid = [item for item in latencies if math.isfinite(item[0])]
-        self.fastest = sorted([*kept, *valid], key=lambda item: item[0])[:REMEMBERED]
+        # Of equally fast ones, the default schedule is the first.
+        ordered = sorted([*kept, *valid], key=lambda item: (item[0], not item[1].is_default))
+        self.fastest = ordered[:REMEMBERED]
         self.latency = self.fastest[0][0] if self.fastest else math.inf

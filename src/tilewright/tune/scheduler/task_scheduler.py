@@ -91,7 +91,7 @@ class TaskScheduler:
             measure_callbacks: what happens after each batch.
             database: where the results go, and what was measured earlier.
             cost_model: what the search asks.
-            max_seconds: no batch begins, and no result is waited for, when they are over.
+            max_seconds: how long all of it may take, the final measurements included.
             patience: a task is done after so many trials in which it became no better.
             observers: who is told what happens.
 
@@ -102,10 +102,11 @@ class TaskScheduler:
             max_trials_global, max_trials_per_task, num_trials_per_iter, max_seconds, patience
         )
         self.tasks = _task_records(tasks, task_weights)
+        self.budget.reserve_for_finals(len(tasks))
         self.measure_callbacks = list(measure_callbacks)
         self.database, self.cost_model = database, cost_model
         self._observers = observers
-        self._measuring = Measuring(builder, runner, lambda: self.budget.is_out_of_time)
+        self._measuring = Measuring(builder, runner, lambda: self.budget.seconds_left)
         self._known: dict[int, KnownTrials] = {}
         self.was_interrupted = False
         try:
@@ -177,6 +178,8 @@ class TaskScheduler:
     def _spend_trials(self, interrupts: Interrupts) -> None:
         with Profiler.timeit("InitializeTasks"):
             for task in self.tasks:
+                if self.budget.is_out_of_time:
+                    break
                 self._begin_task(task)
                 interrupts.check()
         while not self.budget.is_out_of_time and self._trials_left() > 0:
@@ -199,6 +202,7 @@ class TaskScheduler:
 
     def _begin_task(self, task: TaskRecord) -> None:
         ctx = task.ctx
+        ctx.is_over = lambda: self._measuring.is_over
         spaces = ctx.generate_design_space()
         if not spaces:
             raise TuningError(f"task {task.name!r}: the space generator made no sketch at all")
@@ -227,6 +231,8 @@ class TaskScheduler:
             task.is_exhausted = not self.budget.is_out_of_time
             self.terminate_task(task.task_id, "there are no more candidates")
             return
+        if self.budget.is_out_of_time:
+            return
         self._tell("sending", task, len(candidates), "builder")
         self._measuring.begin_batch(
             task, candidates, lambda build: self._tell("built", task, build)
@@ -246,6 +252,7 @@ class TaskScheduler:
                 return None
             if known is not None:
                 candidates, old, results = known.split(candidates)
+                task.note_default(old, results)
                 if old:
                     task.ctx.notify_runner_results(old, results)
             if candidates:
@@ -314,6 +321,7 @@ class TaskScheduler:
         )
 
     def _finish(self, interrupts: Interrupts) -> None:
+        self.budget.begin_finals()
         if not self.was_interrupted:
             try:
                 with Profiler.timeit("MeasureFinalists"):

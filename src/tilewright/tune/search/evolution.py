@@ -50,6 +50,8 @@ def evolve(
     everyone = {individual.key: individual for individual in population}
     living = ranked(population)
     for _ in range(breeding.generations):
+        if run.context.is_over():
+            break
         children = _children(run, living, size, breeding, everyone)
         if not children:
             break
@@ -94,7 +96,8 @@ def _children(
     choose = _Roulette(parents, run.random)
     children: dict[Key, Individual] = {}
     failures = 0
-    while len(children) < size and failures < SATURATED * breeding.max_fail_count:
+    most = SATURATED * breeding.max_fail_count
+    while len(children) < size and failures < most and not run.context.is_over():
         child = _child(run, choose, breeding, (known, children))
         if child is None:
             failures += 1

@@ -36,10 +36,11 @@ BEST: Final = 3
 class EvolutionarySearch(TraceSearch):
     """Breeds candidates that a cost model says are fast, and measures the best.
 
-    The first batch has the sketches' own decisions, then what the model likes, of each sketch some.
-    Later batches have what it likes after it has learned, the neighbours of the fastest candidates
-    that were measured, and a few random ones. Where nothing new comes up any more, what is left of
-    the space is enumerated, so that a small one is measured completely.
+    The first batch after the default schedule has the sketches' own decisions, then what the model
+    likes, of each sketch some. Later batches have what it likes after it has learned, the
+    neighbours of the fastest candidates that were measured, and a few random ones. Where nothing
+    new comes up any more, what is left of the space is enumerated, so that a small one is measured
+    completely.
 
     Args:
         population_size: candidates of a generation, for batches of 64 and traces of up to 40
@@ -97,7 +98,7 @@ class EvolutionarySearch(TraceSearch):
 
     def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
         """The next candidates."""
-        has_begun = run.trials > 0
+        has_begun = run.has_begun
         own = [] if has_begun else run.own_decisions()
         first = self._first_generation(run, own)
         if own:

@@ -89,7 +89,7 @@ class LocalRefinement(TraceSearch):
 
     def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
         """The next candidates."""
-        if not run.measured:
+        if not run.has_begun:
             yield from run.own_decisions()
             yield from islice(run.random_ones(self.max_fail_count), self.num_starts)
         yield from refinements(run, self.num_best)

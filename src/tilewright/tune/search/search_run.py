@@ -44,6 +44,7 @@ class SearchRun:
         seen: the candidates that were chosen to be measured, now or before.
         measured: those of them of which there are results.
         trials: how many were handed out.
+        has_begun: whether a batch was proposed; before that, the default schedule is measured.
     """
 
     def __init__(
@@ -62,10 +63,11 @@ class SearchRun:
         postprocs = getattr(generator, "postprocs", None)
         self.workshop = Workshop(context.mod, postprocs if isinstance(postprocs, list) else [])
         self.mutators = _mutators(context)
-        self.book = SketchBook()
+        self.book = SketchBook(context.default_schedule)
         self._starts = [self.book.add(sch) for sch in design_spaces]
         self.seen: set[Key] = set()
         self.measured: list[Individual] = []
+        self.has_begun = False
         self.trials = 0
         self._handed_out: dict[int, Individual] = {}
         records = EarlierRecords(database, context)
@@ -116,6 +118,13 @@ class SearchRun:
         ]
         return [individual for individual in made if individual is not None]
 
+    def default(self) -> Individual | None:
+        """The default schedule, if it is a sketch; also if it was measured in an earlier run."""
+        for sketch, trace in self._starts:
+            if sketch.is_default:
+                return self.workshop.make(sketch, trace, self.seed())
+        return None
+
     def random_ones(self, max_fail_count: int) -> Iterator[Individual]:
         """Candidates with random decisions that were not chosen yet.
 
@@ -124,7 +133,8 @@ class SearchRun:
                 or known.
         """
         failures = 0
-        while failures <= max_fail_count * len(self.book.sketches):
+        most = max_fail_count * len(self.book.sketches)
+        while failures <= most and not self.context.is_over():
             sketch = self.random.choice(self.book.sketches)
             individual = self.workshop.make(sketch, sketch.undecided, self.seed())
             if individual is None or individual.key in self.seen:

@@ -22,14 +22,16 @@ class Sketch:
     Args:
         number: which sketch of the task it is.
         trace: its trace, without postprocessing.
+        is_default: whether it is the default schedule, to which no postprocessor is applied.
 
     Attributes:
         insts: its instructions.
         samplings: those that decide something.
     """
 
-    def __init__(self, number: int, trace: Trace) -> None:
+    def __init__(self, number: int, trace: Trace, is_default: bool = False) -> None:
         self.number = number
+        self.is_default = is_default
         self.insts = trace.insts
         self.samplings = samplings(trace)
         self._own = set(self.insts)
@@ -90,26 +92,32 @@ def _matching(inst: Instruction, mine: list[Any], other: list[Any]) -> Instructi
 class SketchBook:
     """The sketches of a space; those that only differ in their decisions are one.
 
+    Args:
+        default: the default schedule, if it is known.
+
     Attributes:
         sketches: the sketches.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, default: Schedule | None = None) -> None:
+        self._default = default
         self.sketches: list[Sketch] = []
-        self._by_structure: dict[str, Sketch] = {}
+        self._by_structure: dict[tuple[str, bool], Sketch] = {}
 
     def add(self, sch: Schedule) -> tuple[Sketch, Trace]:
         """The sketch of a schedule, which is added if it is new, and its trace as one of it."""
         trace = sch.trace.simplified(remove_postproc=True)
+        is_default = sch is self._default
         structure, decisions = _form(trace)
-        sketch = None if structure is None else self._by_structure.get(structure)
+        key = None if structure is None else (structure, is_default)
+        sketch = None if key is None else self._by_structure.get(key)
         if sketch is not None:
             values = {sketch.insts[position]: value for position, value in decisions}
             return sketch, Trace(sketch.insts, values)
-        sketch = Sketch(len(self.sketches), trace)
+        sketch = Sketch(len(self.sketches), trace, is_default)
         self.sketches.append(sketch)
-        if structure is not None:
-            self._by_structure[structure] = sketch
+        if key is not None:
+            self._by_structure[key] = sketch
         return sketch, trace
 
 

@@ -25,7 +25,9 @@ class TraceSearch(SearchStrategy):
     """A strategy that proposes candidates one after the other.
 
     Subclasses define `proposals`. What they propose is made again with proofs before it is handed
-    out. Candidates that are refused, and those that were measured before, cost no trial.
+    out. Candidates that are refused, and those that were measured before, cost no trial. The first
+    batch is the default schedule alone, if that is one of the sketches: what others are compared
+    with, and what is there if time is up.
     """
 
     _context: TuneContext | None = None
@@ -67,14 +69,35 @@ class TraceSearch(SearchStrategy):
     def generate_measure_candidates(self) -> list[Any] | None:
         """The next candidates; None if there are no more, or if enough were measured."""
         with few_collections():
-            return self._next_batch(self.run)
+            run = self.run
+            first = None if run.trials or run.has_begun else self._default(run)
+            if first is not None:
+                return [first]
+            batch = self._next_batch(run)
+            run.has_begun = True
+            return batch
+
+    def _default(self, run: SearchRun) -> Any:
+        """The default schedule as a candidate; None if it is no sketch."""
+        individual = run.default() if self._max_trials else None
+        candidate = None if individual is None else run.workshop.proved(individual)
+        if individual is None or candidate is None:
+            return None
+        candidate.is_default = True
+        run.seen.add(individual.key)
+        return run.hand_out(individual, candidate)
 
     def _next_batch(self, run: SearchRun) -> list[Any] | None:
         count = min(self._batch, self._max_trials - run.trials)
         batch: list[Any] = []
         refused = 0
         proposals = self.proposals(run, count) if count > 0 else iter(())
-        while len(batch) < count and refused < REFUSED_AT_MOST + REFUSED_PER_TRIAL * count:
+        is_over = run.context.is_over
+        while (
+            not is_over()
+            and len(batch) < count
+            and refused < REFUSED_AT_MOST + REFUSED_PER_TRIAL * count
+        ):
             individual = next(proposals, None)
             if individual is None:
                 break

@@ -44,7 +44,7 @@ class Workshop:
             trace: the trace.
             seed: of the decisions that it does not have.
         """
-        found = self._replayed(self._unchecked, trace, seed)
+        found = self._replayed(self._unchecked, sketch, trace, seed)
         if found is None:
             return None
         decided = Trace(list(found.trace.kept(remove_postproc=True)), found.trace.decisions)
@@ -59,7 +59,7 @@ class Workshop:
 
         None if a step is refused, or if the program is one that came out before.
         """
-        found = self._replayed(self._checked, individual.trace, 1)
+        found = self._replayed(self._checked, individual.sketch, individual.trace, 1)
         if found is None:
             return None
         code = structural_hash(found.mod)
@@ -69,14 +69,16 @@ class Workshop:
         self._hashes.add(code)
         return MeasureCandidate(found, self._args_info)
 
-    def _replayed(self, replayer: Replayer, trace: Trace, seed: int) -> Schedule | None:
+    def _replayed(
+        self, replayer: Replayer, sketch: Sketch, trace: Trace, seed: int
+    ) -> Schedule | None:
         try:
             sch = replayer.replay(trace, seed)
             sch.enter_postproc()
         except TVMError as error:
             self.refusals[getattr(error, "primitive", "") or type(error).__name__] += 1
             return None
-        for postproc in self._postprocs:
+        for postproc in () if sketch.is_default else self._postprocs:
             if not self._accepts(postproc, sch):
                 self.refusals[type(postproc).__name__] += 1
                 return None

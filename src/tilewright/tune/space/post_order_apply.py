@@ -47,6 +47,9 @@ class PostOrderApply(SpaceGenerator):
     schedules that a rule returns are kept for every sketch before the second ones, and so on.
     Rules return what is most promising first.
 
+    With the rules and postprocessors of the target, the default schedule is the first sketch. It
+    is complete as it is: no postprocessor is applied to it.
+
     Args:
         f_block_filter: says of a block whether rules are applied to it; by default to all.
         sch_rules: the rules, in order.
@@ -67,6 +70,8 @@ class PostOrderApply(SpaceGenerator):
             )
         self.f_block_filter = f_block_filter
         self._context: TuneContext | None = None
+        own = f_block_filter is not None or not isinstance(postprocs, str)
+        self._has_default = isinstance(sch_rules, str) and not own
         given_parts(self, sch_rules=sch_rules, postprocs=postprocs, mutator_probs=mutator_probs)
 
     def initialize_with_tune_context(self, context: TuneContext) -> None:
@@ -76,6 +81,18 @@ class PostOrderApply(SpaceGenerator):
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
         """The sketches for a program."""
+        default = self._default(mod)
+        return distinct([*([] if default is None else [default]), *self._sketches(mod)])
+
+    def _default(self, mod: IRModule) -> Schedule | None:
+        """The default schedule, if that is a sketch."""
+        context = self._context
+        if context is None or context.mod is not mod or not self._has_default:
+            return None
+        return context.default_schedule
+
+    def _sketches(self, mod: IRModule) -> list[Schedule]:
+        """What the rules make of a program."""
         if isinstance(self.sch_rules, str):
             raise ArgumentError(
                 f"PostOrderApply: which rules {self.sch_rules!r} stands for is known after "

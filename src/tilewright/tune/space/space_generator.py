@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.module import IRModule
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.schedule import Schedule
 from tilewright.tune.mutator import Mutator
 from tilewright.tune.postproc import Postproc
@@ -63,7 +64,7 @@ class SpaceGenerator:
 
     def fresh_schedule(self, mod: IRModule) -> Schedule:
         """A schedule of the program to begin with, seeded by the task."""
-        return Schedule(mod, seed=self._seed, error_render_level="fast")
+        return Schedule(marked_as_scheduled(mod), seed=self._seed, error_render_level="fast")
 
     def reseed(self, seed: int) -> None:
         """Let random decisions be other ones in spaces that are made from now on."""
