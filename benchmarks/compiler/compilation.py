@@ -9,9 +9,9 @@ from benchmarks.compiler.measure import Figure, scaled, seconds
 from benchmarks.compiler.programs import TARGET, build, chain
 from tilewright import te, tir
 from tilewright.driver.lowering import lower
+from tilewright.driver.pipeline import generate_code, legalization
 from tilewright.target import Target
-from tilewright.tir.transform.make_packed_api import make_packed_api
-from tilewright.tir.transform.pipeline import legalize_for
+from tilewright.tir.transform.passes import MakePackedAPI
 
 AIM_MS = 80.0
 KERNEL_AIM_MS = 40.0
@@ -70,19 +70,16 @@ def stages() -> list[tuple[str, Callable[[], object]]]:
     arguments = list(program.arguments)
     target = Target(TARGET)
     lowered = lower(schedule, arguments)
-    legal = legalize_for(lowered, target)
-    packed = make_packed_api(legal)
+    legal = legalization(target)(lowered)
     return [
         ("tensor expressions", chain),
         ("tvm.lower", lambda: tvm.lower(schedule, arguments)),
-        ("vectors and registers", lambda: legalize_for(lowered, target)),
-        ("call boundary", lambda: make_packed_api(legal)),
-        ("llvm", lambda: compile_packed(packed, target)),
+        ("vectors and registers", lambda: legalization(target)(lowered)),
+        ("call boundary", lambda: MakePackedAPI()(legal)),
+        ("call boundary and llvm", lambda: machine_code(legal, target)),
     ]
 
 
-def compile_packed(module: tvm.IRModule, target: Target) -> int:
-    """LLVM's part: text, optimisation and machine code in memory."""
-    from tilewright.target.codegen.llvm import compile_module
-
-    return compile_module(module, target).function_address("__tvm_ffi_main")
+def machine_code(legal: tvm.IRModule, target: Target) -> int:
+    """The call boundary, LLVM IR, and machine code in memory."""
+    return generate_code(legal, target).function_address("__tvm_ffi_main")

@@ -40,6 +40,7 @@ SHOWN = {
         "relu: 0.0000",
         "gelu: -0.1671",
     ],
+    "watch_passes.py": ["tir.VectorizeLoop ", "    zero ", "target.build.llvm ", "opt_level=0"],
     "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
 }
 """Text that the output contains."""

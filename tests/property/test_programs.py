@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.counts import count_program
+from tests.passes import applied, legalize_for, lower
 from tests.property.harness import assert_same_outcome, outcome
 from tests.property.programs import Features, programs
 
+from tilewright.driver.pipeline import legalization, lowering
+from tilewright.ir.passes import Sequential
 from tilewright.ir.structural import assert_structural_equal, structural_equal
 from tilewright.script import parse
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import legalize_for, lower
-from tilewright.tir.transform.pipeline import LOWERING, GenericMachine, legalization, run_passes
+from tilewright.tir.transform.machine import GenericMachine
 
 pytestmark = pytest.mark.budget(2)
 
@@ -38,25 +40,28 @@ def test_printed_programs_parse_back(program):
     count_program("printed and parsed")
 
 
+LOWERING = lowering().passes
+
+
 @pytest.mark.parametrize("count", range(1, len(LOWERING) + 1))
 @given(program=programs())
 def test_steps_to_the_lowered_form(count, program):
     expected = outcome(program.func, program)
-    func = run_passes(program.func, LOWERING[:count])
+    func = applied(Sequential(LOWERING[:count]), program.func)
     assert_same_outcome(outcome(func, program), expected)
-    count_program(f"lowered by {LOWERING[count - 1].__name__}")
+    count_program(f"lowered by {LOWERING[count - 1].name}")
 
 
 @given(programs(), st.sampled_from([128, 256, 512]), st.booleans())
 def test_steps_to_the_codegen_form(program, vector_bits, has_fma):
     expected = outcome(program.func, program)
     func = lower(program.func)
-    for step in legalization(GenericMachine(vector_bits, has_fma=has_fma)):
-        func = step(func)
+    for step in legalization(GenericMachine(vector_bits, has_fma=has_fma)).passes:
+        func = applied(step, func)
         try:
             assert_same_outcome(outcome(func, program), expected)
         except Exception as error:
-            raise AssertionError(f"after {step.__name__}:\n{func.script()}") from error
+            raise AssertionError(f"after {step.name}:\n{func.script()}") from error
     count_program("legalized, step by step")
 
 

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from tests.passes import legalize_for, lower
 from tests.schedule_rules.programs import (
     LARGE,
     PARALLEL,
@@ -35,7 +36,7 @@ from tilewright.ir.expr import is_const_int
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.script import from_source
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
-from tilewright.tir.transform.pipeline import GenericMachine, legalize_for, lower
+from tilewright.tir.transform.machine import GenericMachine
 
 # --- contractions -----------------------------------------------------------------------------
 

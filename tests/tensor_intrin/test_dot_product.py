@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.passes import legalize_for, lower
 from tests.tir.schedule.checking import assert_same_meaning
 
 import tilewright as tvm
@@ -13,7 +14,6 @@ from tilewright.ir import Ramp, assert_structural_equal, walk
 from tilewright.tensor_intrin.dot_product import ALIASES
 from tilewright.tir import BufferLoad, BufferStore, Schedule, ScheduleError, TensorIntrin
 from tilewright.tir.interpreter.equivalence import first_difference
-from tilewright.tir.transform.pipeline import legalize_for, lower
 
 SIGNS = list(itertools.product(("i8", "u8"), repeat=2))
 KINDS = [f"{a}{b}i32" for a, b in SIGNS] + ["u8u8u32"]

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from tilewright.driver.default import unscheduled_module, with_default_schedule
-from tilewright.driver.lowering import as_program, lower
+from tilewright.driver.default import DefaultSchedule
+from tilewright.driver.lowering import as_program
+from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.error import ArgumentError, TargetError
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import deep_recursion
-from tilewright.runtime.module import CompiledCode, Module, compiled_module
-from tilewright.runtime.packed_func import Parameter
+from tilewright.runtime.module import Module, compiled_module
 from tilewright.target import Target
-from tilewright.target.codegen.params import Param
 from tilewright.te.schedule import Schedule
+from tilewright.te.schedule.untouched import unscheduled_function
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.index_bounds import check_bounds
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.make_packed_api import make_packed_api
 from tilewright.tir.transform.metadata import signatures_of
-from tilewright.tir.transform.pipeline import Machine, legalize_for
-from tilewright.tir.transform.pipeline import lower as lower_module
 
 Buildable = Schedule | PrimFunc | IRModule
 _DEFAULT_NAME = "default_function"
+_BACKENDS = ("llvm", "c")
 
 
 @deep_recursion
@@ -49,10 +47,12 @@ def build(
             listed becomes memory inside the function. For something else, `target` may stand here.
         target: what to compile for, such as ``"llvm -mcpu=skylake"``; by default the target of
             the enclosing ``with Target(...)``, and without one ``"llvm"``, this machine.
-        target_host: where the calling side runs; it must be this kind of machine too.
-        runtime: kept for old programs; only the native runtime exists.
-        name: of a schedule or a function, under which it is exported. Without, a function is
-            exported under its ``global_symbol``, or as ``main``.
+        target_host: where the calling side runs, which is compiled with the rest: it must be the
+            same kind of machine.
+        runtime: kept for old programs; only the native runtime, ``"cpp"``, exists.
+        name: under which a schedule or a function is exported, or the entry function of a module:
+            ``main``, or the only one. Without, functions keep their ``global_symbol``; a function
+            that has none is ``main``, and a schedule ``default_function``.
         binds: for a schedule, buffers to use for some of the tensors.
 
     Returns:
@@ -79,70 +79,41 @@ def build(
         inputs = _merged(inputs)
     if isinstance(inputs, PrimFunc) and name == _DEFAULT_NAME:
         name = inputs.global_symbol or "main"
-    return build_lowered(_lowered(inputs, args, chosen, name, binds), chosen)
-
-
-def _lowered(
-    inputs: Buildable,
-    args: Sequence[Any] | None,
-    target: Target,
-    name: str,
-    binds: Mapping[Tensor, Buffer] | None,
-) -> IRModule:
-    """What is compiled for `inputs`, whose indices are checked as they were written."""
-    if isinstance(inputs, Schedule):
-        module = unscheduled_module(inputs, args, target, name, binds)
-        if module is not None:
-            check_bounds(module)
-            scheduled = with_default_schedule(module, target)
-            if scheduled is not None:
-                return lower(scheduled)
-        module = as_program(inputs, args, name, binds)
-        check_bounds(module)
-        return lower_module(module)
+    if isinstance(inputs, Schedule) and args is not None and DefaultSchedule.applies(chosen):
+        func = unscheduled_function(inputs, args, name, binds)
+        if func is not None:
+            inputs, args, binds = func, None, None
     module = as_program(inputs, args, name, binds)
-    check_bounds(module)
-    scheduled = with_default_schedule(module, target)
-    return lower_module(module) if scheduled is None else lower(scheduled)
+    if isinstance(inputs, IRModule) and name != _DEFAULT_NAME:
+        module = _with_entry_named(module, name)
+    return _compiled(module, chosen)
 
 
-def build_lowered(module: IRModule, target: Target) -> Module:
-    """Compile a module in the lowered form."""
-    signatures = {
-        symbol: tuple(Parameter(*parameter) for parameter in parameters)
-        for symbol, parameters in signatures_of(module).items()
-    }
-    if not signatures:
+def _compiled(module: IRModule, target: Target) -> Module:
+    """Compile the functions of a module, whose indices are checked as they were written."""
+    if all(function.global_symbol is None for function in module.functions.values()):
         names = [var.name_hint for var in module.functions]
         raise ArgumentError(
             f"tvm.build: no function of the module is exported; it has {names}. Give one a name: "
             'func.with_attr("global_symbol", "main")'
         )
-    # Properties that are computed once do not count as properties for the type checker.
-    legal = legalize_for(module, cast("Machine", target))
-    code = compile_code(make_packed_api(legal), target)
-    return compiled_module(code, signatures)
+    check_bounds(module)
+    legal = for_backend(module, target)
+    return compiled_module(generate_code(legal, target), signatures_of(legal))
 
 
-def compile_code(
-    module: IRModule, target: Target, params: Mapping[str, Param] | None = None
-) -> CompiledCode:
-    """What the backend of `target` makes of functions in the form that backends take.
-
-    Args:
-        module: the functions.
-        target: what to compile for.
-        params: the constants that they find by `lookup_param`.
-    """
-    if target.kind.name == "llvm":
-        from tilewright.target.codegen.llvm import compile_module
-
-        return compile_module(module, target, params)
-    if target.kind.name == "c":
-        from tilewright.target.codegen.c import compile_module
-
-        return compile_module(module, target, params)
-    raise TargetError(f"tvm.build: target kind {target.kind.name!r} has no backend in this build")
+def _with_entry_named(module: IRModule, name: str) -> IRModule:
+    """`module` with its entry function exported as `name`."""
+    symbols = {var: f.global_symbol for var, f in module.functions.items() if f.global_symbol}
+    entries = [var for var, symbol in symbols.items() if symbol == "main"] or list(symbols)
+    if len(entries) != 1:
+        raise ArgumentError(
+            f"tvm.build: `name` is for the entry of a module, its function 'main' or its only one; "
+            f"it exports {list(symbols.values())}"
+        )
+    named = module.clone()
+    named.update_func(entries[0], module[entries[0]].with_attr("global_symbol", name))
+    return named
 
 
 def _merged(parts: Sequence[Any]) -> IRModule:
@@ -176,6 +147,12 @@ def _as_target(target: str | Target | None, host: str | Target | None) -> Target
     if target is None:
         target = Target.current() or "llvm"
     chosen = target if isinstance(target, Target) else Target(target)
-    if host is not None:
-        Target(host)
+    beside = chosen.host if host is None else Target(host)
+    if beside is not None and not (
+        beside.kind.name in _BACKENDS and beside.triple == chosen.triple
+    ):
+        raise TargetError(
+            f"tvm.build: what is built for {chosen} is called on such a machine, too; the target "
+            f"host {beside} is another one"
+        )
     return chosen

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from tilewright.driver.default import with_default_schedule
-from tilewright.driver.lowering import lower
 from tilewright.driver.object_cache import ObjectCache, key_of, target_facts
+from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
-from tilewright.ir.pass_context import OPTIONS, PassContext
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.structural_hash import Tokens
 from tilewright.target import Target
-from tilewright.target.codegen.llvm.compile import compile_module
 from tilewright.target.codegen.llvm.support import ObjectUnit
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import nop
-from tilewright.tir.transform.make_packed_api import make_packed_api
-from tilewright.tir.transform.pipeline import Machine, legalize_for
 from tilewright.tir.transform.rename_calls import rename_functions
 
 
@@ -48,11 +44,10 @@ def compile_units(
         target: what to compile for, of the kind ``llvm``.
         cache: where object files are kept; None to compile all.
     """
-    context = PassContext.current()
-    if context.option("tir.add_lower_pass"):
-        cache = None  # what the passes do is not in the key
-    options = (f"{option}={context.option(option)}" for option in OPTIONS)
-    facts = (*target_facts(target), *options)
+    options = PassContext.current().fingerprint()
+    if options is None:
+        cache = None  # what the passes do is not in the key, or somebody watches them
+    facts = (*target_facts(target), *(options or ()))
     found: dict[GlobalVar, CompiledUnit] = {}
     made = 0
     for name, function in names.items():
@@ -98,14 +93,12 @@ def with_callees(
 def _compile(
     symbol: str, name: GlobalVar, parts: dict[GlobalVar, PrimFunc], target: Target
 ) -> ObjectUnit:
-    module = IRModule(parts)
-    scheduled = with_default_schedule(module, target)
-    legal = legalize_for(lower(scheduled or module), cast("Machine", target))
+    legal = for_backend(IRModule(parts), target)
     # The symbol says what the code is: of two in one program either may be taken.
     exported = {"tir.is_exported": True, "tir.is_hidden": True, "tir.is_weak": True}
     legal.update_func(name, legal[name].with_attrs(exported))
     named = rename_functions(legal, {name: GlobalVar(symbol)})
-    return compile_module(make_packed_api(named), target).unit
+    return generate_code(named, target).unit
 
 
 def _to_bytes(unit: ObjectUnit) -> bytes:

@@ -3,90 +3,81 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-from tilewright.driver.lowering import as_module
+from tilewright.error import NestingError
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
+from tilewright.ir.passes import ModulePass
 from tilewright.ir.recent import forget
-from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.ir.rewrite import walk
-from tilewright.ir.transform import PassContext
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.target import Target
 from tilewright.te.index_dtype import override_index_dtype
-from tilewright.te.schedule import Schedule
-from tilewright.te.schedule.untouched import unscheduled_function
-from tilewright.te.tensor import Tensor
-from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, can_be_asked
 from tilewright.tir.transform.user_options import takes_distinct_buffers
 
 
-def unscheduled_module(
-    schedule: Schedule,
-    args: Sequence[Any] | None,
-    target: Target,
-    name: str,
-    binds: Mapping[Tensor, Buffer] | None,
-) -> IRModule | None:
-    """What a `te.Schedule` computes, for the default schedule; None if that is not for it.
+class DefaultSchedule(ModulePass):
+    """Schedule the functions that have no schedule of their own; see `default_schedule`.
+
+    Functions that the rules cannot schedule stay as they are, with a `RuntimeWarning`.
 
     Args:
-        schedule: the schedule.
-        args: the parameters.
-        target: what it is built for.
-        name: of the function.
-        binds: buffers for some of the tensors.
+        target: what the functions are built for; those for other kinds than ``llvm`` stay as they
+            are, and so they do where the option ``tir.default_schedule`` is off.
     """
-    if args is None or not _is_wanted(target):
-        return None
-    func = unscheduled_function(schedule, args, name, binds)
-    return None if func is None else as_module(func, name)
+
+    name = "tir.DefaultSchedule"
+    opt_level = 1
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    @classmethod
+    def applies(cls, target: Target) -> bool:
+        """Whether functions for `target` are scheduled in the current `PassContext`."""
+        context = PassContext.current()
+        is_on = context.option("tir.default_schedule") and context.runs(cls.name, cls.opt_level)
+        return target.kind.name == "llvm" and is_on
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        if not self.applies(self._target):
+            return mod
+        chosen = {
+            var: _with_one_index_dtype(func)
+            for var, func in mod.functions.items()
+            if may_schedule(func)
+            and (takes_distinct_buffers(func) or _can_be_asked(func, var, mod))
+        }
+        scheduled = _scheduled(chosen, self._target) if chosen else None
+        if scheduled is None:
+            return mod
+        functions = dict(mod.functions)
+        for var, func in chosen.items():
+            functions[var] = scheduled[var.name_hint]
+            if not takes_distinct_buffers(func):
+                functions |= _for_both(var, func, scheduled[var.name_hint], mod)
+        return IRModule(functions, mod.attrs, mod.global_infos)
 
 
-def _is_wanted(target: Target) -> bool:
-    return target.kind.name == "llvm" and PassContext.current().option("tir.default_schedule")
-
-
-def with_default_schedule(module: IRModule, target: Target) -> IRModule | None:
-    """A module whose functions without a schedule are scheduled; None if there are none.
-
-    Args:
-        module: the functions.
-        target: what they are built for.
-    """
-    if not _is_wanted(target):
-        return None
-    chosen = {
-        var: _with_one_index_dtype(func)
-        for var, func in module.functions.items()
-        if may_schedule(func) and (takes_distinct_buffers(func) or _can_be_asked(func, var, module))
-    }
-    if not chosen:
-        return None
+def _scheduled(functions: dict[GlobalVar, PrimFunc], target: Target) -> IRModule | None:
+    """Functions with their default schedule; None, with a warning, if a step of it is refused."""
     # The proofs take long to load, and functions with a schedule need none.
     from tilewright.schedule_rules.default import default_schedule
+    from tilewright.tir.schedule import ScheduleError
 
     try:
-        scheduled = default_schedule(IRModule(chosen), target).mod
-    except Exception as error:  # a schedule that fails must not fail the build
-        pass_on_recursion_error(error)
+        return default_schedule(IRModule(functions), target).mod
+    except (ScheduleError, NestingError) as error:
         warnings.warn(f"tvm.build: no default schedule: {error}", RuntimeWarning, stacklevel=4)
         return None
     finally:
         forget()  # the versions of the program in between are of no use any more
-    functions = dict(module.functions)
-    for var, func in chosen.items():
-        functions[var] = scheduled[var.name_hint]
-        if not takes_distinct_buffers(func):
-            functions |= _for_both(var, func, scheduled[var.name_hint], module)
-    return IRModule(functions, module.attrs, module.global_infos)
 
 
 def _with_one_index_dtype(func: PrimFunc) -> PrimFunc:

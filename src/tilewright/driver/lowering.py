@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright.driver.pipeline import lowering, readable_loops
 from tilewright.error import ArgumentError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
@@ -14,14 +15,6 @@ from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.compact_buffers import compact_buffers
-from tilewright.tir.transform.lower_blocks import lower_blocks
-from tilewright.tir.transform.pipeline import lower as lower_function
-from tilewright.tir.transform.pipeline import run_passes
-from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
-
-READABLE = (lower_blocks, plan_buffer_locations, compact_buffers)
-"""The passes after which a program is loops, and indices are those that the user wrote."""
 
 
 @deep_recursion
@@ -48,14 +41,8 @@ def lower(
         VerifyError: for a malformed function.
         LoweringError: for a program that cannot be lowered.
     """
-    module = as_program(inp, args, name, binds)
-    if not simple_mode:
-        return lower_function(module)
-    functions = {
-        var: run_passes(func, READABLE) if isinstance(func, PrimFunc) else func
-        for var, func in module.functions.items()
-    }
-    return IRModule(functions, module.attrs, module.global_infos)
+    passes = readable_loops() if simple_mode else lowering()
+    return passes(as_program(inp, args, name, binds))
 
 
 def as_program(

@@ -13,6 +13,9 @@ OPTIONS: Final[Mapping[str, type]] = {
     "tir.add_lower_pass": list,
     "tir.default_schedule": bool,
     "tir.disable_assert": bool,
+    "tir.disable_cse_tir": bool,
+    "tir.disable_storage_rewrite": bool,
+    "tir.disable_vectorize": bool,
     "tir.instrument_bound_checkers": bool,
     "tir.noalias": bool,
     "relay.backend.use_meta_schedule": bool,
@@ -23,10 +26,19 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "tir.add_lower_pass": (),
     "tir.default_schedule": True,
     "tir.disable_assert": False,
+    "tir.disable_cse_tir": False,
+    "tir.disable_storage_rewrite": False,
+    "tir.disable_vectorize": False,
     "tir.instrument_bound_checkers": False,
     "tir.noalias": True,
     "relay.backend.use_meta_schedule": False,
 }
+
+_DISABLING: Final[Mapping[str, str]] = {
+    "tir.disable_cse_tir": "tir.CommonSubexprElimTIR",
+    "tir.disable_storage_rewrite": "tir.StorageRewrite",
+}
+"""Options that mean the same as the name of a pass in `disabled_pass`."""
 
 PHASES: Final = 4
 """Number of phases of lowering in which passes can be added."""
@@ -50,6 +62,10 @@ class PassContext:
 
     ``tir.disable_assert``: whether the assertions that programs state are left out of the code.
 
+    ``tir.disable_vectorize``: whether loops that a schedule vectorises run one iteration at a time,
+    and no others are vectorised. ``tir.disable_cse_tir`` and ``tir.disable_storage_rewrite`` leave
+    out the passes ``tir.CommonSubexprElimTIR`` and ``tir.StorageRewrite``.
+
     ``tir.noalias``: whether the promise of functions that their buffers do not overlap, the
     attribute of the same name, is used; by default it is.
 
@@ -64,6 +80,7 @@ class PassContext:
 
     Attributes:
         opt_level: a `Sequential` leaves out passes of a higher level; 2 outside of all contexts.
+            With 0, `tvm.build` and `relax.build` do what is necessary, and no more.
         required_pass: names of passes that it runs whatever their level.
         disabled_pass: names of passes that it leaves out.
         instruments: what watches the passes; see `tilewright.ir.instrument`.
@@ -106,6 +123,10 @@ class PassContext:
         self.disabled_pass = tuple(disabled or ())
         self.instruments = list(instruments or ())
         self._values = {**(_DEFAULTS if around is None else around._values), **self.config}
+        self._left_out = set(self.disabled_pass)
+        for option, disabled in _DISABLING.items():
+            if self._values[option]:
+                self._left_out.add(disabled)
 
     def __enter__(self) -> PassContext:
         self._complete(_scopes.innermost())
@@ -149,9 +170,17 @@ class PassContext:
 
     def runs(self, name: str, opt_level: int) -> bool:
         """Whether a `Sequential` runs the pass of this name and level."""
-        if name in self.disabled_pass:
+        if name in self._left_out:
             return False
-        return name in self.required_pass or opt_level <= self.opt_level
+        return opt_level <= self.opt_level or name in self.required_pass
+
+    def fingerprint(self) -> tuple[str, ...] | None:
+        """All that passes depend on; None where they have effects, or call code of a user."""
+        if self.instruments or self.option("tir.add_lower_pass"):
+            return None
+        options = (f"{option}={value}" for option, value in self._values.items())
+        levels = (str(self.opt_level), *self.required_pass, "-", *self.disabled_pass)
+        return (*options, *levels)
 
 
 def _check_names(argument: str, names: Any) -> None:

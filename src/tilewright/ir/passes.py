@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
+from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError, did_you_mean
 from tilewright.ir.function import BaseFunc
 from tilewright.ir.instrument import PassInfo, PassInstrument, called, name_origin, tell_all
 from tilewright.ir.module import IRModule
@@ -36,11 +36,14 @@ class Pass:
         name: by default that of the class.
         opt_level: from which level of the context on a `Sequential` runs it.
         required: passes, or their names, that a `Sequential` runs right before it.
+        necessary: why nothing may leave it out; empty for a pass that is not needed for a correct
+            result.
     """
 
     name: str = "Pass"
     opt_level: int = 0
     required: tuple[str | Pass, ...] = ()
+    necessary: str = ""
 
     def __init_subclass__(cls) -> None:
         if "name" not in vars(cls):
@@ -62,12 +65,17 @@ class Pass:
             raise ArgumentError(
                 f"{self.name}: a pass transforms an IRModule, got a {type(mod).__name__}"
             )
-        ctx = PassContext.current()
+        return self.run_in(mod, PassContext.current())
+
+    def run_in(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """The transformed module; the instruments of `ctx`, the current context, are told of it."""
         if not ctx.instruments:
             return self._run(mod, ctx)
         instruments, info = tuple(ctx.instruments), self.info
-        if not all(called(i, "should_run", mod, info) for i in instruments):
-            return mod
+        for instrument in instruments:
+            if not called(instrument, "should_run", mod, info):
+                self.check_left_out(type(instrument).__name__)
+                return mod
         watching: list[PassInstrument] = []
         try:
             for instrument in instruments:
@@ -80,6 +88,13 @@ class Pass:
             tell_all(watching, "run_failed_pass", error, info)
             raise
         return result
+
+    def check_left_out(self, by: str) -> None:
+        """Raise if the pass may not be left out, which `by` wants."""
+        if self.necessary:
+            raise ArgumentValueError(
+                f"{by} leaves out the pass {self.name}, which is necessary: {self.necessary}"
+            )
 
     @deep_recursion
     def _run(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -120,16 +135,19 @@ class EachFunctionPass(Pass):
         raise NotImplementedError
 
     def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        functions: dict[Any, BaseFunc] = {}
+        functions = dict(mod.functions)
+        is_same = True
         for var, func in mod.functions.items():
-            result = func
             if isinstance(func, self.function_class):
                 result = self.transform_function(func, mod, ctx)
-            if result is not None:
-                functions[var] = result
-        if len(functions) == len(mod) and all(functions[v] is f for v, f in mod.functions.items()):
-            return mod
-        return IRModule(functions, mod.attrs, mod.global_infos)
+                if result is func:
+                    continue
+                is_same = False
+                if result is None:
+                    del functions[var]
+                else:
+                    functions[var] = result
+        return mod if is_same else IRModule(functions, mod.attrs, mod.global_infos)
 
 
 class Sequential(Pass):
@@ -165,10 +183,12 @@ class Sequential(Pass):
 
     def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
         for step in self.passes:
-            if ctx.runs(step.name, step.opt_level):
-                for before in step.required:
-                    mod = _required_pass(before, step)(mod)
-                mod = step(mod)
+            if not ctx.runs(step.name, step.opt_level):
+                step.check_left_out("PassContext")
+                continue
+            for before in step.required:
+                mod = _required_pass(before, step).run_in(mod, ctx)
+            mod = step.run_in(mod, ctx)
         return mod
 
     def __repr__(self) -> str:

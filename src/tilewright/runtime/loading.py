@@ -11,9 +11,10 @@ from typing import Final
 import tvm_ffi
 
 from tilewright.error import ExportError
+from tilewright.ir.library import METADATA_FUNCTION, Parameter
 from tilewright.runtime.linking import link_shared
-from tilewright.runtime.module import METADATA_FUNCTION, Module, signatures_from
-from tilewright.runtime.packed_func import PackedFunc, Parameter, packed_func
+from tilewright.runtime.module import Module, signatures_from
+from tilewright.runtime.packed_func import PackedFunc, packed_func
 
 _LOADED: Final[dict[str, tuple[int, ...]]] = {}
 """What was in the files when they were loaded first, by path."""

@@ -13,15 +13,12 @@ from typing import Any, Final, Protocol
 from tvm_ffi import core
 
 from tilewright.error import ArgumentError, ExportError, UnknownNameError
+from tilewright.ir.library import SYMBOL_PREFIX, Parameter
 from tilewright.runtime.benchmark import BenchmarkResult as BenchmarkResult
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import as_device, require_host
 from tilewright.runtime.linking import join_objects, link_shared
-from tilewright.runtime.packed_func import PackedFunc, Parameter, from_address
-
-SYMBOL_PREFIX: Final = "__tvm_ffi_"
-METADATA_FUNCTION: Final = "tilewright_metadata"
-"""A function of every library that returns the address of a JSON text about the others."""
+from tilewright.runtime.packed_func import PackedFunc, from_address
 
 
 class CompiledCode(Protocol):

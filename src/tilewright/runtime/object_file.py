@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.error import ExportError
-from tilewright.runtime.module import METADATA_FUNCTION, SYMBOL_PREFIX, Module, signatures_from
+from tilewright.ir.library import METADATA_FUNCTION, SYMBOL_PREFIX
+from tilewright.runtime.module import Module, signatures_from
 from tilewright.runtime.packed_func import PackedFunc, from_address
 from tilewright.target.codegen.llvm.compile import LOCK, CompiledModule
 

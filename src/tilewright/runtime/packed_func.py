@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import tvm_ffi
@@ -28,6 +28,7 @@ from tilewright.error import (
     UnknownNameError,
 )
 from tilewright.ir.dtype import DType
+from tilewright.ir.library import Parameter
 from tilewright.runtime.device import as_device
 from tilewright.runtime.dlpack import items_of
 from tilewright.runtime.ndarray import NDArray, alias, borrowed
@@ -43,14 +44,6 @@ NATIVE_ERRORS: dict[type[BaseException], type[TVMError]] = {
     IndexError: BoundsError,
 }
 """The class in which an error of compiled code arrives, by the kind that the code names."""
-
-
-class Parameter(NamedTuple):
-    """What is known about a parameter of a compiled function."""
-
-    name: str
-    is_buffer: bool
-    is_written: bool
 
 
 class _Raised(threading.local):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tilewright.error import ArgumentValueError
 
 if TYPE_CHECKING:
-    from tilewright.runtime.packed_func import Parameter
+    from tilewright.ir.library import Parameter
 
 _tensor_class: Any = ()
 """The class of torch's tensors; no class until one is looked for with torch imported."""

@@ -43,6 +43,8 @@ from tilewright.tir.tensor_intrin import TensorIntrin
 if TYPE_CHECKING:
     from tilewright.tir.schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError, Trace
 
+del transform  # noqa: F821  # that of `ir`; the one of this package is loaded below
+
 _SCHEDULE: Final = ("BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "Trace")
 
 _MODULES: Final = ("analysis", "ir_builder", "schedule", "stmt_functor", "transform")

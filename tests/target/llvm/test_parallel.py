@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.passes import legalize_for
 from tests.target.llvm.programs import (
     as_int,
     check,
@@ -23,7 +24,6 @@ from tilewright.runtime.linking import link_shared
 from tilewright.target import Target
 from tilewright.target.codegen.llvm import compile_module, parallel
 from tilewright.tir import op
-from tilewright.tir.transform.pipeline import legalize_for
 
 PARALLEL = tir.ForKind.PARALLEL
 AVX512 = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512")

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.passes import legalize_for, lower
 from tests.target.llvm.programs import compiled, function, native
 from tests.target.llvm.test_code import AVX512, innermost_loop
 
 from tilewright import te, tir
 from tilewright.ir import const
 from tilewright.target.codegen.llvm.register_window import RegisterWindow
-from tilewright.tir.transform.pipeline import legalize_for, lower
 
 
 def test_a_window_holds_as_many_values_as_there_are_registers():

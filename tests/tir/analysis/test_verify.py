@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from tests.counts import count_program
+from tests.passes import legalize_for, lower
 from tests.property.programs import programs
 from tests.tir.transform.programs import (
     TRUE,
@@ -48,7 +49,6 @@ from tilewright.tir import (
     seq,
 )
 from tilewright.tir.analysis import verify_well_formed
-from tilewright.tir.transform import legalize_for, lower
 
 ZERO = const(0)
 F32 = DType("float32")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.passes import legalize_for, lower
 
 from tilewright.tir import Allocate, For
 from tilewright.tir.analysis import verify_well_formed
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import (
-    compact_buffers,
-    legalize_for,
-    lower,
-    lower_blocks,
-    plan_buffer_locations,
-)
+from tilewright.tir.transform.compact_buffers import compact_buffers
+from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 
 
 def planned(func):

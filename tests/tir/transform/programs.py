@@ -49,13 +49,13 @@ def point(buffer, *indices):
     return BufferRegion(buffer, tuple(Range.from_min_extent(as_expr(i), const(1)) for i in indices))
 
 
-def function(buffers, body, allocated=(), noalias=True):
-    """A function over `buffers` with a root block that allocates `allocated`."""
+def function(buffers, body, allocated=(), noalias=True, scalars=()):
+    """A function over `buffers` and `scalars` with a root block that allocates `allocated`."""
     handles = tuple(Var(f"{b.name}_handle", HANDLE) for b in buffers)
     root = Block((), (), (), "root", body, alloc_buffers=tuple(allocated))
     attrs = {"tir.noalias": const(True)} if noalias else {}
     buffer_map = dict(zip(handles, buffers, strict=True))
-    return PrimFunc(handles, BlockRealize((), TRUE, root), None, buffer_map, attrs)
+    return PrimFunc((*handles, *scalars), BlockRealize((), TRUE, root), None, buffer_map, attrs)
 
 
 def matmul_block(A, B, C, M, N, K):

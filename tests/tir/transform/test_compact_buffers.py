@@ -4,7 +4,7 @@ import pytest
 from tests.tir.transform.memory import assert_same_meaning, compacted, extents_of, loops_around
 
 from tilewright.script import tir as T
-from tilewright.tir.transform import compact_buffers
+from tilewright.tir.transform.compact_buffers import compact_buffers
 
 
 @T.prim_func

@@ -18,7 +18,8 @@ from tilewright.tir import (
     decl_buffer,
     seq,
 )
-from tilewright.tir.transform import flatten_buffers, lower_blocks
+from tilewright.tir.transform.flatten_buffers import flatten_buffers
+from tilewright.tir.transform.lower_blocks import lower_blocks
 
 
 def text(expr):

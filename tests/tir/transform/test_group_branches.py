@@ -1,12 +1,13 @@
 """Stores under the same condition run together where their order does not matter."""
 
 import numpy as np
+from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_nest, of_kind
 
 from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, IfThenElse, decl_buffer, seq
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import group_branches, lower
+from tilewright.tir.transform.group_branches import group_branches
 
 N = int_var("n")
 

@@ -1,13 +1,14 @@
 """Large memory is allocated in front of loops, small memory and that of threads where it is."""
 
 import numpy as np
+from tests.passes import lower
 from tests.tir.transform.memory import assert_same_meaning, loops_around
 
 import tilewright as tvm
 from tilewright.ir.structural import assert_structural_equal
 from tilewright.script import tir as T
 from tilewright.tir import seq
-from tilewright.tir.transform import hoist_workspaces, lower
+from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 
 
 @T.prim_func

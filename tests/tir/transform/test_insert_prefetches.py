@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.passes import legalize_for, lower
 from tests.target.llvm.programs import native
 
 import tilewright as tvm
@@ -12,7 +13,6 @@ from tilewright.script import tir as T
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
-from tilewright.tir.transform.pipeline import legalize_for, lower
 
 
 def matrix_vector(rows, columns, dtype="float32"):

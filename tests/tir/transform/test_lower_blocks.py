@@ -1,6 +1,7 @@
 """Blocks become loops, and the initialisation of a reduction goes to the right place."""
 
 import pytest
+from tests.passes import lower
 from tests.tir.transform.programs import (
     TRUE,
     accesses,
@@ -33,7 +34,7 @@ from tilewright.tir import (
     decl_buffer,
     seq,
 )
-from tilewright.tir.transform import lower, lower_blocks
+from tilewright.tir.transform.lower_blocks import lower_blocks
 
 
 def test_init_goes_in_front_of_the_outermost_reduction_loop():

@@ -7,11 +7,12 @@ import pytest
 import tilewright as tvm
 from tilewright import te, tir
 from tilewright.error import LoweringError
+from tilewright.ir.library import Parameter
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.stmt import nop
 from tilewright.tir.transform import call_boundary as abi
 from tilewright.tir.transform.make_packed_api import make_packed_api
-from tilewright.tir.transform.metadata import ParameterInfo, parameters_of
+from tilewright.tir.transform.metadata import parameters_of
 
 
 def lowered(n=4):
@@ -59,9 +60,9 @@ def test_a_private_function_stays_private():
 
 def test_who_is_written():
     assert parameters_of(lowered()["main"]) == (
-        ParameterInfo("A", True, False),
-        ParameterInfo("k", False, False),
-        ParameterInfo("B", True, True),
+        Parameter("A", True, False),
+        Parameter("k", False, False),
+        Parameter("B", True, True),
     )
 
 
@@ -70,7 +71,7 @@ def test_a_pointer_that_is_passed_on_counts_as_written():
     buffer = tir.decl_buffer((4,), name="A")
     call = tir.call_extern("int32", "touch", buffer.data)
     touching = tir.PrimFunc((handle,), tir.Evaluate(call), buffer_map={handle: buffer})
-    assert parameters_of(touching) == (ParameterInfo("A", True, True),)
+    assert parameters_of(touching) == (Parameter("A", True, True),)
 
 
 def test_the_metadata_tells_the_same():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
+from tests.passes import legalize_for, lower
 from tests.tir.transform.memory import compacted, loops_around, planned
 from tests.tir.transform.programs import function, int_var, loop_nest
 
@@ -16,7 +17,6 @@ from tilewright.tir import max as maximum
 from tilewright.tir import min as minimum
 from tilewright.tir.analysis import verify_well_formed
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import legalize_for, lower
 
 SIZE = 12
 

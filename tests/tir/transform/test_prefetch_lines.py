@@ -1,11 +1,14 @@
 """A prefetch of a region asks for each of its cache lines, and for nothing else."""
 
 import pytest
+from tests.passes import lower
 from tests.tir.transform.programs import accesses, function, int_var, loop_nest, of_kind
 
 from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, Call, For, Prefetch, Range, decl_buffer, seq
-from tilewright.tir.transform import inline_lets, lower, promote_registers, unroll
+from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.unroll import unroll
 
 
 def positions(region, dtype="float32", shape=(8, 100)):

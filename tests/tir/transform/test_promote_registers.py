@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.passes import lower
 from tests.tir.transform.programs import (
     accesses,
     function,
@@ -22,12 +23,16 @@ from tilewright.tir import (
     IfThenElse,
     LetStmt,
     PrimFunc,
+    Var,
     decl_buffer,
     seq,
 )
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import inline_lets, lower, promote_registers, unroll, vectorize
 from tilewright.tir.transform.guarded_stores import same_conditions
+from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.unroll import unroll
+from tilewright.tir.transform.vectorize import vectorize
 
 VECTOR = ForKind.VECTORIZED
 TILE = {"m1": ForKind.UNROLLED, "n1": ForKind.VECTORIZED}
@@ -78,7 +83,8 @@ def scale_sum(index_a, index_b, noalias=True, extent=8, condition=None):
     i = int_var("i")
     store = BufferStore(S, S[index_b(i)] + A[i], (index_a(i),))
     body = store if condition is None else IfThenElse(condition(i), store)
-    return function((A, S), loop_nest([(i, extent)], body), noalias=noalias)
+    scalars = [extent] if isinstance(extent, Var) else []
+    return function((A, S), loop_nest([(i, extent)], body), noalias=noalias, scalars=scalars)
 
 
 def zero(_):
@@ -112,7 +118,8 @@ def test_a_store_in_front_makes_the_guard_unnecessary():
     A, S = decl_buffer((64,), name="A"), decl_buffer((1,), name="S")
     i, n, at = int_var("i"), int_var("n"), const(0)
     loop = loop_nest([(i, n)], BufferStore(S, S[0] + A[i], (at,)))
-    body = promoted(function((A, S), seq(BufferStore(S, const(0.0), (at,)), loop)))
+    body = seq(BufferStore(S, const(0.0), (at,)), loop)
+    body = promoted(function((A, S), body, scalars=[n]))
     assert not of_kind(body, IfThenElse)
     assert len(accesses(body, "S")) == 1
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.passes import legalize_for, lower
 
 import tilewright as tvm
 from tilewright.script import tir as T
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import legalize_for, lower
-from tilewright.tir.transform.pipeline import GenericMachine
+from tilewright.tir.transform.machine import GenericMachine
 
 MACHINES = [GenericMachine(128, 16), GenericMachine(256, 16), GenericMachine(512, 32)]
 

@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.passes import legalize_for, lower
 from tests.tir.transform.programs import (
     TRUE,
     function,
@@ -27,8 +28,7 @@ from tilewright.tir import (
 )
 from tilewright.tir import max as maximum
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import legalize_for, lower
-from tilewright.tir.transform.pipeline import GenericMachine
+from tilewright.tir.transform.machine import GenericMachine
 
 SERIAL, UNROLLED, VECTORIZED = ForKind.SERIAL, ForKind.UNROLLED, ForKind.VECTORIZED
 TARGETS = st.sampled_from(

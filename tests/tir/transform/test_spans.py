@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.passes import legalize_for, lower
 from tests.tir.transform.programs import accesses, int_var, of_kind
 
 from tilewright import te
@@ -15,7 +16,7 @@ from tilewright.tir import BufferStore, For, PrimFunc, decl_buffer
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import nop
 from tilewright.tir.transform.locations import Touches
-from tilewright.tir.transform.pipeline import GenericMachine, legalize_for, lower
+from tilewright.tir.transform.machine import GenericMachine
 from tilewright.tir.transform.surroundings import Surroundings
 
 TRUE = const(True, "bool")

@@ -1,10 +1,12 @@
 """Full tiles run without conditions."""
 
+from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
 from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
-from tilewright.tir.transform import inline_lets, lower, split_full_tiles
+from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.split_full_tiles import split_full_tiles
 
 ORDER = ["m0", "n0", "k0", "m1", "k1", "n1"]
 
@@ -37,7 +39,7 @@ def test_a_condition_that_does_not_change_in_a_loop_leaves_it():
     A = decl_buffer((8,), name="A")
     i, n = int_var("i"), int_var("n")
     loop = loop_nest([(i, 8)], IfThenElse(n < 5, BufferStore(A, i.astype("float32"), (i,))))
-    body = split(function((A,), loop))
+    body = split(function((A,), loop, scalars=[n]))
     assert isinstance(body, IfThenElse)
     assert body.else_case is None
     assert not of_kind(body.then_case, IfThenElse)

@@ -1,6 +1,7 @@
 """The annotation `buffer_dim_align` of blocks asks for strides with padding."""
 
 import pytest
+from tests.passes import lower
 from tests.tir.transform.memory import assert_same_meaning, compacted, extents_of
 from tests.tir.transform.programs import of_kind
 
@@ -9,7 +10,7 @@ from tilewright.ir.attributes import attributes
 from tilewright.ir.rewrite import rewrite
 from tilewright.script import tir as T
 from tilewright.tir import Allocate, Block, BufferStore
-from tilewright.tir.transform import lower, lower_blocks
+from tilewright.tir.transform.lower_blocks import lower_blocks
 
 
 @T.prim_func

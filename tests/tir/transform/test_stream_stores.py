@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.passes import legalize_for, lower
 
 import tilewright as tvm
 from tilewright.error import LoweringError
 from tilewright.script import tir as T
 from tilewright.target import Target
 from tilewright.tir import AttrStmt, For, Schedule
-from tilewright.tir.transform.pipeline import legalize_for, lower
 from tilewright.tir.transform.statements import statements
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 

@@ -3,12 +3,13 @@
 import sys
 
 import pytest
+from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import const
 from tilewright.tir import Allocate, BufferStore, For, ForKind, decl_buffer, seq
-from tilewright.tir.transform import lower, unroll
+from tilewright.tir.transform.unroll import unroll
 
 U = ForKind.UNROLLED
 
@@ -24,7 +25,8 @@ def test_unrolled_nest_is_straight_code_in_order():
 def test_extent_must_be_a_constant_and_the_code_of_a_sane_size():
     A = decl_buffer((8,), name="A")
     n, i = int_var("n"), int_var("i")
-    func = lower(function((A,), loop_nest([(i, n)], BufferStore(A, const(0.0), (i,)), {"i": U})))
+    loop = loop_nest([(i, n)], BufferStore(A, const(0.0), (i,)), {"i": U})
+    func = lower(function((A,), loop, scalars=[n]))
     with pytest.raises(LoweringError, match="loop i: its extent n is not a constant"):
         unroll(func)
     with pytest.raises(LoweringError, match="70000 statements"):

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from tests.passes import lower
 from tests.tir.transform.programs import (
     accesses,
     function,
@@ -36,15 +37,16 @@ from tilewright.tir import (
     seq,
 )
 from tilewright.tir.interpreter.equivalence import first_difference
-from tilewright.tir.transform import lower, vectorize
 from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.vectorize import vectorize
 
 V = {"i": ForKind.VECTORIZED}
 
 
-def vectorized(extent, body, buffers, var, **options):
+def vectorized(extent, body, buffers, var, scalars=(), **options):
     """The body of `for var in vectorized(extent)` after the pass."""
-    func = function(buffers, loop_nest([(var, extent)], body, {var.name: ForKind.VECTORIZED}))
+    loop = loop_nest([(var, extent)], body, {var.name: ForKind.VECTORIZED})
+    func = function(buffers, loop, scalars=scalars)
     return vectorize(lower(func), **options).body
 
 
@@ -88,7 +90,7 @@ def test_a_branch_on_the_lane_becomes_a_mask_and_the_rest_of_it_stays(arrays):
     A, B = arrays
     i, n = int_var("i"), int_var("n")
     inner = IfThenElse(logical_and(i < n, n > 3), BufferStore(B, A[i], (i,)))
-    both = vectorized(16, inner, arrays, i)
+    both = vectorized(16, inner, arrays, i, [n])
     (store,) = of_kind(both, BufferStore)
     assert store.predicate.dtype == "boolx16"
     (load,) = of_kind(store, BufferLoad)
@@ -153,7 +155,7 @@ def test_lanes_that_are_off_change_no_accumulator(arrays):
     A, B = arrays
     i, n = int_var("i"), int_var("n")
     update = BufferStore(B, B[0] + A[i], (const(0),))
-    body = vectorized(16, IfThenElse(i < n, update), arrays, i)
+    body = vectorized(16, IfThenElse(i < n, update), arrays, i, [n])
     assert isinstance(body, IfThenElse)  # with all lanes off, the element may not even exist
     (choice,) = of_kind(body, Select)
     assert math.copysign(1, choice.false_value.value.value) == -1
@@ -183,7 +185,7 @@ def test_two_accumulators_in_one_memory_stay_a_loop(arrays):
     i, r = int_var("i"), int_var("r")
     first = BufferStore(B, B[0] + A[i], (const(0),))
     second = BufferStore(B, B[r] + A[i + 1], (r,))
-    assert isinstance(vectorized(16, seq(first, second), arrays, i), For)
+    assert isinstance(vectorized(16, seq(first, second), arrays, i, [r]), For)
 
 
 def test_two_statements_keep_their_order_across_lanes(arrays):
@@ -225,7 +227,7 @@ def test_memory_of_each_lane_is_its_own(arrays):
 def test_unknown_extent_becomes_a_plain_loop(arrays):
     A, B = arrays
     i, n = int_var("i"), int_var("n")
-    body = vectorized(n, BufferStore(B, A[i], (i,)), arrays, i)
+    body = vectorized(n, BufferStore(B, A[i], (i,)), arrays, i, [n])
     assert isinstance(body, For)
     assert body.kind is ForKind.SERIAL
 
@@ -258,12 +260,12 @@ def test_what_all_lanes_share_is_loaded_once_where_a_lane_is_on(arrays):
     A, B = arrays
     i, n, j = int_var("i"), int_var("n"), int_var("j")
     body = IfThenElse(i < n, BufferStore(B, A[j], (i,)))
-    (load,) = of_kind(vectorized(16, body, arrays, i), BufferLoad)
+    (load,) = of_kind(vectorized(16, body, arrays, i, [n, j]), BufferLoad)
     assert load.predicate is None
     assert load.indices[0] is j
     # Here no scalar tells whether a lane is on.
     body = IfThenElse(B[i] > 0.0, BufferStore(B, A[j], (i,)))
-    loads = of_kind(vectorized(16, body, arrays, i), BufferLoad)
+    loads = of_kind(vectorized(16, body, arrays, i, [j]), BufferLoad)
     (load,) = [load for load in loads if load.buffer.name == "A"]
     assert load.predicate is not None
 
@@ -272,7 +274,7 @@ def test_the_last_odd_iteration_keeps_the_order_of_its_conditions(arrays):
     A, B = arrays
     i, n = int_var("i"), int_var("n")
     inner = IfThenElse(A[i] > 0.0, BufferStore(B, A[i], (i,)))
-    body = vectorized(17, IfThenElse(i < n, inner), arrays, i)
+    body = vectorized(17, IfThenElse(i < n, inner), arrays, i, [n])
     last = body.seq[-1]
     assert isinstance(last, IfThenElse)
     assert last.condition.b is n

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.passes import lower
 from tests.tir.transform.programs import accesses, function, int_var, loop_nest, matmul, of_kind
 
 from tilewright.ir.convert import const
@@ -12,13 +13,16 @@ from tilewright.tir import (
     Call,
     For,
     IfThenElse,
+    Var,
     decl_buffer,
     exp,
     seq,
 )
 from tilewright.tir import max as maximum
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform import contract_fma, inline_lets, lower, vectorize_inner_loops
+from tilewright.tir.transform.contract_fma import contract_fma
+from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
 
 
 def widths(body):
@@ -30,7 +34,9 @@ def inner(extent, statement, names="AB", dtype="float32", noalias=True, **option
     """`for i: statement(i, *buffers)`, vectorised."""
     buffers = [decl_buffer((4096,), dtype, name=name) for name in names]
     i = int_var("i")
-    func = function(buffers, loop_nest([(i, extent)], statement(i, *buffers)), noalias=noalias)
+    scalars = [extent] if isinstance(extent, Var) else []
+    loop = loop_nest([(i, extent)], statement(i, *buffers))
+    func = function(buffers, loop, noalias=noalias, scalars=scalars)
     return vectorize_inner_loops(inline_lets(lower(func)), **options).body
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.driver.building import build
-from tilewright.driver.default import with_default_schedule
+from tilewright.driver.pipeline import scheduling
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
@@ -111,8 +111,8 @@ def _packed(
 ) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
     """The kernel with its schedule, and the functions that pack its operands; None without any."""
     func = func.with_attr(CONSTANT_PARAMS, tuple(positions))
-    module = with_default_schedule(IRModule({var: func}), target)
-    if module is None:
+    module = scheduling(target)(IRModule({var: func}))
+    if module[var] is func:
         return None
     scheduled: PrimFunc = module[var].without_attr(CONSTANT_PARAMS)
     copies = {}

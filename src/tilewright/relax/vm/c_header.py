@@ -9,13 +9,13 @@ from typing import Final
 from tilewright.error import ExportError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.library import SYMBOL_PREFIX
 from tilewright.relax.sizes import assume_sizes
 from tilewright.target.codegen.c.names import c_name
 from tilewright.target.codegen.c.statements import FunctionEmitter
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.substitute import symbolic_sizes
-from tilewright.tir.transform.make_packed_api import SYMBOL_PREFIX
 from tilewright.tir.transform.return_results import (
     ANY_PARAMS,
     INTO,

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
-from tilewright.driver.building import compile_code
 from tilewright.driver.compiled_units import CompiledUnit, compile_units, declaration, with_callees
-from tilewright.driver.default import with_default_schedule
-from tilewright.driver.lowering import lower
 from tilewright.driver.object_cache import default_cache
+from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.relax.vm.constants import ConstantTable
 from tilewright.runtime.module import CompiledCode
 from tilewright.target import Target
-from tilewright.target.codegen.llvm.compile import compile_module
 from tilewright.target.codegen.llvm.linked import LinkedModule
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.make_packed_api import make_packed_api
-from tilewright.tir.transform.pipeline import Machine, legalize_for
 from tilewright.tir.transform.rename_calls import rename_functions
 
 
@@ -63,7 +57,7 @@ def _linked(
     declared = {name: declaration(kernel) for name, kernel in kernels.items()}
     whole = IRModule({**whole.functions, **declared}, whole.attrs)
     main = rename_functions(whole, symbols)
-    code = compile_module(make_packed_api(main), target, constants.params())
+    code = generate_code(main, target, constants.params())
     return LinkedModule(code, [unit.unit for unit in units.values()])
 
 
@@ -78,8 +72,6 @@ def _in_one_piece(
     functions = dict(kernels)
     for name, kernel in kernels.items():
         functions |= with_callees(module, name, kernel)
-    scheduled = IRModule(functions)
-    scheduled = with_default_schedule(scheduled, target) or scheduled
-    legal = legalize_for(lower(scheduled), cast("Machine", target))
+    legal = for_backend(IRModule(functions), target)
     everything = IRModule({**whole.functions, **legal.functions}, whole.attrs)
-    return compile_code(make_packed_api(everything), target, constants.params())
+    return generate_code(everything, target, constants.params())

@@ -20,7 +20,6 @@ from tilewright.relax.vm.signature import Signature, signature_of
 from tilewright.relax.vm.steps import NotCompilableError
 from tilewright.relax.vm.translate import Program, translate
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
-from tilewright.runtime.packed_func import Parameter
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.metadata import TEXTS, signatures_of
@@ -105,11 +104,7 @@ class CompiledGraphs:
 
     def runtime_module(self) -> Module:
         """The functions, to be called."""
-        signatures = {
-            symbol: tuple(Parameter(*parameter) for parameter in parameters)
-            for symbol, parameters in signatures_of(self.module).items()
-        }
-        return compiled_module(self.code, signatures)
+        return compiled_module(self.code, signatures_of(self.module))
 
 
 def compile_graphs(

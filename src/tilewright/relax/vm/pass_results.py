@@ -18,7 +18,7 @@ from tilewright.error import ArgumentError, TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
-from tilewright.ir.pass_context import OPTIONS, PassContext
+from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk_once
 from tilewright.providers import loaded_provider
 from tilewright.relax.expr import Call
@@ -66,7 +66,7 @@ def after_passes(module: IRModule, target: Target, pipeline: Pipeline) -> IRModu
 
 def _can_be_kept(module: IRModule, pipeline: str) -> bool:
     """Whether the result depends on nothing but the module, the target and the options."""
-    if pipeline not in KEPT or PassContext.current().instruments:
+    if pipeline not in KEPT:
         return False
     databases = loaded_provider("tuning databases")
     if databases is not None and databases.Database.current() is not None:
@@ -85,18 +85,17 @@ def _can_be_kept(module: IRModule, pipeline: str) -> bool:
 
 
 def _key(module: IRModule, target: Target, pipeline: str) -> str | None:
-    """What a result is kept under; None for a module that is not only data."""
+    """What a result is kept under; None for a module, or a context, that is not only data."""
+    options = PassContext.current().fingerprint()
+    if options is None:
+        return None
     arrays: list[Any] = []
     try:
         form = json.dumps(to_json(module, arrays))
     except TVMError:
         return None
-    context = PassContext.current()
-    options = [f"{option}={context.option(option)}" for option in OPTIONS]
-    levels = [str(context.opt_level), *context.required_pass, "-", *context.disabled_pass]
     contents = [f"{data.dtype} {data.shape} {_digest(data)}" for data in arrays]
-    facts = (*target_facts(target), *options, *levels)
-    return key_of([pipeline, *facts, form, *contents])
+    return key_of([pipeline, *target_facts(target), *options, form, *contents])
 
 
 def _digest(data: Any) -> str:

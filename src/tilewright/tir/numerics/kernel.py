@@ -26,18 +26,18 @@ class Kernel:
 
     Args:
         dtype: float32 or float64, with any number of lanes: the dtype of the computation.
-        scale_natively: whether `tir.ldexp` on such a value is cheap on the target.
+        scales_natively: whether `tir.ldexp` on such a value is cheap on the target.
         result_bits: of the dtype that the result is rounded to; those of `dtype` if not given.
     """
 
     def __init__(
-        self, dtype: DType, scale_natively: bool = False, result_bits: int | None = None
+        self, dtype: DType, scales_natively: bool = False, result_bits: int | None = None
     ) -> None:
         self.dtype = dtype
         self.bits = dtype.bits
         self.result_bits = result_bits or dtype.bits
         self.integer = DType(f"int{dtype.bits}").with_lanes(dtype.lanes)
-        self.scale_natively = scale_natively
+        self.scales_natively = scales_natively
         self._bindings: list[tuple[Var, Expr]] = []
 
     def let(self, value: Expr, name: str = "t") -> Var:
@@ -135,7 +135,7 @@ class Kernel:
 
     def scale(self, x: Expr, exponent: Expr) -> Expr:
         """x * 2**exponent, also where the result overflows or is denormal (|exponent| < 2200)."""
-        if self.scale_natively:
+        if self.scales_natively:
             return Call(self.dtype, _LDEXP, (x, exponent))
         whole = self.let(exponent, "exponent")
         # Two exact factors, because 2**exponent itself may not be a normal number.

@@ -1,17 +1,23 @@
-"""Lowering: from scheduled blocks to the loops, vectors and registers that backends accept."""
+"""Lowering: from scheduled blocks to the loops, vectors and registers that backends accept.
 
-from tilewright.tir.transform.compact_buffers import compact_buffers
-from tilewright.tir.transform.contract_fma import contract_fma
-from tilewright.tir.transform.flatten_buffers import flatten_buffers
+``tvm.tir.transform.VectorizeLoop()`` is a pass of `tilewright.tir.transform.passes`, which is
+loaded when the first of them is used: proofs about schedules need a few of the files only.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tilewright.ir.passes import Pass
 from tilewright.tir.transform.function_pass import PrimFuncPass, prim_func_pass
-from tilewright.tir.transform.group_branches import group_branches
-from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
-from tilewright.tir.transform.inline_lets import inline_lets
-from tilewright.tir.transform.lower_blocks import lower_blocks
-from tilewright.tir.transform.pipeline import PassRecord, legalize_for, lower, run_passes
-from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
-from tilewright.tir.transform.promote_registers import promote_registers
-from tilewright.tir.transform.split_full_tiles import split_full_tiles
-from tilewright.tir.transform.unroll import unroll
-from tilewright.tir.transform.vectorize import vectorize
-from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
+
+__all__ = ["PrimFuncPass", "prim_func_pass"]
+
+
+def __getattr__(name: str) -> Any:
+    if name[:1].isupper():  # others are files of this package
+        found = getattr(importlib.import_module(f"{__name__}.passes"), name, None)
+        if isinstance(found, type) and issubclass(found, Pass):
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

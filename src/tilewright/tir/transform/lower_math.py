@@ -24,12 +24,12 @@ EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
 """The operators that become arithmetic."""
 
 
-def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
+def expand_call(call: Call, *, scales_natively: bool = False) -> Expr:
     """`call` as basic arithmetic; the call itself if it is not to be expanded.
 
     Args:
         call: a call of a mathematical function; its dtype is a float with any number of lanes.
-        scale_natively: whether the target multiplies vectors of floats by powers of two in one
+        scales_natively: whether the target multiplies vectors of floats by powers of two in one
             instruction (`tir.ldexp`).
     """
     name = EXPANDED.get(call.op)  # type: ignore[call-overload]
@@ -42,26 +42,26 @@ def expand_call(call: Call, *, scale_natively: bool = False) -> Expr:
     arguments = [cast(dtype, argument) for argument in call.args]
     if name == "rsqrt":
         return cast(call.dtype, const(1.0, dtype) / Call(dtype, _SQRT, tuple(arguments)))
-    kernel = Kernel(dtype, scale_natively, call.dtype.bits)
+    kernel = Kernel(dtype, scales_natively, call.dtype.bits)
     return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
 
 
 class _MathExpansion(DivisionExpansion):
     """Expands every call of a mathematical function, and of `lower_intrinsics` on the way."""
 
-    def __init__(self, scale_natively: bool) -> None:
-        self._scale_natively = scale_natively
+    def __init__(self, scales_natively: bool) -> None:
+        self._scales_natively = scales_natively
 
     def Call(self, call: Call) -> Expr:
         call = call.map_children(self)
         if call.op in EXPANSIONS and call.op is not _DOT_PRODUCT:
             return expand_intrinsic(call)
-        return expand_call(call, scale_natively=self._scale_natively)
+        return expand_call(call, scales_natively=self._scales_natively)
 
 
-def lower_math(func: PrimFunc, *, scale_natively: bool = False) -> PrimFunc:
+def lower_math(func: PrimFunc, *, scales_natively: bool = False) -> PrimFunc:
     """Expand the mathematical functions that `func` calls."""
-    body = _MathExpansion(scale_natively)(func.body)
+    body = _MathExpansion(scales_natively)(func.body)
     return func if body is func.body else func.with_body(body)
 
 

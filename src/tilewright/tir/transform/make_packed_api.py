@@ -19,6 +19,7 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
 from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.function import GlobalVar
+from tilewright.ir.library import METADATA_FUNCTION, SYMBOL_PREFIX
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.types import PrimType
@@ -37,7 +38,7 @@ from tilewright.tir.transform.check_functions import (
 from tilewright.tir.transform.check_statuses import CheckStatuses
 from tilewright.tir.transform.check_workspaces import check_workspaces
 from tilewright.tir.transform.lower_packed_calls import PackedCalls
-from tilewright.tir.transform.metadata import METADATA_FUNCTION, TEXTS, signatures_of, text_function
+from tilewright.tir.transform.metadata import TEXTS, signatures_of, text_function
 from tilewright.tir.transform.overlapping import IF_OVERLAPPING, broken_promises, overlap
 from tilewright.tir.transform.return_results import (
     ANY_PARAMS,
@@ -50,9 +51,6 @@ from tilewright.tir.transform.return_results import (
     with_slots,
     writes_results,
 )
-
-SYMBOL_PREFIX: Final = "__tvm_ffi_"
-"""What the symbols of packed functions begin with in a library."""
 
 _VERY_MANY: Final = 1000
 """Parameters of a raw function above which its calls are compiled quickly, not well.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT32, INT64
 from tilewright.ir.expr import StringImm, Var
+from tilewright.ir.library import Parameter
 from tilewright.ir.module import IRModule
 from tilewright.ir.types import PrimType
 from tilewright.tir.function import PrimFunc
@@ -23,9 +24,6 @@ from tilewright.tir.transform.return_results import (
     writes_results,
 )
 
-METADATA_FUNCTION: Final = "tilewright_metadata"
-"""A packed function that returns the address of a JSON text about the other functions."""
-
 TEXTS: Final = "tir.texts"
 """An attribute of modules: texts by the name of a packed function that returns the address."""
 
@@ -34,15 +32,7 @@ WRITES: Final = "tir.writes"
 """An attribute of functions: positions of parameters that are written by functions they call."""
 
 
-class ParameterInfo(NamedTuple):
-    """What a caller may want to know about a parameter."""
-
-    name: str
-    is_buffer: bool
-    is_written: bool
-
-
-def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
+def parameters_of(function: PrimFunc) -> tuple[Parameter, ...]:
     """The parameters of a function over buffers, and which of the buffers it writes."""
     written = written_pointers(function)
     if RETURNS in function.attrs:
@@ -53,13 +43,13 @@ def parameters_of(function: PrimFunc) -> tuple[ParameterInfo, ...]:
     for param in passed_params(function, returns=False):
         buffer = function.buffer_map.get(param)
         if buffer is None:
-            found.append(ParameterInfo(param.name, False, param in written))
+            found.append(Parameter(param.name, False, param in written))
         else:
-            found.append(ParameterInfo(buffer.name, True, buffer.data in written))
+            found.append(Parameter(buffer.name, True, buffer.data in written))
     return tuple(found)
 
 
-def signatures_of(module: IRModule) -> dict[str, tuple[ParameterInfo, ...]]:
+def signatures_of(module: IRModule) -> dict[str, tuple[Parameter, ...]]:
     """The parameters of the exported functions of `module`."""
     found = {}
     for function in module.functions.values():

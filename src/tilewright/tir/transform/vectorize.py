@@ -75,6 +75,18 @@ def vectorize(func: PrimFunc, *, vector_bits: int = DEFAULT_VECTOR_BITS) -> Prim
     return func if body is func.body else func.with_body(body)
 
 
+def serialize_vectorized_loops(func: PrimFunc) -> PrimFunc:
+    """`func` with plain loops instead of those of kind VECTORIZED."""
+    body = _Serialize()(func.body)
+    return func if body is func.body else func.with_body(body)
+
+
+class _Serialize(StatementRewriter):
+    def For(self, stmt: For) -> Stmt:
+        loop = stmt.map_children(self)
+        return loop.replace(kind=ForKind.SERIAL) if loop.kind is ForKind.VECTORIZED else loop
+
+
 class _Vectorize(StatementRewriter):
     def __init__(self, vector_bits: int) -> None:
         self._vector_bits = vector_bits

@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+from tests.passes import legalize_for, lower
 
 from tilewright.ir import IRModule
 from tilewright.runtime.linking import find_compiler
@@ -15,7 +16,6 @@ from tilewright.target import Target
 from tilewright.target.codegen.c import generate_c
 from tilewright.tir import PrimFunc
 from tilewright.tir.transform.make_packed_api import make_packed_api
-from tilewright.tir.transform.pipeline import legalize_for, lower
 
 COMPILER = find_compiler()
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")

@@ -1,4 +1,4 @@
-"""Branches whose condition always has the same answer where they are.
+"""Statements that do nothing: branches that are never taken, and loops that are empty.
 
 Unrolling gives each copy of a branch a condition of its own, and the ranges of the loops around
 decide many of them: in tiles of 64 columns that begin below 1000, only the last of four vectors can
@@ -7,28 +7,29 @@ lie outside of 1000 columns.
 
 from __future__ import annotations
 
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import IntImm, is_const_int
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Evaluate, For, IfThenElse, SeqStmt, Stmt, nop, seq
 from tilewright.tir.transform.ranges import Ranges
 from tilewright.tir.transform.statements import StatementRewriter, statements
 
 
-def drop_known_branches(func: PrimFunc) -> PrimFunc:
-    """`func` without branches that are always, or never, taken."""
-    if not any(isinstance(stmt, IfThenElse) for stmt in statements(func.body)):
+def remove_no_ops(func: PrimFunc) -> PrimFunc:
+    """`func` without branches whose condition is known, and without loops that do nothing."""
+    if not any(isinstance(stmt, IfThenElse) or _is_nop(stmt) for stmt in statements(func.body)):
         return func
-    body = _Dropping()(func.body)
+    body = _Removing()(func.body)
     return func if body is func.body else func.with_body(body)
 
 
-class _Dropping(StatementRewriter):
+class _Removing(StatementRewriter):
     def __init__(self) -> None:
         self._ranges = Ranges()
 
     def For(self, loop: For) -> Stmt:
         self._ranges.bind(loop.loop_var, loop.min, loop.extent)
-        return loop.map_children(self)
+        loop = loop.map_children(self)
+        return nop() if _is_nop(loop) else loop
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         parts = [self(part) for part in stmt.seq]
@@ -47,4 +48,6 @@ class _Dropping(StatementRewriter):
 
 
 def _is_nop(stmt: Stmt) -> bool:
+    if isinstance(stmt, For):
+        return is_const_int(stmt.extent, 0) or _is_nop(stmt.body)
     return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)

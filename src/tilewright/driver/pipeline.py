@@ -1,0 +1,170 @@
+"""From tensor programs to code: every step, in order, with the reason for the place of each.
+
+`tvm.build`, `relax.build` and the tuner call `for_backend`, which schedules, lowers and legalises
+programs, and then `generate_code`. `tvm.lower` runs the passes of `lowering` alone.
+
+Each step is a pass: an object that transforms a module. Those over tensor programs are defined in
+`tilewright.tir.transform.passes`. What a `PassContext` says applies to all of them, and its
+instruments see each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from tilewright.driver.default import DefaultSchedule
+from tilewright.error import TargetError
+from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
+from tilewright.ir.passes import Pass, Sequential
+from tilewright.target import Target
+from tilewright.target.codegen.params import Param
+from tilewright.tir.transform import passes as tir
+from tilewright.tir.transform.machine import Machine
+
+
+def for_backend(module: IRModule, target: Target) -> IRModule:
+    """Tensor programs as backends take them, but for how they are called.
+
+    Raises:
+        LoweringError: for a program that cannot be lowered.
+    """
+    return legalization(target)(lowering()(scheduling(target)(module)))
+
+
+def generate_code(
+    module: IRModule, target: Target, params: Mapping[str, Param] | None = None
+) -> Any:
+    """The code of what `for_backend` makes, a `CompiledCode`.
+
+    Args:
+        module: the programs.
+        target: what to compile for.
+        params: the constants that they find by `lookup_param`.
+
+    Raises:
+        CodegenError: for a program that the target cannot express.
+        TargetError: for a target without a backend.
+    """
+    backend = GenerateCode(target, params)
+    Sequential([tir.MakePackedAPI(), backend], name="generate_code")(module)
+    return backend.code
+
+
+def scheduling(target: Target) -> Sequential:
+    """Functions that have no schedule get one."""
+    return Sequential([DefaultSchedule(target)], name="schedule")
+
+
+def lowering() -> Sequential:
+    """From blocks over buffers to loops over flat memory, for any target."""
+    options = PassContext.current().option
+
+    def added(phase: int) -> list[Pass]:
+        return [step for own_phase, step in options("tir.add_lower_pass") if own_phase == phase]
+
+    return Sequential(
+        [
+            *added(0),
+            *([] if options("tir.noalias") else [tir.IgnoreNoAlias()]),
+            *([tir.SkipAssert()] if options("tir.disable_assert") else []),
+            tir.LowerBlocks(),  # the rest knows loops, branches and buffers only
+            # Checked before memory becomes smaller, and one-dimensional.
+            *([tir.InstrumentBoundCheckers()] if options("tir.instrument_bound_checkers") else []),
+            tir.PlanAndUpdateBufferAllocationLocation(),  # initialisations are in their places
+            tir.CompactBufferAllocation(),  # to the size that is needed where they are now
+            tir.FlattenBuffer(),  # memory is one-dimensional
+            *added(1),
+            tir.StorageRewrite(),  # memory of dead buffers is used again
+            tir.HoistWorkspaces(),  # memory that is not used again with others of its loop
+            *added(2),
+            tir.CommonSubexprElimTIR(),  # an index is computed once per statement
+            *added(3),
+        ],
+        name="lower",
+    )
+
+
+def readable_loops() -> Sequential:
+    """The first part of `lowering`, after which indices are still those that the user wrote."""
+    return Sequential(
+        [
+            tir.LowerBlocks(),
+            tir.PlanAndUpdateBufferAllocationLocation(),
+            tir.CompactBufferAllocation(),
+        ],
+        name="lower",
+    )
+
+
+def legalization(target: Target | Machine) -> Sequential:
+    """From loops over flat memory to what backends accept: vectors and registers of `target`."""
+    # Properties that are computed once do not count as properties for the type checker.
+    machine = cast("Machine", target)
+    return Sequential(
+        _for_vectors(machine) if machine.vector_bits else _without_vectors(), name="legalize"
+    )
+
+
+def _without_vectors() -> list[Pass]:
+    """Scalar loops, which a compiler of another language takes further."""
+    return [
+        tir.InlineLets(),  # an index reads best in one piece
+        tir.LowerIntrin(),  # what is short for arithmetic
+        tir.ScalarizeVectors(),  # what a program itself says with vectors
+    ]
+
+
+def _for_vectors(machine: Machine) -> list[Pass]:
+    vectorizes = not PassContext.current().option("tir.disable_vectorize")
+    return [
+        tir.InlineLets(),  # indices are whole sums again, which the rest takes apart
+        tir.LoopPartition(),  # before VectorizeLoop, so that full tiles need no masks
+        tir.HoistIfThenElse(),  # what LoopPartition has left of the conditions
+        tir.VectorizeLoop(vectorizes, machine),  # what the schedule asks for
+        tir.UnrollLoop(),  # after VectorizeLoop: the copies are vector statements
+        tir.RemoveNoOp(),  # most conditions of copies
+        tir.TransposeGathers(),  # after UnrollLoop: loads of neighbours are side by side
+        tir.InterleaveStores(machine),  # after UnrollLoop: the parts are side by side
+        *([tir.VectorizeInnerLoops(machine)] if vectorizes else []),  # what nobody asked for
+        tir.AccumulateLanes(machine),  # after UnrollLoop: all updates of an element are seen
+        tir.UnrollAndJam(machine),  # before PromoteRegisters: chains that overlap
+        tir.PromoteRegisters(machine),  # tiles are straight vector code now
+        tir.GroupBranches(),  # of tiles that stick out, whose stores are independent registers now
+        tir.LowerMath(machine),  # after the vectors, which count calls
+        # All last: VectorizeInnerLoops looks for sums, and the others are in the way of passes.
+        *([tir.ContractFMA()] if machine.has_fma else []),
+        tir.InsertPrefetches(),
+        tir.StreamStores(),
+    ]
+
+
+class GenerateCode(Pass):
+    """What the backend of a target makes of functions; the module stays as it is.
+
+    Args:
+        target: what to compile for.
+        params: the constants that the functions find by `lookup_param`.
+
+    Attributes:
+        code: what was made of the last module, a `CompiledCode`.
+    """
+
+    necessary = "without it there is no code"
+
+    def __init__(self, target: Target, params: Mapping[str, Param] | None = None) -> None:
+        self.name = f"target.build.{target.kind.name}"
+        self._target, self._params = target, params
+        self.code: Any = None
+
+    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        kind = self._target.kind.name
+        if kind == "llvm":
+            from tilewright.target.codegen.llvm import compile_module as compiled
+        elif kind == "c":
+            from tilewright.target.codegen.c import compile_module as compiled
+        else:
+            raise TargetError(f"tvm.build: target kind {kind!r} has no backend in this build")
+        self.code = compiled(mod, self._target, self._params)
+        return mod

@@ -1,0 +1,196 @@
+"""The transformations of this package as passes over modules, by the names that TVM gives them.
+
+A transformation is a function from `PrimFunc` to `PrimFunc`, in a file of its own. Its pass applies
+it to each tensor program of a module, and knows what it wants to know about a machine. The order of
+the passes is in `tilewright.driver.pipeline`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from tilewright.error import ArgumentError
+from tilewright.ir.module import IRModule
+from tilewright.ir.node import GUARD
+from tilewright.ir.pass_context import PassContext
+from tilewright.ir.passes import ModulePass
+from tilewright.tir.analysis.verify import verify_well_formed
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
+from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
+from tilewright.tir.transform.compact_buffers import compact_buffers
+from tilewright.tir.transform.contract_fma import contract_fma
+from tilewright.tir.transform.flatten_buffers import flatten_buffers
+from tilewright.tir.transform.function_pass import PrimFuncPass
+from tilewright.tir.transform.group_branches import group_branches
+from tilewright.tir.transform.hoist_conditions import hoist_conditions
+from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
+from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.insert_prefetches import insert_prefetches
+from tilewright.tir.transform.instrument_bounds import instrument_bounds
+from tilewright.tir.transform.interleave_stores import interleave_stores
+from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
+from tilewright.tir.transform.lower_math import lower_math
+from tilewright.tir.transform.machine import GenericMachine, Machine
+from tilewright.tir.transform.make_packed_api import make_packed_api
+from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
+from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.remove_no_ops import remove_no_ops
+from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
+from tilewright.tir.transform.simplify import simplify
+from tilewright.tir.transform.split_full_tiles import split_full_tiles
+from tilewright.tir.transform.storage_rewrite import storage_rewrite
+from tilewright.tir.transform.stream_stores import stream_stores
+from tilewright.tir.transform.transpose_gathers import transpose_gathers
+from tilewright.tir.transform.unroll import unroll
+from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
+from tilewright.tir.transform.user_options import drop_assertions, without_promises
+from tilewright.tir.transform.vectorize import serialize_vectorized_loops, vectorize
+from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
+
+
+class LoweringPass(PrimFuncPass):
+    """A transformation as a pass; its subclasses are below.
+
+    Args:
+        machine: what the programs are for, a `Target` or another description of a machine; by
+            default a machine with AVX-512.
+
+    Attributes:
+        transformation: the function.
+        facts: its keyword arguments, which are attributes of the machine.
+    """
+
+    name = "LoweringPass"
+    transformation: ClassVar[Callable[..., PrimFunc]]
+    facts: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, machine: Machine | None = None) -> None:
+        if machine is None and self.facts:
+            machine = GenericMachine()
+        try:
+            self._options = {fact: getattr(machine, fact) for fact in self.facts}
+        except AttributeError:
+            raise ArgumentError(f"{self.name}: expected a Target, got {machine!r}") from None
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return self.transformation(func, **self._options)
+
+    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return verified(mod, super().run(mod, ctx))
+
+
+def verified(before: IRModule, after: IRModule) -> IRModule:
+    """What a pass has made, of which tests check the functions that are new."""
+    if GUARD and after is not before:
+        for var, func in after.functions.items():
+            if isinstance(func, PrimFunc) and before.functions.get(var) is not func:
+                verify_well_formed(func)
+    return after
+
+
+def _pass(
+    name: str,
+    transformation: Callable[..., PrimFunc],
+    *facts: str,
+    opt_level: int = 0,
+    necessary: str = "",
+) -> type[LoweringPass]:
+    """A class of passes; `Pass` says what `opt_level` and `necessary` are."""
+    members: dict[str, Any] = {
+        "name": f"tir.{name}", "transformation": staticmethod(transformation), "facts": facts,
+        "opt_level": opt_level, "necessary": necessary,
+        "__doc__": transformation.__doc__, "__module__": __name__,
+    }  # fmt: skip
+    return type(name, (LoweringPass,), members)
+
+
+# For pipelines of users.
+
+Simplify = _pass("Simplify", simplify)
+
+# What options of a `PassContext` ask for.
+
+IgnoreNoAlias = _pass("IgnoreNoAlias", without_promises)
+SkipAssert = _pass("SkipAssert", drop_assertions)
+InstrumentBoundCheckers = _pass("InstrumentBoundCheckers", instrument_bounds)
+
+# From blocks to loops over flat buffers.
+
+LowerBlocks = _pass("LowerBlocks", lower_blocks, necessary="the passes after it know no blocks")
+LowerInitBlock = ConvertBlocksToOpaque = LowerMatchBuffer = LowerOpaqueBlock = LowerBlocks
+"""What TVM does in these steps; here the first of them does it all, and leaves no blocks."""
+
+PlanAndUpdateBufferAllocationLocation = _pass(
+    "PlanAndUpdateBufferAllocationLocation", plan_buffer_locations, opt_level=1
+)
+CompactBufferAllocation = _pass("CompactBufferAllocation", compact_buffers, opt_level=1)
+FlattenBuffer = _pass(
+    "FlattenBuffer", flatten_buffers, necessary="code accesses memory by one index"
+)
+StorageRewrite = _pass("StorageRewrite", storage_rewrite, opt_level=1)
+HoistWorkspaces = _pass("HoistWorkspaces", hoist_workspaces, opt_level=1)
+CommonSubexprElimTIR = _pass("CommonSubexprElimTIR", common_subexpression_elimination, opt_level=1)
+
+# From there to vectors and registers.
+
+InlineLets = _pass("InlineLets", inline_lets)
+LoopPartition = _pass("LoopPartition", split_full_tiles, opt_level=1)
+HoistIfThenElse = _pass("HoistIfThenElse", hoist_conditions, opt_level=1)
+UnrollLoop = _pass("UnrollLoop", unroll)
+RemoveNoOp = _pass("RemoveNoOp", remove_no_ops, opt_level=1)
+TransposeGathers = _pass("TransposeGathers", transpose_gathers, opt_level=1)
+InterleaveStores = _pass("InterleaveStores", interleave_stores, "vector_bits", opt_level=1)
+VectorizeInnerLoops = _pass(
+    "VectorizeInnerLoops", vectorize_inner_loops, "vector_bits", opt_level=1
+)
+AccumulateLanes = _pass(
+    "AccumulateLanes", accumulate_lanes, "vector_bits", "vector_registers", opt_level=1
+)
+UnrollAndJam = _pass("UnrollAndJam", unroll_and_jam, "vector_bits", "vector_registers", opt_level=1)
+PromoteRegisters = _pass(
+    "PromoteRegisters", promote_registers, "vector_bits", "vector_registers", opt_level=1
+)
+GroupBranches = _pass("GroupBranches", group_branches, opt_level=1)
+LowerMath = _pass("LowerMath", lower_math, "scales_natively", necessary="code has arithmetic only")
+ContractFMA = _pass("ContractFMA", contract_fma, opt_level=1)
+InsertPrefetches = _pass("InsertPrefetches", insert_prefetches, opt_level=1)
+StreamStores = _pass("StreamStores", stream_stores, opt_level=1)
+LowerIntrin = _pass("LowerIntrin", lower_intrinsics, necessary="code has basic operators only")
+ScalarizeVectors = _pass("ScalarizeVectors", scalarize_vectors, necessary="C has no vectors")
+
+
+class VectorizeLoop(LoweringPass):
+    """Vector statements for the loops that a schedule vectorises.
+
+    Args:
+        enable_vectorize: whether they become vectors, or run one iteration at a time.
+        machine: see `LoweringPass`.
+    """
+
+    name = "tir.VectorizeLoop"
+    necessary = (
+        'code has no loops of that kind; the option "tir.disable_vectorize" makes them plain'
+    )
+    facts = ("vector_bits",)
+
+    def __init__(self, enable_vectorize: bool = True, machine: Machine | None = None) -> None:
+        super().__init__(machine)
+        self._enabled = enable_vectorize
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if not self._enabled:
+            return serialize_vectorized_loops(func)
+        return vectorize(func, **self._options)
+
+
+class MakePackedAPI(ModulePass):
+    """Beside each function with a ``global_symbol``, one that checks arguments and calls it."""
+
+    name = "tir.MakePackedAPI"
+    necessary = "functions are called by it"
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return verified(mod, make_packed_api(mod))
