@@ -11,8 +11,8 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.library import SYMBOL_PREFIX
 from tilewright.relax.sizes import assume_sizes
+from tilewright.target.codegen.c.emitter import FunctionEmitter
 from tilewright.target.codegen.c.names import c_name
-from tilewright.target.codegen.c.statements import FunctionEmitter
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.substitute import symbolic_sizes

@@ -1,9 +1,9 @@
-"""What all parts of the C emitter share: lines, helpers, names, precedence."""
+"""The state of writing a function in C, and the table of what writes its nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.error import CodegenError
@@ -12,6 +12,8 @@ from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.names import Names
 from tilewright.target.codegen.c.types import HALVES, value_type
+from tilewright.target.codegen.emitter_table import EmitterTable
+from tilewright.tir.stmt import Stmt
 
 
 class Precedence:
@@ -34,9 +36,27 @@ class Text(NamedTuple):
 
 INDENT: Final = "  "
 
+emits: Final = EmitterTable()
+"""Registers functions that take a `FunctionEmitter` and a node.
 
-class Emitter:
-    """Collects the lines of one function; what an expression needs goes before its line."""
+Those of expressions return a `Text`, and put statements that it needs in front of it; those of
+statements add lines.
+"""
+
+
+class FunctionEmitter:
+    """Writes one function: its lines, and the helpers and variables that it uses.
+
+    Attributes:
+        helpers: source of the helper functions of the module, by name.
+        names: identifiers of the variables.
+        analyzer: facts about the variables.
+        lines: the lines so far.
+        used: identifiers that the code mentions.
+        read: identifiers of buffers that the code reads, or passes on.
+        index_sums: sums and products in indices, which do not overflow.
+        heap: identifiers of the blocks of memory to free, outermost first.
+    """
 
     def __init__(self, helpers: dict[str, str]) -> None:
         self.helpers = helpers
@@ -45,10 +65,45 @@ class Emitter:
         self.lines: list[str] = []
         self.depth = 1
         self.used: set[str] = set()
-        """The names that the code mentions."""
         self.read: set[str] = set()
-        """The names of buffers that the code reads, or passes on."""
-        self._emitters: dict[type[Expr], Callable[[Any], Text]] = {}
+        self.index_sums: set[Expr] = set()
+        self.heap: list[str] = []
+
+    # --- statements -------------------------------------------------------------------------
+
+    def statement(self, stmt: Stmt) -> None:
+        """Write `stmt`."""
+        emit = emits.nodes.get(stmt.__class__)
+        if emit is None:
+            raise CodegenError(f"target c cannot express a {type(stmt).__name__}; lower it first")
+        emit(self, stmt)
+
+    def block(self, stmt: Stmt) -> None:
+        """Write `stmt` one level deeper."""
+        self.depth += 1
+        self.statement(stmt)
+        self.depth -= 1
+
+    def leave(self, value: str) -> None:
+        """Leave the function with `value`; nothing if it is empty."""
+        result = self.names.fresh("result") if self.heap and value else ""
+        if result:
+            self.line(f"const int32_t {result} = {value};")
+        for name in reversed(self.heap):
+            self.line(f"free({name});")
+        self.line(f"return {result or value};" if value else "return;")
+
+    def leave_with_error(self, kind: str, message: str, values: Sequence[str] = ()) -> None:
+        """Leave the function with an error.
+
+        Args:
+            kind: the name of the error's class.
+            message: a printf format.
+            values: the values that it prints.
+        """
+        self.helper("raise", prelude.RAISE)
+        arguments = ", ".join([c_string(kind), c_string(message), *values])
+        self.leave(f"tw_raise({arguments})")
 
     def line(self, code: str) -> None:
         """Add a line of code at the present indentation."""
@@ -58,12 +113,14 @@ class Emitter:
         """Make sure that the source contains the helper functions `code`."""
         self.helpers.setdefault(name, code)
 
+    # --- expressions ------------------------------------------------------------------------
+
     def text(self, expr: Expr) -> Text:
         """`expr` in C."""
-        emit = self._emitters.get(expr.__class__)
+        emit = emits.nodes.get(expr.__class__)
         if emit is None or expr.dtype.lanes != 1:
             raise CodegenError(f"target c cannot express `{expr!r}` of dtype {expr.dtype!s}")
-        return emit(expr)
+        return emit(self, expr)
 
     def code(self, expr: Expr, precedence: int = 0) -> str:
         """`expr` in C, in parentheses if it binds less tightly than `precedence`."""

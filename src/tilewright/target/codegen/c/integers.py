@@ -1,4 +1,4 @@
-"""Integer arithmetic in C: what wraps around here is undefined there, and so are some divisions."""
+"""Integer arithmetic in C, where overflow and some divisions are undefined behaviour."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.c import prelude
-from tilewright.target.codegen.c.emitter import Emitter, Precedence, Text
+from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text, emits
 from tilewright.target.codegen.c.types import suffix, value_type
 from tilewright.tir.buffer import BufferLoad
 
@@ -33,117 +33,120 @@ TRUNCATED: Final = {Div: ("/", "div"), Mod: ("%", "mod")}
 FLOORED: Final = {FloorDiv: ("/", "floordiv"), FloorMod: ("%", "floormod")}
 
 
-class IntegerEmitter(Emitter):
-    """Integer constants and operators."""
+@emits(IntImm)
+def _integer(emitter: FunctionEmitter, value: IntImm) -> Text:
+    """A constant that has its type also where nothing else says so."""
+    dtype, number = value.dtype, value.value
+    if dtype.is_bool:
+        return Text("true" if number else "false")
+    if dtype.bits < 64:
+        if number == -(1 << 31):
+            return Text("(-2147483647 - 1)")
+        end = "u" if dtype.is_uint and dtype.bits == 32 else ""
+        return Text(f"{number}{end}", Precedence.PRIMARY if number >= 0 else Precedence.UNARY)
+    if number == -(1 << 63):
+        return Text("INT64_MIN")
+    return Text(f"{'UINT64_C' if dtype.is_uint else 'INT64_C'}({number})")
 
-    def __init__(self, helpers: dict[str, str]) -> None:
-        super().__init__(helpers)
-        self._index_parts: set[Expr] = set()
 
-    def integer(self, value: IntImm) -> Text:
-        """A constant that has its type also where nothing else says so."""
-        dtype, number = value.dtype, value.value
-        if dtype.is_bool:
-            return Text("true" if number else "false")
-        if dtype.bits < 64:
-            if number == -(1 << 31):
-                return Text("(-2147483647 - 1)")
-            end = "u" if dtype.is_uint and dtype.bits == 32 else ""
-            return Text(f"{number}{end}", Precedence.PRIMARY if number >= 0 else Precedence.UNARY)
-        if number == -(1 << 63):
-            return Text("INT64_MIN")
-        return Text(f"{'UINT64_C' if dtype.is_uint else 'INT64_C'}({number})")
+def beside(emitter: FunctionEmitter, expr: Expr, other: Expr, precedence: int = 0) -> str:
+    """An operand, without a cast where the other operand already fixes the type."""
+    if isinstance(other, (IntImm, Cast)):
+        return emitter.code(expr, precedence)
+    return plain(emitter, expr, precedence)
 
-    def beside(self, expr: Expr, other: Expr, precedence: int = 0) -> str:
-        """An operand, as plainly as the other operand, which says the type, allows."""
-        if isinstance(other, (IntImm, Cast)):
-            return self.code(expr, precedence)
-        return self.plain(expr, precedence)
 
-    def plain(self, expr: Expr, precedence: int = 0) -> str:
-        """A value that is converted to its type where it is used, such as an index."""
-        dtype = expr.dtype
-        if isinstance(expr, IntImm) and abs(expr.value) < 1 << 31 and not dtype.is_bool:
-            number = expr.value
-            return f"({number})" if number < 0 and precedence > 0 else str(number)
-        if isinstance(expr, Cast) and dtype.is_int:
-            source = expr.value.dtype
-            if source.is_integral and source.bits < dtype.bits:
-                return self.code(expr.value, precedence)
-        return self.code(expr, precedence)
+def plain(emitter: FunctionEmitter, expr: Expr, precedence: int = 0) -> str:
+    """A value, without a cast: its use, such as an index, converts it."""
+    dtype = expr.dtype
+    if isinstance(expr, IntImm) and abs(expr.value) < 1 << 31 and not dtype.is_bool:
+        number = expr.value
+        return f"({number})" if number < 0 and precedence > 0 else str(number)
+    if isinstance(expr, Cast) and dtype.is_int:
+        source = expr.value.dtype
+        if source.is_integral and source.bits < dtype.bits:
+            return emitter.code(expr.value, precedence)
+    return emitter.code(expr, precedence)
 
-    def sum_or_product(self, expr: Any) -> Text:
-        """An addition, subtraction or multiplication of integers."""
-        dtype: DType = expr.dtype
-        if dtype.is_int and dtype.bits >= 32 and not self._fits(expr):
-            return Text(f"({value_type(dtype)}){self._unsigned(expr)}", Precedence.UNARY)
-        operator, precedence = SUMS[type(expr)]
-        left = self.beside(expr.a, expr.b, precedence)
-        right = self.beside(expr.b, expr.a, precedence + 1)
-        if dtype is UINT16 and type(expr) is Mul:
-            left = f"(uint32_t){self.code(expr.a, Precedence.UNARY)}"
-        if dtype.is_bool:
-            return Text(f"({left} {operator} {right}) != 0", Precedence.EQUALITY)
-        return self.round(dtype, Text(f"{left} {operator} {right}", precedence))
 
-    def _unsigned(self, expr: Any) -> str:
-        """`expr` without its sign, where wrapping is defined, in parentheses."""
-        operator, precedence = SUMS[type(expr)]
-        left = self._unsigned_operand(expr.a, expr.dtype)
-        if type(expr.b) in SUMS and not self._fits(expr.b):
-            right = self._unsigned(expr.b)
-        else:
-            # The other operand is converted to the type of the first one.
-            right = self.plain(expr.b, precedence + 1)
-        return f"({left} {operator} {right})"
+def sum_or_product(emitter: FunctionEmitter, expr: Any) -> Text:
+    """An addition, subtraction or multiplication of integers."""
+    dtype: DType = expr.dtype
+    if dtype.is_int and dtype.bits >= 32 and not _fits(emitter, expr):
+        return Text(f"({value_type(dtype)}){_unsigned(emitter, expr)}", Precedence.UNARY)
+    operator, precedence = SUMS[type(expr)]
+    left = beside(emitter, expr.a, expr.b, precedence)
+    right = beside(emitter, expr.b, expr.a, precedence + 1)
+    if dtype is UINT16 and type(expr) is Mul:
+        left = f"(uint32_t){emitter.code(expr.a, Precedence.UNARY)}"
+    if dtype.is_bool:
+        return Text(f"({left} {operator} {right}) != 0", Precedence.EQUALITY)
+    return emitter.round(dtype, Text(f"{left} {operator} {right}", precedence))
 
-    def _unsigned_operand(self, expr: Expr, dtype: DType) -> str:
-        if type(expr) in SUMS and not self._fits(expr):
-            return self._unsigned(expr)
-        return f"(uint{dtype.bits}_t){self.plain(expr, Precedence.UNARY)}"
 
-    def _fits(self, expr: Expr) -> bool:
-        """Whether the value provably fits into its type, as all index arithmetic does."""
-        if expr in self._index_parts:
-            return True
-        low, high = self.analyzer.const_int_bound(expr)
-        return low >= expr.dtype.min_int and high <= expr.dtype.max_int
+def _unsigned(emitter: FunctionEmitter, expr: Any) -> str:
+    """`expr` without its sign, where wrapping is defined, in parentheses."""
+    operator, precedence = SUMS[type(expr)]
+    left = _unsigned_operand(emitter, expr.a, expr.dtype)
+    if type(expr.b) in SUMS and not _fits(emitter, expr.b):
+        right = _unsigned(emitter, expr.b)
+    else:
+        # The other operand is converted to the type of the first one.
+        right = plain(emitter, expr.b, precedence + 1)
+    return f"({left} {operator} {right})"
 
-    def index(self, expr: Expr) -> str:
-        """The index of an access.
 
-        A sum of products of loop variables and sizes does not overflow: the buffer is in memory.
-        """
-        parts: list[Expr] = []
-        _collect_sums(expr, parts)
-        if parts and not any(isinstance(node, (BufferLoad, Call)) for node in walk(expr)):
-            self._index_parts.update(parts)
-        return self.plain(expr)
+def _unsigned_operand(emitter: FunctionEmitter, expr: Expr, dtype: DType) -> str:
+    if type(expr) in SUMS and not _fits(emitter, expr):
+        return _unsigned(emitter, expr)
+    return f"(uint{dtype.bits}_t){plain(emitter, expr, Precedence.UNARY)}"
 
-    def division(self, expr: Any) -> Text:
-        """A quotient or remainder of integers, rounded towards zero or down."""
-        dtype: DType = expr.dtype
-        floored = isinstance(expr, (FloorDiv, FloorMod))
-        operator, name = (FLOORED if floored else TRUNCATED)[type(expr)]
-        prove = self.analyzer.can_prove_greater_equal
-        divisor = expr.b.value if isinstance(expr.b, IntImm) else None
-        safe = divisor not in (None, 0, -1) or (divisor is None and prove(expr.b, 1))
-        if floored and dtype.is_int:
-            safe = safe and prove(expr.b, 1) and prove(expr.a, 0)
-        if safe:
-            left = self.beside(expr.a, expr.b, Precedence.PRODUCT)
-            right = self.beside(expr.b, expr.a, Precedence.PRODUCT + 1)
-            return self.round(dtype, Text(f"{left} {operator} {right}", Precedence.PRODUCT))
-        kind = suffix(dtype)
-        name = name.removeprefix("floor") if dtype.is_uint else name
-        code = prelude.division(name, kind, value_type(dtype), dtype.is_int)
-        self.helper(f"{name}_{kind}", code)
-        return Text(f"tw_{name}_{kind}({self.code(expr.a)}, {self.code(expr.b)})")
 
-    def integer_extreme(self, expr: Any, operator: str) -> Text:
-        """The smaller or the larger of two integers."""
-        a, b = self.temporary(expr.a), self.temporary(expr.b)
-        return Text(f"{a} {operator} {b} ? {a} : {b}", Precedence.CONDITIONAL)
+def _fits(emitter: FunctionEmitter, expr: Expr) -> bool:
+    """Whether the value provably fits into its type, as all index arithmetic does."""
+    if expr in emitter.index_sums:
+        return True
+    low, high = emitter.analyzer.const_int_bound(expr)
+    return low >= expr.dtype.min_int and high <= expr.dtype.max_int
+
+
+def index(emitter: FunctionEmitter, expr: Expr) -> str:
+    """The index of an access.
+
+    A sum of products of loop variables and sizes does not overflow: the buffer is in memory.
+    """
+    parts: list[Expr] = []
+    _collect_sums(expr, parts)
+    if parts and not any(isinstance(node, (BufferLoad, Call)) for node in walk(expr)):
+        emitter.index_sums.update(parts)
+    return plain(emitter, expr)
+
+
+def division(emitter: FunctionEmitter, expr: Any) -> Text:
+    """A quotient or remainder of integers, rounded towards zero or down."""
+    dtype: DType = expr.dtype
+    floored = isinstance(expr, (FloorDiv, FloorMod))
+    operator, name = (FLOORED if floored else TRUNCATED)[type(expr)]
+    prove = emitter.analyzer.can_prove_greater_equal
+    divisor = expr.b.value if isinstance(expr.b, IntImm) else None
+    safe = divisor not in (None, 0, -1) or (divisor is None and prove(expr.b, 1))
+    if floored and dtype.is_int:
+        safe = safe and prove(expr.b, 1) and prove(expr.a, 0)
+    if safe:
+        left = beside(emitter, expr.a, expr.b, Precedence.PRODUCT)
+        right = beside(emitter, expr.b, expr.a, Precedence.PRODUCT + 1)
+        return emitter.round(dtype, Text(f"{left} {operator} {right}", Precedence.PRODUCT))
+    kind = suffix(dtype)
+    name = name.removeprefix("floor") if dtype.is_uint else name
+    code = prelude.division(name, kind, value_type(dtype), dtype.is_int)
+    emitter.helper(f"{name}_{kind}", code)
+    return Text(f"tw_{name}_{kind}({emitter.code(expr.a)}, {emitter.code(expr.b)})")
+
+
+def integer_extreme(emitter: FunctionEmitter, expr: Any, operator: str) -> Text:
+    """The smaller or the larger of two integers."""
+    a, b = emitter.temporary(expr.a), emitter.temporary(expr.b)
+    return Text(f"{a} {operator} {b} ? {a} : {b}", Precedence.CONDITIONAL)
 
 
 def _collect_sums(expr: Expr, parts: list[Expr]) -> None:

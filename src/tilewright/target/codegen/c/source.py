@@ -8,9 +8,10 @@ from tilewright.ir.expr import Call
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk
+from tilewright.target.codegen.c import calls, expressions, structures  # noqa: F401, emitters
 from tilewright.target.codegen.c.names import c_name
 from tilewright.target.codegen.c.prelude import HEADERS
-from tilewright.target.codegen.c.statements import FunctionEmitter
+from tilewright.target.codegen.c.statements import write_function
 from tilewright.target.codegen.c_library import own_name
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.imported_code import imported_code
@@ -40,7 +41,7 @@ def generate_c(module: IRModule) -> str:
             weak = bool(function.attrs.get("tir.is_weak", False))
             linkage = "TW_WEAK TW_EXPORT" if weak else "TW_EXPORT"
         name = c_name(function.global_symbol or own_name(var.name_hint))
-        prototype, definition = FunctionEmitter(helpers).function(name, function, linkage)
+        prototype, definition = write_function(name, function, linkage, helpers)
         prototypes.append(f"{prototype};")
         definitions.append(definition)
     parts = [HEADERS, *imports, *filter(None, helpers.values()), "\n".join(prototypes) + "\n"]
@@ -49,5 +50,5 @@ def generate_c(module: IRModule) -> str:
 
 def _called(function: PrimFunc) -> set[str]:
     """The names of the functions of the module that `function` calls."""
-    calls = (node for node in walk(function.body) if isinstance(node, Call))
-    return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}
+    found = (node.op for node in walk(function.body) if isinstance(node, Call))
+    return {op.name_hint for op in found if isinstance(op, GlobalVar)}

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from tilewright.ir.expr import Call
 from tilewright.target.codegen.c import prelude
-from tilewright.target.codegen.c.emitter import Precedence, Text
-from tilewright.target.codegen.c.expressions import ExpressionEmitter
+from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text, emits
+from tilewright.target.codegen.c.expressions import lvalue
 from tilewright.target.codegen.c.types import value_type
 from tilewright.tir.op.memory import StructField
 
@@ -28,50 +28,55 @@ ANY_MEMBER: Final = {"int": "v_int64", "uint": "v_int64", "float": "v_float64", 
 STACK_TYPES: Final = {"shape": "int64_t", "arg_value": "TwAny", "arg_tcode": "int32_t"}
 
 
-class StructureEmitter(ExpressionEmitter):
-    """Adds what works on the structures of tvm-ffi."""
+def _field(emitter: FunctionEmitter, call: Call) -> str:
+    base, index, field = call.args[:3]
+    kind = StructField(int(field))  # type: ignore[call-overload]
+    emitter.helper("abi", prelude.ABI)
+    pointer, position = emitter.code(base, Precedence.UNARY), emitter.code(index)
+    if kind is StructField.ANY_TYPE_INDEX:
+        return f"((TwAny*){pointer})[{position}].type_index"
+    if kind is StructField.ANY_VALUE:
+        dtype = call.args[3].dtype if len(call.args) > 3 else call.dtype
+        return f"((TwAny*){pointer})[{position}].value.{ANY_MEMBER[dtype.code]}"
+    if kind is StructField.ARRAY_ADDRESS:
+        return f"&((TwTensor*){pointer})[{position}]"
+    return f"((TwTensor*){pointer})[{position}].{ARRAY_FIELDS[kind]}"
 
-    def leave(self, value: str) -> None:
-        """Leave the function with `value`."""
-        raise NotImplementedError  # pragma: no cover, given by statements.FunctionEmitter
 
-    def _field(self, call: Call) -> str:
-        base, index, field = call.args[:3]
-        kind = StructField(int(field))  # type: ignore[call-overload]
-        self.helper("abi", prelude.ABI)
-        pointer, position = self.code(base, Precedence.UNARY), self.code(index)
-        if kind is StructField.ANY_TYPE_INDEX:
-            return f"((TwAny*){pointer})[{position}].type_index"
-        if kind is StructField.ANY_VALUE:
-            dtype = call.args[3].dtype if len(call.args) > 3 else call.dtype
-            return f"((TwAny*){pointer})[{position}].value.{ANY_MEMBER[dtype.code]}"
-        if kind is StructField.ARRAY_ADDRESS:
-            return f"&((TwTensor*){pointer})[{position}]"
-        return f"((TwTensor*){pointer})[{position}].{ARRAY_FIELDS[kind]}"
+@emits("tir.tvm_struct_get")
+def _tvm_struct_get(emitter: FunctionEmitter, call: Call) -> Text:
+    return Text(f"({value_type(call.dtype)})({_field(emitter, call)})", Precedence.UNARY)
 
-    def call_tvm_struct_get(self, call: Call) -> Text:
-        return Text(f"({value_type(call.dtype)})({self._field(call)})", Precedence.UNARY)
 
-    def call_tvm_struct_set(self, call: Call) -> Text:
-        self.line(f"{self._field(call)} = {self.code(call.args[3])};")
-        return Text("0")
+@emits("tir.tvm_struct_set")
+def _tvm_struct_set(emitter: FunctionEmitter, call: Call) -> Text:
+    emitter.line(f"{_field(emitter, call)} = {emitter.code(call.args[3])};")
+    return Text("0")
 
-    def call_tvm_stack_alloca(self, call: Call) -> Text:
-        kind, count = call.args
-        c_type = STACK_TYPES.get(kind.value, "TwTensor")  # type: ignore[attr-defined]
-        self.helper("abi", prelude.ABI)
-        name = self.names.fresh("stack")
-        self.line(f"{c_type} {name}[{self.code(count)}];")
-        return Text(f"(void*){name}", Precedence.UNARY)
 
-    def call_address_of(self, call: Call) -> Text:
-        load: Any = call.args[0]
-        self.read.add(self.names[load.buffer.data])
-        return Text(f"(void*)&{self.element(load)}", Precedence.UNARY)
+@emits("tir.tvm_stack_alloca")
+def _tvm_stack_alloca(emitter: FunctionEmitter, call: Call) -> Text:
+    kind, count = call.args
+    c_type = STACK_TYPES.get(kind.value, "TwTensor")  # type: ignore[attr-defined]
+    emitter.helper("abi", prelude.ABI)
+    name = emitter.names.fresh("stack")
+    emitter.line(f"{c_type} {name}[{emitter.code(count)}];")
+    return Text(f"(void*){name}", Precedence.UNARY)
 
-    def call_isnullptr(self, call: Call) -> Text:
-        return Text(f"{self.code(call.args[0], Precedence.EQUALITY)} == NULL", Precedence.EQUALITY)
 
-    def call_prefetch_address(self, call: Call) -> Text:
-        self.line(f"TW_PREFETCH({self.arguments(call.args)});")
-        return Text("")
+@emits("tir.address_of")
+def _address_of(emitter: FunctionEmitter, call: Call) -> Text:
+    load: Any = call.args[0]
+    emitter.read.add(emitter.names[load.buffer.data])
+    return Text(f"(void*)&{lvalue(emitter, load)}", Precedence.UNARY)
+
+
+@emits("tir.isnullptr")
+def _isnullptr(emitter: FunctionEmitter, call: Call) -> Text:
+    return Text(f"{emitter.code(call.args[0], Precedence.EQUALITY)} == NULL", Precedence.EQUALITY)
+
+
+@emits("tir.prefetch_address")
+def _prefetch_address(emitter: FunctionEmitter, call: Call) -> Text:
+    emitter.line(f"TW_PREFETCH({emitter.arguments(call.args)});")
+    return Text("")
