@@ -93,7 +93,8 @@ def while_loop(p: BlockPrograms) -> None:
     source = p.source(1)
     out = p.new(source.shape, source.bound + 3)
     body = [
-        f"{out}[v0] = {source}[v0]",
+        # A maximum over nothing is the least value of the dtype, to which 2 may add nothing.
+        f"{out}[v0] = T.max({source}[v0], {p.const(-source.bound)})",
         f"while {out}[v0] < {p.const(0)}:",
         f"    {out}[v0] = {out}[v0] + {p.const(2)}",
     ]

@@ -66,6 +66,40 @@ def test_a_panel_is_packed_once_and_used_in_all_rows():
     assert_same_meaning(matmul, sch)
 
 
+@T.prim_func
+def repeated_sum(A: T.Buffer((3, 6), "float32"), B: T.Buffer((1,), "float32")):
+    for i, _again, j in T.grid(3, 2, 6):
+        with T.block("B"):
+            vi, vj = T.axis.remap("RR", [i, j])
+            with T.init():
+                B[0] = T.float32(0)
+            B[0] = B[0] + A[vi, vj]
+
+
+def test_a_part_of_a_reduction_is_not_the_same_when_repeated():
+    sch = Schedule(repeated_sum)
+    _, again, _ = sch.get_loops("B")
+    with pytest.raises(ScheduleError, match="repeat only a part of the reduction block `B`"):
+        sch.add_guard("B", again)
+    assert_would_be_wrong(repeated_sum, lambda s: s.add_guard("B", s.get_loops("B")[1]))
+
+
+def test_a_whole_reduction_is_computed_once():
+    @T.prim_func
+    def repeated(A: T.Buffer((3, 6), "float32"), B: T.Buffer((1,), "float32")):
+        for _again, i, j in T.grid(2, 3, 6):
+            with T.block("B"):
+                vi, vj = T.axis.remap("RR", [i, j])
+                with T.init():
+                    B[0] = T.float32(0)
+                B[0] = B[0] + A[vi, vj]
+
+    sch = Schedule(repeated, debug_mask="all")
+    sch.add_guard("B", sch.get_loops("B")[0])
+    assert str(predicate(sch, "B")) == "_again == 0"
+    assert_same_meaning(repeated, sch)
+
+
 def test_what_is_staged_and_copied_back():
     sch = Schedule(matmul, debug_mask="all")
     _, j, _ = sch.get_loops("C")

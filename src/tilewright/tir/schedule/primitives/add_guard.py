@@ -8,13 +8,13 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.arith.linear import mentions
 from tilewright.ir.convert import const
-from tilewright.ir.expr import EQ, Expr, IntImm, Or, Var
+from tilewright.ir.expr import EQ, Expr, IntImm, Or, Var, is_const_int
 from tilewright.tir.analysis.block_kind import BlockKind, classify_block
 from tilewright.tir.analysis.dependence import analyze
 from tilewright.tir.analysis.dependence.repetition import is_repeated
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import TRUE, guarded
+from tilewright.tir.schedule.bindings import TRUE, bound_values, guarded
 from tilewright.tir.schedule.counterexamples import conflict, self_conflict
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
@@ -49,8 +49,9 @@ def add_guard(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
                 T.where(i == 0 or j >= 2)
                 B[vi] = f(A[vi])
 
-    Requires: the block writes elements of its own or is a reduction, nothing else inside of the
-    loop writes what it reads or writes, and the iterations of the loop run one after the other.
+    Requires: the block writes elements of its own, or is a reduction all loops of which are inside
+    of the loop; nothing else inside of the loop writes what it reads or writes, and the iterations
+    of the loop run one after the other.
 
     Args:
         block: the block.
@@ -78,6 +79,7 @@ def add_guard(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
     edit = tree.edit({block: guarded(block, condition)})
     if tree.checked:
         _require_kind(tree, block)
+        _require_whole_reduction(tree, block, loop)
         _require_no_other_writer(tree, block, loop)
         repeated = is_repeated(analyze(tree.func), analyze(edit.func), block.block, loop)
         if repeated is not None:
@@ -158,6 +160,25 @@ def _require_kind(tree: FunctionTree, block: BlockRealize) -> None:
             f"{{0}} is neither a complete nor a reduction block: {found.reason}",
             at=[block],
             counterexample=partial(self_conflict, tree, block),
+        )
+
+
+def _require_whole_reduction(tree: FunctionTree, block: BlockRealize, loop: For) -> None:
+    """Refuse if an iteration combines further values into the results of the one before.
+
+    Only an iteration with the whole reduction begins with the initial value again.
+    """
+    outside = [
+        item.loop_var
+        for item in tree.loops_above(block)
+        if not tree.is_above(loop, item) and not is_const_int(item.extent, 1)
+    ]
+    if any(mentions(value, outside) for value in bound_values(block, reduction=True)):
+        raise ScheduleError(
+            "iterations of {0} repeat only a part of the reduction {1}, of which other loops are "
+            "not inside of {0}",
+            at=[loop, block],
+            hint="reorder the loops so that all of the reduction are inside",
         )
 
 
