@@ -202,6 +202,18 @@ def test_panels_of_constants_that_come_from_memory_are_asked_for_ahead(is_consta
     assert len(asked) == (is_constant and depth == 40)
 
 
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+@pytest.mark.parametrize("consumer", [False, True])
+def test_windows_of_images_that_no_cache_holds_run_in_bands(consumer, machine):
+    image, kernel = te.placeholder((1, 2, 16, 16), name="A"), te.placeholder((2, 1, 3, 3), name="W")
+    result = topi.nn.depthwise_conv2d_nchw(image, kernel, 1, 1, 1)
+    outputs = topi.nn.relu(result) if consumer else result
+    sch = scheduled(te.create_prim_func([image, kernel, outputs]), machine)
+    padding, window = (sch.get_loops(name) for name in ("pad_temp", result.op.name))
+    band = [sch.get(a) is sch.get(b) for a, b in zip(padding, window, strict=False)]
+    assert band.count(True) == (1 if machine is TWO_CORES else 3)
+
+
 # --- rows and columns -------------------------------------------------------------------------
 
 

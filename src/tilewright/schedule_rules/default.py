@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tilewright.error import ArgumentError
@@ -23,10 +24,12 @@ from tilewright.schedule_rules.groups import (
 from tilewright.schedule_rules.inline import inline_producers
 from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import attempt, block_of, parallelize
+from tilewright.schedule_rules.plain_nest import is_plain, nest_of
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by
 from tilewright.schedule_rules.transposition import tile_transposition
+from tilewright.schedule_rules.windows import has_large_windows, tile_windows
 from tilewright.target import Target
 from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.function import PrimFunc
@@ -74,10 +77,25 @@ def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Sched
     sch.work_on(var.name_hint)
     root = sch.get_block(sch.mod[var.name_hint].body.block.name_hint, var.name_hint)
     sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
-    stages = append_epilogues(stages_of(sch, [b for b in blocks if _is_to_schedule(sch, b)]))
+    blocks = [block for block in blocks if _is_to_schedule(sch, block)]
+    sch, blocks = _schedule_large_windows(sch, blocks, machine)
+    stages = append_epilogues(stages_of(sch, blocks))
     for group in groups_of(stages, machine):
         sch = schedule_group(sch, group, machine)
     return sch
+
+
+def _schedule_large_windows(
+    sch: Schedule, blocks: Sequence[BlockRV], machine: Machine
+) -> tuple[Schedule, Sequence[BlockRV]]:
+    """Schedule windows in bands, where whole images do not stay near; what is left to schedule."""
+    view = sch.copy()
+    for block in blocks:
+        if has_large_windows(nest_of(view, block), machine):
+            scheduled = scheduled_by([tile_windows], sch, block, machine)
+            if scheduled is not None:
+                sch, blocks = scheduled, [b for b in blocks if is_plain(scheduled, b)]
+    return sch, blocks
 
 
 def _is_to_schedule(sch: Schedule, block: BlockRV) -> bool:

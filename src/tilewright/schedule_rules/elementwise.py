@@ -60,10 +60,14 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> S
 
 
 def _joined_loops(nest: Nest) -> list[Var]:
-    """The iterators that run over one contiguous stretch, as far as they have loops."""
+    """The iterators that run over one contiguous stretch, as far as they have loops.
+
+    Only `vector` for a part of a block, in which there is a gap after each row.
+    """
     vector = nest.neighbours()
     assert vector is not None
-    return joined_with(vector, nest.accesses, nest.own)
+    is_whole = nest.outer == nest.shared
+    return joined_with(vector, nest.accesses, nest.own if is_whole else [vector])
 
 
 def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machine) -> list[LoopRV]:

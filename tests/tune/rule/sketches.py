@@ -16,11 +16,11 @@ from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.nest_rule import (
     ReduceAlongColumns,
     ReduceAlongRows,
+    TileStencil,
     TileTransposition,
     VectorizeElements,
 )
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
-from tilewright.tune.rule.tile_stencil import TileStencil
 
 SMALL = Machine(vector_bits=128, vector_registers=16, first_cache=256, own_cache=64, cores=1)
 """Four lanes, and caches that hold less than the programs need."""

@@ -16,6 +16,7 @@ from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTiling
 from tilewright.tune.rule.nest_rule import (
     ReduceAlongColumns,
     ReduceAlongRows,
+    TileStencil,
     TileTransposition,
     VectorizeElements,
 )
@@ -25,7 +26,6 @@ from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import RULE_SETS, ScheduleRule
 from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
 from tilewright.tune.rule.tile_product import TileProduct
-from tilewright.tune.rule.tile_stencil import TileStencil
 
 
 @RULE_SETS.add("llvm", "c")

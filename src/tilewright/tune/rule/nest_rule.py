@@ -14,6 +14,7 @@ from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.transposition import tile_transposition
+from tilewright.schedule_rules.windows import tile_windows
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.rule.claim import claim
 from tilewright.tune.rule.schedule_rule import ScheduleRule
@@ -62,6 +63,14 @@ class NestRule(ScheduleRule):
             nest: the block in it.
         """
         raise NotImplementedError
+
+
+class TileStencil(NestRule):
+    """The bands of `tilewright.schedule_rules.windows`."""
+
+    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
+        """For reductions over windows that overlap."""
+        return tile_windows(sch, nest, self.machine)
 
 
 class TileTransposition(NestRule):
