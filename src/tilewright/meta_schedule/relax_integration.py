@@ -13,7 +13,10 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.relax.expr import Call, ExternFunc, Function
+from tilewright.relax.transform.constant_operands import constant_operands, with_constant_params
 from tilewright.relax.transform.private_functions import callees_first, calls_in
+from tilewright.schedule_rules.eligible import IS_SCHEDULED
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.random_state import RandomState
@@ -77,7 +80,10 @@ def extract_tasks(
 ) -> list[ExtractedTask]:
     """The tensor programs of a model, each once, with how often it is called.
 
-    Programs with symbolic sizes cannot be measured; they are left out, and named in the log.
+    Programs with symbolic sizes cannot be measured; they are left out, and named in the log. Those
+    of which some operands are constants in all calls say so by the attribute
+    ``tir.constant_params``: what their schedules copy of these is copied when the model is built,
+    and is not part of the time that is measured.
 
     Args:
         mod: the model, as it was imported or lowered already.
@@ -91,11 +97,13 @@ def extract_tasks(
     chosen = Target(target)
     tasks: list[ExtractedTask] = []
     by_hash: dict[int, list[int]] = {}
+    constants = constant_operands(lowered)
     for name, weight in _calls(lowered).items():
         function = lowered[name]
         if symbolic_sizes(function):
             _logger.warning("%s has symbolic sizes, so it is not tuned", name)
             continue
+        function = with_constant_params(function, constants.get(GlobalVar(name), ()))
         program = normalized(function.without_attr("global_symbol"))
         positions = by_hash.setdefault(equality.hash(program), [])
         for position in positions:
@@ -292,15 +300,18 @@ def apply_database(
         database: where to look.
         target: what it is built for; by default the current target, else any.
     """
-    from tilewright.schedule_rules.eligible import IS_SCHEDULED
-
     programs = {var: f for var, f in mod.functions.items() if isinstance(f, PrimFunc)}
     result = mod.clone()
+    constants = constant_operands(mod)
     missed = []
     for var, function in programs.items():
         if function.attrs.get(IS_SCHEDULED):
             continue
-        found = find_schedules(database, function.without_attr("global_symbol"), target)
+        function = with_constant_params(function, constants.get(var, ()))
+        program = function.without_attr("global_symbol")
+        found = find_schedules(database, program, target)
+        if not found.matched:  # a record of the same program, measured without constants
+            found = find_schedules(database, program.without_attr(CONSTANT_PARAMS), target)
         if not found.matched:
             missed.append(var.name_hint)
             continue

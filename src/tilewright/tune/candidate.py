@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tilewright.tir.function import PrimFunc
 
 if TYPE_CHECKING:
     from tilewright.tir.schedule.schedule import Schedule
+    from tilewright.tune.deployment import Deployed
 
 
 class ArgInfo:
@@ -130,6 +132,13 @@ class MeasureCandidate:
         self.sch = sch
         self.is_default = is_default
         self.args_info = list(args_info)
+
+    @functools.cached_property
+    def deployed(self) -> Deployed:
+        """What is built and measured: without packing of what is a constant in all calls."""
+        from tilewright.tune.deployment import deployed
+
+        return deployed(self.sch.mod)
 
     def __repr__(self) -> str:
         return f"MeasureCandidate({len(self.sch.trace)} instructions, {self.args_info})"

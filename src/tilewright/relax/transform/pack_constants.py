@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,31 +13,34 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.structural_hash import structural_hash
 from tilewright.relax.expr import Call, Constant, Function, Tuple
 from tilewright.relax.op.base import CALL_TIR
-from tilewright.relax.transform.fusion_graph import OP_PATTERN
+from tilewright.relax.transform.constant_operands import (
+    constant_operands,
+    with_constant_params,
+)
 from tilewright.runtime.ndarray import NDArray, array
 from tilewright.schedule_rules.eligible import may_schedule
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
-from tilewright.tir.analysis.pattern_kind import PatternKind
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.lift_copies import lift_copy
+from tilewright.tir.transform.lift_copies import lift_copies
 
 
 class PackConstants(ModulePass):
     """Let kernels take constant operands as their schedules want them.
 
-    Where the default schedule of a product of matrices copies the operand with columns into
-    panels, and the operand is a constant in all calls, it is copied now::
+    Where the schedule of a product of matrices copies the operand with columns into panels, and the
+    operand is a constant in all calls, it is copied now::
 
         before:  lv = R.call_tir(cls.matmul, (x, w), ...)           # packs w
         after:   lv = R.call_tir(cls.matmul, (x, w_packed), ...)    # w_packed is a constant
 
-    The kernel has a schedule then. Kernels that pack nothing stay as they are.
+    Kernels without a schedule get the default one; those with the best one of a database keep it.
+    Kernels that pack nothing stay as they are.
 
     Args:
         target: what the program is compiled for; by default the target of the enclosing ``with
@@ -52,7 +55,7 @@ class PackConstants(ModulePass):
         target = chosen if isinstance(chosen, Target) else Target(chosen)
         result = mod.clone()
         copies: dict[GlobalVar, dict[int, PrimFunc]] = {}
-        for var, positions in _constant_operands(mod).items():
+        for var, positions in constant_operands(mod).items():
             packed = _packed(var, mod[var], positions, target)
             if packed is not None:
                 func, copies[var] = packed
@@ -66,60 +69,16 @@ class PackConstants(ModulePass):
         return result
 
 
-def _constant_operands(mod: IRModule) -> dict[GlobalVar, list[int]]:
-    """The operands of kernels that are constants in all calls, by their positions."""
-    calls: dict[GlobalVar, list[Call]] = {}
-    mentioned: dict[GlobalVar, int] = {}
-    for func in mod.functions.values():
-        for node in walk(func):
-            if isinstance(node, GlobalVar):
-                mentioned[node] = mentioned.get(node, 0) + 1
-            elif isinstance(node, Call) and node.op is CALL_TIR:
-                kernel: Any = node.args[0]
-                calls.setdefault(kernel, []).append(node)
-    found = {}
-    for var, callers in calls.items():
-        # What is called in another way, or exported, must take what it takes now.
-        func = mod[var]
-        if len(callers) == mentioned[var] and func.global_symbol is None and _may_pack(func):
-            found[var] = list(_positions(callers))
-    return {var: positions for var, positions in found.items() if positions}
-
-
-def _may_pack(func: object) -> bool:
-    """Whether a kernel is one that the default schedule may pack an operand of."""
-    return (
-        may_schedule(func)
-        and int(func.attrs.get(OP_PATTERN, PatternKind.OPAQUE)) == PatternKind.OUT_EWISE_FUSABLE
-        and bool(int(func.attrs.get("tir.noalias", 0)))
-    )
-
-
-def _positions(calls: Iterable[Call]) -> Iterable[int]:
-    """The operands that are constants in all of `calls`."""
-    operands = [call.args[1] for call in calls]
-    fields = [item.fields for item in operands if isinstance(item, Tuple)]
-    if len(fields) < len(operands):
-        return
-    for position, column in enumerate(zip(*fields, strict=True)):
-        if all(isinstance(value, Constant) for value in column):
-            yield position
-
-
 def _packed(
     var: GlobalVar, func: PrimFunc, positions: Sequence[int], target: Target
 ) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
     """The kernel with its schedule, and the functions that pack its operands; None without any."""
-    func = func.with_attr(CONSTANT_PARAMS, tuple(positions))
-    module = scheduling(target)(IRModule({var: func}))
-    if module[var] is func:
-        return None
-    scheduled: PrimFunc = module[var].without_attr(CONSTANT_PARAMS)
-    copies = {}
-    for position in positions:
-        lifted = lift_copy(scheduled, scheduled.params[position])
-        if lifted is not None:
-            scheduled, copies[position] = lifted.func, lifted.copy
+    if may_schedule(func):
+        known = with_constant_params(func, positions)
+        func = scheduling(target)(IRModule({var: known}))[var]
+        if func is known:
+            return None
+    scheduled, copies = lift_copies(func.without_attr(CONSTANT_PARAMS), positions)
     return (scheduled, copies) if copies else None
 
 

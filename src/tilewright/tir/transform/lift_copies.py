@@ -6,6 +6,7 @@ the panels are, too, and a function that takes them in its place packs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tilewright.ir.attributes import attributes
@@ -78,6 +79,19 @@ def lift_copy(func: PrimFunc, param: Var) -> LiftedCopy | None:
     buffer_map = {p: target if p is param else b for p, b in func.buffer_map.items()}
     lifted = func.replace(body=changed, buffer_map=buffer_map)
     return LiftedCopy(lifted, _copy_function(found.block, source, target), target)
+
+
+def lift_copies(func: PrimFunc, positions: Iterable[int]) -> tuple[PrimFunc, dict[int, PrimFunc]]:
+    """`func` without what it copies of some parameters, and the functions that copy, by position.
+
+    Parameters that are read in another way stay as they are.
+    """
+    copies = {}
+    for position in positions:
+        lifted = lift_copy(func, func.params[position])
+        if lifted is not None:
+            func, copies[position] = lifted.func, lifted.copy
+    return func, copies
 
 
 def _only_reader(root: Block, source: Buffer) -> BlockRealize | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
+from tilewright.tune.deployment import lifted
 from tilewright.tune.feature.nest import Program
 from tilewright.tune.feature.read_program import read_program
 
@@ -21,6 +23,8 @@ def programs_of(schedule: Any) -> list[Program]:
         tree = state.tree(variable.name_hint)
         program = tree.facts.get(_FACT)
         if program is None:
-            program = tree.facts[_FACT] = read_program(tree.func)
+            # What is copied of constants is copied before the program is called.
+            func, _ = lifted(tree.func) if CONSTANT_PARAMS in tree.func.attrs else (tree.func, {})
+            program = tree.facts[_FACT] = read_program(func)
         found.append(program)
     return found

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.dtype import DType
 from tilewright.runtime import ndarray
 from tilewright.runtime.device import Device
+from tilewright.runtime.module import Module
 from tilewright.runtime.ndarray import NDArray
 
 PATTERN: Final = 1 << 22
@@ -58,6 +59,31 @@ def _random_values(dtype: DType, count: int, random: np.random.Generator) -> np.
     if dtype.is_bool or dtype.bits > 16:
         return random.integers(0, 2, count)
     return random.integers(-8 if dtype.code == "int" else 0, 8, count)
+
+
+def packer_of(position: int) -> str:
+    """The name of the function of a module that packs the argument at a position."""
+    return f"pack_argument_{position}"
+
+
+def with_packed(
+    module: Module, packed: Mapping[int, Any], arguments: Sequence[NDArray]
+) -> list[NDArray]:
+    """Arguments, of which constant ones are packed as a module wants them.
+
+    Args:
+        module: has functions that pack, see `packer_of`.
+        packed: what they make, as `ArgInfo.as_json` gives it, by position.
+        arguments: of the program that is tuned.
+    """
+    found = list(arguments)
+    for position, (_, dtype, shape) in packed.items():
+        original = found[position]
+        # Elements that are not packed are never read.
+        zeros = np.zeros(shape, DType(dtype).numpy)
+        found[position] = ndarray.array(zeros, original.device)
+        module[packer_of(position)](original, found[position])
+    return found
 
 
 def size_of(args_info: Sequence[Any]) -> int:

@@ -73,6 +73,8 @@ class LocalRunner(Runner):
         initializer: called once in each process.
     """
 
+    packs_constants = True
+
     def __init__(
         self,
         timeout_sec: float = 30.0,
@@ -144,7 +146,9 @@ class LocalRunner(Runner):
                 return RunnerResult(None, answer["error_msg"], "run", seconds=answer["seconds"])
             run_secs = answer["run_secs"]
             if workload is not None and answer["complete"]:
-                workload.add(item.artifact_path, sorted(run_secs)[len(run_secs) // 2])
+                workload.add(
+                    item.artifact_path, _packed(item), sorted(run_secs)[len(run_secs) // 2]
+                )
             cpu_secs, seconds = answer.get("cpu_secs"), answer["seconds"]
             return RunnerResult(run_secs, cpu_secs=cpu_secs, seconds=seconds)
 
@@ -270,7 +274,11 @@ def _settings(config: EvaluatorConfig, single: bool, **others: Any) -> RunSettin
 
 def _candidate(item: RunnerInput) -> Candidate:
     info = [argument.as_json() for argument in item.args_info]
-    return Candidate(item.artifact_path, item.device_type, info)
+    return Candidate(item.artifact_path, item.device_type, info, _packed(item))
+
+
+def _packed(item: RunnerInput) -> dict[int, Any]:
+    return {position: info.as_json() for position, info in item.packed.items()}
 
 
 def _as_it_is(answer: dict[str, Any] | Failure) -> dict[str, Any] | Failure:

@@ -57,11 +57,13 @@ class Candidate:
         artifact_path: the file.
         device_type: where it runs.
         args_info: its arguments, as `ArgInfo.as_json` gives them.
+        packed: those of them that are packed first, by position, as they are then.
     """
 
     artifact_path: str
     device_type: str
     args_info: list[Any]
+    packed: dict[int, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,12 @@ class ReferenceArtifact:
     Attributes:
         artifact_path: its file.
         nominal: how many seconds it takes by definition.
+        packed: see `Candidate`.
     """
 
     artifact_path: str
     nominal: float
+    packed: dict[int, Any]
 
 
 @dataclass(frozen=True, slots=True)

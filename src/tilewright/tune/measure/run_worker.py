@@ -17,7 +17,7 @@ from tilewright.runtime.module import Module
 from tilewright.runtime.object_file import load_object
 from tilewright.tune.measure import expected_results
 from tilewright.tune.measure.affinity import stay_on
-from tilewright.tune.measure.arguments import random_arguments
+from tilewright.tune.measure.arguments import random_arguments, with_packed
 from tilewright.tune.measure.process import channel
 from tilewright.tune.measure.process.requests import error_text, received
 from tilewright.tune.measure.run_requests import (
@@ -93,7 +93,10 @@ class _Worker:
     def _measure_unlimited(self, request: MeasureRequest) -> dict[str, Any]:
         candidate, config = request.candidate, self._settings.config
         module, place = _load(candidate.artifact_path), device(candidate.device_type)
-        repeated = self._arguments_of(candidate, place)
+        repeated = [
+            with_packed(module, candidate.packed, arguments)
+            for arguments in self._arguments_of(candidate, place)
+        ]
         if self._evaluate is not None:
             run_secs = _seconds(self._evaluate(module, place, config, repeated))
             return {"run_secs": run_secs, "complete": True}
@@ -101,8 +104,9 @@ class _Worker:
             config.number, config.repeat, config.min_repeat_ms, request.best, request.seconds
         )
         run_secs, cpu_secs, complete = [], [], True
-        for arguments in repeated:
-            reference = self._reference_with(request.reference, arguments)
+        for position, arguments in enumerate(repeated):
+            original = self._arguments_of(candidate, place)[position]
+            reference = self._reference_with(request.reference, original)
             times = measure(self._timed(module, arguments), reference, plan)
             run_secs += times.run_secs
             cpu_secs += times.cpu_secs
@@ -115,7 +119,10 @@ class _Worker:
         modules = [_load(candidate.artifact_path) for candidate in request.candidates]
         candidate = request.candidates[0]
         arguments = self._arguments_of(candidate, device(candidate.device_type))[0]
-        timed = [self._timed(module, arguments) for module in modules]
+        timed = [
+            self._timed(module, with_packed(module, candidate.packed, arguments))
+            for module, candidate in zip(modules, request.candidates, strict=True)
+        ]
         reference = self._reference_with(request.reference, arguments)
         found = measure_in_turns(timed, reference, request.seconds)
         return {"times": [{"run_secs": t.run_secs, "cpu_secs": t.cpu_secs} for t in found]}
@@ -123,7 +130,8 @@ class _Worker:
     def _check(self, request: CheckRequest) -> dict[str, Any]:
         candidate = request.candidate
         arguments = random_arguments(candidate.args_info)
-        _load(candidate.artifact_path)(*arguments)
+        module = _load(candidate.artifact_path)
+        module(*with_packed(module, candidate.packed, arguments))
         difference = expected_results.difference(arguments, request.directory, request.terms)
         return {"difference": difference}
 
@@ -148,7 +156,9 @@ class _Worker:
             return None
         if self._reference is None or self._reference[0] != wanted.artifact_path:
             self._reference = wanted.artifact_path, _load(wanted.artifact_path)
-        return Reference(self._timed(self._reference[1], arguments), wanted.nominal)
+        module = self._reference[1]
+        timed = self._timed(module, with_packed(module, wanted.packed, arguments))
+        return Reference(timed, wanted.nominal)
 
 
 def default_alloc_argument(place: Device, args_info: list[Any], alloc_repeat: int) -> list[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
@@ -50,6 +50,8 @@ class RunnerInput:
         num_cores: how many cores the candidate may use (`Target.num_cores`); None for all. With 1
             it is pinned to the last core.
         seconds: how long it may take part in `Runner.remeasure`; None for the runner's own choice.
+        packed: arguments that are constants, and are packed by a function of the module before
+            anything else runs, see `tune.deployment`; by position, as they are after packing.
     """
 
     artifact_path: str
@@ -58,6 +60,7 @@ class RunnerInput:
     key: str | None = None
     num_cores: int | None = None
     seconds: float | None = None
+    packed: Mapping[int, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -111,7 +114,14 @@ class RunnerFuture:
 
 
 class Runner:
-    """Times candidates. Subclasses define `run`; the rest is for those that can do more."""
+    """Times candidates. Subclasses define `run`; the rest is for those that can do more.
+
+    Attributes:
+        packs_constants: whether it does what `RunnerInput.packed` says; without that, candidates
+            pack constants in each run.
+    """
+
+    packs_constants = False
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
         """Start to measure; the futures are in the order of the inputs."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tilewright.tune.measure.run_requests import ReferenceArtifact
 
@@ -29,6 +29,7 @@ class Workload:
         self._nominal = 0.0
         self._content = b""
         self._path = Path()
+        self._packed: dict[int, Any] = {}
         self._directories: list[str] = []
 
     def reference(self, directory: str) -> ReferenceArtifact | None:
@@ -40,18 +41,18 @@ class Workload:
             self._directories.append(own)
             self._path = Path(own, self._path.name)
             self._path.write_bytes(self._content)
-        return ReferenceArtifact(os.fspath(self._path), self._nominal)
+        return ReferenceArtifact(os.fspath(self._path), self._nominal, self._packed)
 
     def close(self) -> None:
         """Delete the files of references."""
         while self._directories:
             shutil.rmtree(self._directories.pop(), ignore_errors=True)
 
-    def add(self, artifact_path: str, seconds: float) -> None:
+    def add(self, artifact_path: str, packed: dict[int, Any], seconds: float) -> None:
         """A candidate was measured completely."""
         if self.best is None or seconds < self.best:
             self.best = seconds
         if not self._content or seconds < CLEARLY_FASTER * self._nominal:
             self._content = Path(artifact_path).read_bytes()
-            self._nominal = seconds
+            self._nominal, self._packed = seconds, packed
             self._path = Path(Path(artifact_path).name)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tilewright.target.cpu import core_count
 from tilewright.tune.candidate import ArgInfo
+from tilewright.tune.deployment import Deployed
 from tilewright.tune.measure import (
     Builder,
     BuilderInput,
@@ -65,8 +66,7 @@ class Measuring:
 
     def expect(self, task: TaskRecord) -> None:
         """Let the runner compute the right results of a task, in the background."""
-        args_info = ArgInfo.from_entry_func(task.mod)
-        self.runner.expect(self._input(task, "", args_info), task.mod)
+        self.runner.expect(self._input(task, ""), task.mod)
 
     def begin_batch(
         self, task: TaskRecord, candidates: Sequence[Any], built: Callable[[BuilderResult], None]
@@ -170,7 +170,7 @@ class Measuring:
                     break
                 if task.is_verified(candidates[position]):
                     break
-                run = self._input(task, path, candidates[position].args_info)
+                run = self._input(task, path, candidates[position])
                 if not self._can_check(run, task, patient):
                     break
                 difference = self.runner.check(run, task.mod)
@@ -202,7 +202,8 @@ class Measuring:
             limit = max(LEAST_BUILD, TIMES_DEFAULT * task.build_seconds)
         end = time.monotonic() + self.seconds_left()
         inputs = [
-            BuilderInput(c.sch.mod, task.target, seconds=limit, deadline=end) for c in candidates
+            BuilderInput(self._deployed(c).mod, task.target, seconds=limit, deadline=end)
+            for c in candidates
         ]
         stream = iter(self.builder.stream(inputs))
         try:
@@ -237,19 +238,26 @@ class Measuring:
         self, task: TaskRecord, candidates: Sequence[Any], builds: Sequence[BuilderResult]
     ) -> list[RunnerInput]:
         return [
-            self._input(task, build.artifact_path or "", candidate.args_info)
+            self._input(task, build.artifact_path or "", candidate)
             for candidate, build in zip(candidates, builds, strict=True)
         ]
 
-    def _input(self, task: TaskRecord, path: str, args_info: Sequence[ArgInfo]) -> RunnerInput:
+    def _deployed(self, candidate: Any) -> Deployed:
+        """What is built and run of a candidate."""
+        if self.runner.packs_constants:
+            return candidate.deployed
+        return Deployed(candidate.sch.mod, {})
+
+    def _input(self, task: TaskRecord, path: str, candidate: Any = None) -> RunnerInput:
         if id(task) not in self._keys:
             self._keys[id(task)] = Workload(task.mod).key
         return RunnerInput(
             path,
             task.target.kind.device_type,
-            args_info,
+            ArgInfo.from_entry_func(task.mod) if candidate is None else candidate.args_info,
             key=self._keys[id(task)],
             num_cores=task.target.num_cores,
+            packed={} if candidate is None else self._deployed(candidate).packed,
         )
 
 
