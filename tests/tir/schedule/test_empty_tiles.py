@@ -62,3 +62,28 @@ def test_the_results_have_initial_values(n, steps, is_specialized):
     interpret(func, a, interpreted)
     tvm.build(func, target="llvm")(a, compiled)
     assert interpreted == compiled == 5 + n * n
+
+
+def test_a_tile_of_nothing_is_a_block():
+    func = from_source(
+        """
+from tilewright.script import tir as T
+
+@T.prim_func
+def halves(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,))
+    B = T.match_buffer(b, ((n + 1) // 2,))
+    for i in range((n + 1) // 2):
+        with T.block("B"):
+            vi = T.axis.spatial((n + 1) // 2, i)
+            B[vi] = A[vi * 2]
+"""
+    )
+    sch = tir.Schedule(func, debug_mask="all")
+    _, inner = sch.split(sch.get_loops("B")[0], [1, None])
+    sch.blockize(inner)
+    for n in (0, 1, 5):
+        source, result = np.arange(n, dtype="float32"), np.zeros((n + 1) // 2, "float32")
+        interpret(sch.mod["main"], source, result)
+        np.testing.assert_array_equal(result, source[::2])

@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.iter_form import IterSplit, IterSum, Size, inverse_affine_iter_map
+from tilewright.arith.iter_form import (
+    IterSplit,
+    IterSum,
+    Size,
+    inverse_affine_iter_map,
+    is_one,
+)
 from tilewright.arith.itermap import detect_iter_map
 from tilewright.arith.linear import Terms, collect, mentions
 from tilewright.arith.plain_iterators import plain_sums, span_of
@@ -161,11 +167,29 @@ class Divider:
             return None
         if not all(self._is_multiple(split.scale, scale) for split in splits[:count]):
             return None
-        outer = simplify(outer // scale)
+        number = self._tile_number(splits[:count], scale)
+        outer = simplify(outer // scale) if number is None else number
         outer_span = self._span(outer)
         if outer_span is None:
             return None
         return Division(base, _part(outer, outer_span), scale, _part(inner, inner_span))
+
+    def _tile_number(self, splits: Sequence[IterSplit], scale: Expr) -> Expr | None:
+        """The digits divided by `scale`; None if they are not whole loops.
+
+        Nothing is divided in the program, where the size of a tile of nothing is 0.
+        """
+        total: Expr = const(0, scale.dtype)
+        for split in splits:
+            loop: Any = split.source.source
+            factor = self._detecting.exact_quotient(as_expr(split.scale, scale.dtype), scale)
+            is_whole = is_one(split.lower_factor) and self._is(
+                as_expr(split.extent, scale.dtype), as_expr(split.source.extent, scale.dtype)
+            )
+            if not (isinstance(loop, Var) and is_whole) or factor is None:
+                return None
+            total = total + (loop - self._starts[loop]) * factor
+        return self._analyzer.simplify(total)
 
     def _without(self, binding: Expr, loops: set[Var], base: Expr) -> Expr:
         """What the other loops add to `base`."""
