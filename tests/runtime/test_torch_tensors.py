@@ -136,3 +136,21 @@ def test_tensors_without_a_version_are_written(double):
         result = torch.zeros(4)
         double(torch.arange(4.0), result)
     np.testing.assert_array_equal(result.numpy(), [0, 2, 4, 6])
+
+
+def test_too_few_tensors_are_refused_as_other_arguments_are(double):
+    with pytest.raises(ArgumentError):
+        double(torch.zeros(4))
+
+
+def test_a_call_that_is_refused_writes_nothing_as_autograd_sees_it():
+    a, n = te.placeholder((4,), name="A"), te.placeholder((4,), name="N")
+    first = te.compute((4,), lambda i: a[i] + n[i], name="B")
+    second = te.compute((4,), lambda i: a[i] - n[i], name="C")
+    both = tvm.build(te.create_prim_func([a, n, first, second]), target="llvm")
+    result, refused = torch.zeros(4), torch.zeros(4, requires_grad=True)
+    with pytest.raises(ArgumentValueError, match=r"argument 4 \(C\).*requires gradients"):
+        both(torch.ones(4), torch.ones(4), result, refused)
+    assert result._version == 0
+    both(torch.ones(4), torch.ones(4), result, refused.detach())
+    assert (result._version, refused._version) == (1, 1)

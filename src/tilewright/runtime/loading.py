@@ -78,7 +78,10 @@ def _load_library(library: str, file: str) -> Module:
     def find(name: str) -> PackedFunc | None:
         if not loaded.implements_function(name):
             return None
-        return packed_func(loaded.get_function(name), name, signatures.get(name))
+        function, native = loaded.get_function(name), loaded.get_function(name)
+        return packed_func(
+            function, name, signatures.get(name), native if native is not function else None
+        )
 
     return Module(find, signatures, path=file)
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewright.error import ArgumentValueError
 
 if TYPE_CHECKING:
-    from tilewright.ir.library import Parameter
+    from tilewright.runtime.packed_func import PackedFunc
 
 _tensor_class: Any = ()
 """The class of torch's tensors; no class until one is looked for with torch imported."""
+_raise_versions: Callable[[Sequence[Any]], object] | None = None
+"""See `_find_version_counter`."""
 
 
 def require_plain(value: Any, place: str) -> None:
@@ -35,41 +36,44 @@ def require_plain(value: Any, place: str) -> None:
         _refuse_bits(value, place)
 
 
-def prepare_arguments(
-    name: str,
-    parameters: Sequence[Parameter] | None,
-    written: Sequence[int],
-    args: Sequence[Any],
-) -> None:
+def prepare_arguments(function: PackedFunc, args: Sequence[Any]) -> None:
     """Check the tensors of torch among the arguments of a call, and tell autograd of writes.
 
     Args:
-        name: of the function, for messages.
-        parameters: what is known about its parameters.
-        written: the positions of those that it writes.
+        function: what is called.
         args: its arguments.
 
     Raises:
         ArgumentValueError: if the memory of a tensor does not hold its elements, or if a tensor
             that requires gradients would be written.
     """
+    if function.parameters is None:
+        _require_plain_items(args, function.name)
+        return
     tensor_class = _tensor_class or _find_class()
-    may_be_complex = parameters is None  # compiled functions refuse the dtypes of conjugates
-    for arg in args:
-        if arg.__class__ is tensor_class or isinstance(arg, tensor_class):
-            if arg.is_neg() or (may_be_complex and arg.is_conj()):
-                _refuse_bits(arg, _place(name, parameters, _position(arg, args)))
-        elif isinstance(arg, (tuple, list)):
-            prepare_arguments(name, None, (), arg)
-    changed = []
-    for position in written:
-        if position < len(args) and isinstance(args[position], tensor_class):
-            tensor = args[position]
-            if tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
-                _refuse_write(_place(name, parameters, position))
-            changed.append(tensor)
+    for arg in args:  # those of conjugates have dtypes that compiled code refuses
+        if (arg.__class__ is tensor_class or isinstance(arg, tensor_class)) and arg.is_neg():
+            _refuse_bits(arg, _place(function, [other is arg for other in args].index(True)))
+    changed: tuple[Any, ...] = ()
+    try:
+        for position in function.written:
+            arg = args[position]
+            if arg.__class__ is tensor_class or isinstance(arg, tensor_class):
+                if arg.requires_grad and sys.modules["torch"].is_grad_enabled():
+                    _refuse_write(_place(function, position))
+                changed += (arg,)
+    except IndexError:
+        return  # too few arguments, which compiled code refuses
     if changed:  # so that backward passes that need their old elements fail
-        _version_counter()(changed)
+        (_raise_versions or _find_version_counter())(changed)
+
+
+def _require_plain_items(items: Sequence[Any], name: str) -> None:
+    for number, item in enumerate(items, 1):
+        if isinstance(item, (tuple, list)):
+            _require_plain_items(item, name)
+        else:
+            require_plain(item, f"{name}: argument {number}")
 
 
 def _find_class() -> Any:
@@ -79,14 +83,10 @@ def _find_class() -> Any:
     return _tensor_class
 
 
-def _position(arg: Any, args: Sequence[Any]) -> int:
-    return next(n for n, other in enumerate(args) if other is arg)
-
-
-def _place(name: str, parameters: Sequence[Parameter] | None, position: int) -> str:
-    known = parameters or ()
+def _place(function: PackedFunc, position: int) -> str:
+    known = function.parameters or ()
     label = f" ({known[position].name})" if position < len(known) else ""
-    return f"{name}: argument {position + 1}{label}"
+    return f"{function.name}: argument {position + 1}{label}"
 
 
 def _refuse_bits(tensor: Any, place: str) -> NoReturn:
@@ -104,14 +104,20 @@ def _refuse_write(place: str) -> NoReturn:
     )
 
 
-@cache
-def _version_counter() -> Callable[[list[Any]], object]:
+def _find_version_counter() -> Callable[[Sequence[Any]], object]:
     """What raises the versions of tensors; those made in inference mode have none."""
+    global _raise_versions
     torch = sys.modules["torch"]
-    native: Any = getattr(torch._C, "_increment_version", None)
+
+    def count(tensors: Sequence[Any]) -> None:
+        for tensor in tensors:
+            if not tensor.is_inference():
+                torch.autograd.graph.increment_version(tensor)
+
+    counter: Callable[[Sequence[Any]], object] = getattr(torch._C, "_increment_version", count)
     try:
-        native([torch.empty(0)])
+        counter((torch.empty(0),))
     except (TypeError, RuntimeError):  # of another release
-        count = torch.autograd.graph.increment_version
-        return lambda tensors: [count(tensor) for tensor in tensors if not tensor.is_inference()]
-    return native
+        counter = count
+    _raise_versions = counter
+    return counter
