@@ -78,7 +78,7 @@ def test_the_panels_of_a_deep_product_are_packed_block_by_block(depth):
 def test_a_narrow_operand_is_used_block_by_block_as_it_is(depth):
     sch = scheduled(matmul(8, 8, depth))
     assert names_of(sch) == ["C"]
-    (_, blocks), _, (_, steps), *_ = loops_of(sch, "C")
+    _, (_, blocks), _, (_, steps), *_ = loops_of(sch, "C")
     assert blocks > 1
     assert (blocks - 1) * steps < depth <= blocks * steps
 
@@ -422,10 +422,11 @@ def test_a_symbolic_batch_is_no_tile():
     k = te.reduce_axis((0, 6), name="k")
     c = te.compute((n, 12, 8), lambda i, j, m: te.sum(a[i, j, k] * b[k, m], axis=k), name="C")
     sch = scheduled(te.create_prim_func([a, b, c]), LARGE, {"n": 2})
-    batch = sch.get(sch.get_loops("C")[0])
+    column, batch, *tile = (sch.get(loop) for loop in sch.get_loops("C"))
+    assert is_const_int(column.extent, 1)
     assert batch.kind is ForKind.SERIAL
     assert not is_const_int(batch.extent)
-    assert all(is_const_int(sch.get(loop).extent) for loop in sch.get_loops("C")[1:])
+    assert all(is_const_int(loop.extent) for loop in tile)
 
 
 def test_steps_that_depend_on_each_other_stay_in_order():

@@ -1,7 +1,17 @@
 """Which tiles stay in registers."""
 
+import pytest
+from tests.schedule_rules.programs import elementwise, matmul, scheduled
+
+from tilewright import tir
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.tiles import Tile, register_tile, tile_cost
+from tilewright.schedule_rules.tiles import (
+    Tile,
+    choose_tile,
+    fits_registers,
+    register_tile,
+    tile_cost,
+)
 
 AVX512 = Machine()
 
@@ -23,3 +33,39 @@ def test_rows_that_share_cache_lines_make_tiles_higher():
 
 def test_a_tile_that_is_cut_off_costs_more_than_its_part():
     assert tile_cost(Tile(4, 2), 9, 2) > tile_cost(Tile(3, 2), 9, 2)
+
+
+@pytest.mark.parametrize("registers", [12, 16, 32])
+def test_whatever_is_decided_a_tile_fits_into_the_registers(registers):
+    machine = AVX512._replace(vector_registers=registers)
+    best = register_tile(100, 200, 64, 16, 4, machine)
+    sch = tir.Schedule(elementwise(100, 200))
+    tile = choose_tile(sch, best, 100, 200, 16, machine)
+    row, column = sch.get_loops("C")
+    sch.split(row, [None, tile.rows])
+    sch.split(column, [None, tile.vectors])
+    assert _tile_of(sch) == best
+    others = set()
+    for seed in range(1, 40):
+        other = tir.Schedule(elementwise(100, 200), seed=seed)
+        sch.trace.apply_to_schedule(other, decision_provider=lambda *_: None)
+        others.add(_tile_of(other))
+    assert len(others) > 1
+    assert all(fits_registers(tile, machine) for tile in others)
+
+
+def _tile_of(sch):
+    _, rows, _, vectors = (sch.get(loop).extent.value for loop in sch.get_loops("C"))
+    return Tile(rows, vectors)
+
+
+def _sampled(sch):
+    """The numbers that a schedule has sampled."""
+    return [inst.outputs[0] for inst in sch.trace.insts if inst.kind.name == "sample_categorical"]
+
+
+def test_the_tile_of_a_product_is_read_in_the_trace():
+    sch = scheduled(matmul(40, 40, 8), Machine(vector_bits=128, vector_registers=16))
+    vectors, rows = (sch.get(v) for v in _sampled(sch)[-2:])
+    loops = [sch.get(loop) for loop in sch.get_loops("C")]
+    assert [loop.extent.value for loop in loops[-3:]] == [rows, vectors, 4]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction_plan import ENOUGH_REUSE, LEAST_REUSE, Plan
+from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import attempt, block_of
 from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
@@ -31,7 +32,7 @@ def schedule_contraction(
     if found is None:
         return None
     for plan in plans(found, machine, outer, constant_memory(sch)):
-        scheduled = attempt(sch, lambda s, plan=plan: plan.apply(s, block, epilogue))
+        scheduled = attempt(sch, lambda s, plan=plan: tile_contraction(plan, s, block, epilogue))
         if scheduled is not None:
             return scheduled
     return None

@@ -1,9 +1,12 @@
-"""What a sketch leaves to the search."""
+"""What a schedule leaves to the search, and arithmetic with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from tilewright.ir.arithmetic import maximum, minimum
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr
 from tilewright.tir.schedule import Schedule
 
@@ -33,3 +36,18 @@ def powers_of_two(first: int, last: int) -> list[int]:
         found.append(first)
         first *= 2
     return found
+
+
+def at_least(value: Any, other: Any) -> Any:
+    """The larger one of two numbers."""
+    return maximum(as_expr(value), as_expr(other))
+
+
+def at_most(value: Any, other: Any) -> Any:
+    """The smaller one of two numbers."""
+    return minimum(as_expr(value), as_expr(other))
+
+
+def quotient_up(value: Any, divisor: Any) -> Any:
+    """How many parts of `divisor` cover `value`."""
+    return (value + divisor - 1) // divisor

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
+from tilewright.schedule_rules.decisions import at_least, at_most, choose
 from tilewright.schedule_rules.machine import ADD_LATENCY, Machine
+from tilewright.tir.schedule import Schedule
 from tilewright.tir.transform.limits import RESERVED_REGISTERS
 
 STREAM: Final = 1.6
@@ -22,6 +25,9 @@ NEAR_ROW: Final = 0.25
 EDGE: Final = 0.5
 """What a tile that is cut off at the edge costs more than a whole one, in tiles."""
 
+ENOUGH_COST: Final = 1.2
+"""Tiles may be estimated to take so many times the time of the best one."""
+
 MOST_ROWS: Final = 14
 MOST_VECTORS: Final = 8
 
@@ -31,6 +37,12 @@ class Tile(NamedTuple):
 
     rows: int
     vectors: int
+
+
+def fits_registers(tile: Tile, machine: Machine) -> bool:
+    """Whether each result of a tile, and each vector of one step, has a register."""
+    operands = max(tile.vectors + 1, RESERVED_REGISTERS)
+    return tile.rows * tile.vectors + operands <= machine.vector_registers
 
 
 def register_tile(
@@ -67,8 +79,7 @@ def register_tile(
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
         for r in range(1, min(MOST_ROWS, rows) + 1)
-        if r * v + max(v + 1, RESERVED_REGISTERS) <= machine.vector_registers
-        and (r <= max(fitting, 6))
+        if fits_registers(Tile(r, v), machine) and r <= max(fitting, 6)
     ]
     stream = MEMORY if streams else STREAM
 
@@ -77,6 +88,61 @@ def register_tile(
         return cost, abs(tile.rows - tile.vectors)
 
     return min(candidates, key=key)
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterTile:
+    """A tile of results that stays in registers, of which sizes may be sampled.
+
+    Attributes:
+        rows: how many rows it has.
+        vectors: how many vectors in a row.
+        lanes: the elements of a vector.
+    """
+
+    rows: Any
+    vectors: Any
+    lanes: int
+
+    @property
+    def width(self) -> Any:
+        """How many columns it has."""
+        return self.vectors * self.lanes
+
+
+def choose_tile(
+    sch: Schedule, best: Tile, rows: int, columns: int, lanes: int, machine: Machine
+) -> RegisterTile:
+    """Leave to the search which of the tiles that keep the multipliers busy is taken.
+
+    Rows are as many as were chosen, or as there are registers for next to the vectors.
+
+    Args:
+        sch: the schedule.
+        best: the best tile, as far as is known.
+        rows: how many rows there are altogether.
+        columns: how many columns.
+        lanes: elements of a vector register.
+        machine: its registers.
+    """
+    lanes = min(lanes, max(2, 1 << (columns - 1).bit_length()))
+    whole = -(-columns // lanes)
+    best = Tile(best.rows, min(best.vectors, whole))
+    costs = {
+        Tile(r, v): tile_cost(Tile(r, v), rows, whole)
+        for r in range(1, min(MOST_ROWS, rows) + 1)
+        for v in range(1, min(MOST_VECTORS, whole) + 1)
+        if fits_registers(Tile(r, v), machine)
+    }
+    most = ENOUGH_COST * min(costs.values())
+    # Panels that are cut off at the end double the code, and the time to compile it.
+    good = [t for t, cost in costs.items() if cost <= most and whole % t.vectors == 0]
+    vectors = choose(sch, {t.vectors for t in good}, best.vectors)
+    chosen = choose(sch, {t.rows for t in good}, best.rows)
+    if isinstance(vectors, int) and isinstance(chosen, int):
+        return RegisterTile(chosen, vectors, lanes)
+    registers = machine.vector_registers - at_least(vectors + 1, RESERVED_REGISTERS)
+    return RegisterTile(at_most(chosen, registers // vectors), vectors, lanes)
 
 
 def tile_cost(

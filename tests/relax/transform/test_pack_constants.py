@@ -61,7 +61,7 @@ def test_the_operand_of_a_product_is_packed(columns):
     mod = fused(built({"x": array(8, 12)}, layer(weights(columns, 12))))
     after = packed(mod)
     assert operands(mod)[1].data.shape == (columns, 12)
-    assert operands(after)[1].data.shape == (12, columns)
+    assert operands(after)[1].data.shape == (1, 12, columns)  # one panel
     assert len(operands(after)[1].struct_info.extents) == len(operands(after)[1].data.shape)
     assert_same_results(mod, after, (8, 12))
 

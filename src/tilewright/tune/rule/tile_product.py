@@ -11,6 +11,7 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.operands import Contraction, find_contraction
 from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.rule.nest_rule import NestRule
 from tilewright.tune.rule.product.epilogue import append_epilogue, consumer_of, join_epilogue
@@ -24,9 +25,7 @@ from tilewright.tune.rule.product.packing import (
     pack_rows,
 )
 from tilewright.tune.rule.product.tiles import (
-    RegisterTile,
     by_panels,
-    choose_tile,
     share,
     tile_loops,
 )
@@ -99,7 +98,7 @@ class TileProduct(NestRule):
         scheduled: list[BlockRV] = []
         plan, machine, block = way.plan, self.machine, nest.block
         consumer = join_epilogue(sch, block)
-        tile = choose_tile(sch, plan, machine)
+        tile = choose_tile(sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, machine)
         if len(plan.columns) > 1:
             form, is_packed, consumer = self._matrix(way, sch, block, consumer, tile, scheduled)
         else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.groups import aligned
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete
+from tilewright.schedule_rules.tiles import RegisterTile
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.rule.claim import is_claimed
 from tilewright.tune.rule.product.form import Form
-from tilewright.tune.rule.product.tiles import RegisterTile, Tiled
+from tilewright.tune.rule.product.tiles import Tiled
 
 
 def consumer_of(sch: Schedule, block: BlockRV) -> BlockRV | None:

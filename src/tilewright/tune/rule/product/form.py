@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.contraction_plan import Plan, flattened, position_of
+from tilewright.schedule_rules.contraction_plan import Plan
+from tilewright.schedule_rules.contraction_steps import flattened, position_of
 from tilewright.schedule_rules.nest import DoesNotFitError, block_of
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, Schedule

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.schedule_rules.contraction_plan import Plan, position_of
+from tilewright.schedule_rules.contraction_plan import Plan
+from tilewright.schedule_rules.contraction_steps import position_of
 from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import block_of, extent_of, is_complete, parallelize
+from tilewright.schedule_rules.tiles import RegisterTile
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 from tilewright.tune.rule.product.form import Form, flat_index, of_these
-from tilewright.tune.rule.product.tiles import RegisterTile, Tiled
+from tilewright.tune.rule.product.tiles import Tiled
 
 DISTANCES = (0, 4, 8)
 """How many iterations ahead operands may be asked for."""

@@ -6,20 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tilewright.schedule_rules.contraction_plan import Plan
-from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.decisions import at_least, at_most, choose, quotient_up
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import loops_by_iterator, parallelize
-from tilewright.schedule_rules.tiles import MOST_ROWS, MOST_VECTORS, Tile, tile_cost
+from tilewright.schedule_rules.tiles import RegisterTile
 from tilewright.tir.schedule import LoopRV, Schedule
-from tilewright.tir.transform.limits import RESERVED_REGISTERS
-from tilewright.tune.rule.product.arithmetic import at_least, at_most, quotient_up
 from tilewright.tune.rule.product.form import Form
-
-TILE_BASE: Final = 100
-"""A tile of 6 rows by 4 vectors is the number 604: its two sizes are one decision."""
-
-ENOUGH_COST: Final = 1.2
-"""Tiles may be estimated to take so many times the time of the best one."""
 
 SHORTEST_SUM: Final = 128
 """Steps of a block of a sum, at least."""
@@ -35,26 +27,6 @@ PARTS: Final = (0, 1, 2, 4)
 
 FEW_ROWS: Final = 128
 """With no more, each panel is better used for all rows before the next one is brought near."""
-
-
-@dataclass(frozen=True, eq=False)
-class RegisterTile:
-    """A tile of results that stays in registers.
-
-    Attributes:
-        rows: how many rows it has.
-        vectors: how many vectors in a row.
-        lanes: the elements of a vector.
-    """
-
-    rows: Any
-    vectors: Any
-    lanes: int
-
-    @property
-    def width(self) -> Any:
-        """How many columns it has."""
-        return self.vectors * self.lanes
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,29 +51,6 @@ class Tiled:
     def panels(self) -> LoopRV:
         """The innermost loop in which all uses of some panels of columns are."""
         return self.sums or self.outermost[-1]
-
-
-def choose_tile(sch: Schedule, plan: Plan, machine: Machine) -> RegisterTile:
-    """Choose one of the tiles that fit the registers and keep the multipliers busy."""
-    lanes = min(plan.lanes, max(2, 1 << (plan.width_of_all - 1).bit_length()))
-    whole = -(-plan.width_of_all // lanes)
-    costs = {
-        Tile(r, v): tile_cost(Tile(r, v), plan.rows, whole)
-        for r in range(1, min(MOST_ROWS, plan.rows) + 1)
-        for v in range(1, min(MOST_VECTORS, whole) + 1)
-        if r * v + max(v + 1, RESERVED_REGISTERS) <= machine.vector_registers
-    }
-    most = ENOUGH_COST * min(costs.values())
-    # Panels that are cut off at the end double the code, and the time to compile it.
-    enough = min(cost for tile, cost in costs.items() if whole % tile.vectors == 0)
-    candidates = [
-        TILE_BASE * tile.rows + tile.vectors
-        for tile, cost in costs.items()
-        if cost <= (most if whole % tile.vectors == 0 else enough)
-    ]
-    best = TILE_BASE * plan.tile.rows + min(plan.tile.vectors, whole)
-    chosen = choose(sch, candidates, best)
-    return RegisterTile(chosen // TILE_BASE, chosen % TILE_BASE, lanes)
 
 
 def tile_loops(

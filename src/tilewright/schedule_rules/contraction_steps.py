@@ -1,0 +1,330 @@
+"""The steps that tile a contraction as a plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tilewright.ir.expr import Expr, Var
+from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.contraction_plan import FAR, Plan
+from tilewright.schedule_rules.copies import copy_squares, vectorize_tile
+from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.elementwise import vectorize_elements
+from tilewright.schedule_rules.nest import (
+    attempt,
+    block_of,
+    extent_of,
+    loops_by_iterator,
+    parallelize,
+    present,
+    split_into,
+)
+from tilewright.schedule_rules.operands import constant_memory
+from tilewright.schedule_rules.structures import apply_rule
+from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+
+MOST_UNROLLED: Final = 128
+"""Maximum number of multiply-adds of vectors that are written one after the other."""
+
+DISTANCES: Final = (0, 4, 8, 12, 16)
+"""So many steps of a sum ahead may be asked for what is far away; 0 is not at all."""
+
+AHEAD: Final = 12
+"""The best of them, as far as is known."""
+
+AHEAD_BYTES: Final = 4096
+"""So much ahead it is asked for panels that come from memory one after the other."""
+
+
+def tile_contraction(
+    plan: Plan, sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV]
+) -> None:
+    """Tile the loops of a contraction, and vectorise; pack the operand with columns if planned.
+
+    Left to the search: the tile of registers, how many panels are packed at once, and how far ahead
+    it is asked for what comes from far away.
+
+    Args:
+        plan: its sizes.
+        sch: the schedule.
+        block: the block.
+        epilogue: element-wise blocks that read the result, for each tile of it.
+    """
+    machine, p = plan.machine, plan
+    tile = choose_tile(sch, p.tile, p.rows, p.width_of_all, p.lanes, machine)
+    _Steps(plan, sch, block, tile).apply(epilogue)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The steps for one block."""
+
+    plan: Plan
+    sch: Schedule
+    block: BlockRV
+    tile: RegisterTile
+
+    def apply(self, epilogue: Sequence[BlockRV]) -> None:
+        """Take all steps."""
+        plan, sch, f = self.plan, self.sch, self.plan.found
+        if plan.stages_results:
+            epilogue = self._stage_results(epilogue)
+        loops = loops_by_iterator(sch, self.block, plan.outer)
+        column = self._column(loops)
+        outer = [v for v in f.outer if v in loops and not any(v is item for item in plan.columns)]
+        needed = [loops[v] for v in outer if any(load.mentions(v) for load in f.moving)]
+        then = [loops[v] for v in outer if not any(load.mentions(v) for load in f.moving)]
+        depth = [loops[v] for v in f.accesses.reduction if v in loops]
+        counts = plan.panels()
+        sizes = [self.tile.vectors, self.tile.lanes]
+        if counts != [1]:
+            sizes.insert(0, choose(sch, counts, counts[-1]))
+        block_column, *panel, vector, lane = sch.split(column, [None, *sizes])
+        block_row, row = sch.split(loops[f.row], [None, self.tile.rows])
+        blocks: list[LoopRV] = []
+        if plan.block_depth is not None:
+            block_step, depth[0] = sch.split(depth[0], [None, plan.block_depth])
+            blocks.append(block_step)
+        # A panel is used for all that it does not depend on, before the next one is packed.
+        around = [*needed, block_column, *blocks, *then, block_row, *panel]
+        sch.reorder(*around, *depth, row, vector, lane)
+        is_single = plan.width_of_all <= counts[-1] * plan.width
+        first = needed if is_single else [*needed, block_column]
+        panels: Buffer | None = None
+        if plan.packed:
+            # Where columns are merged, those of a panel are no box of the operand.
+            place = [*first, *blocks] if len(plan.columns) == 1 else needed
+            panels = self._pack(place[-1] if place else None)
+        in_tiles = self._schedule_consumers(epilogue, first if blocks else around)
+        is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
+        steps = self._unroll_steps(depth, 1 if is_cut else 0)
+        if panels is None:
+            self._prefetch(steps)
+        else:
+            self._prefetch_panels(steps, panels)
+        sch.unroll(row)
+        sch.unroll(vector)
+        sch.vectorize(lane)
+        if plan.outer == 0:
+            parallelize(sch, first or [*then, block_row], plan.machine)
+
+    def _column(self, loops: dict[Var, LoopRV]) -> LoopRV:
+        """One loop over all columns."""
+        plan, f = self.plan, self.plan.found
+        merged = [loops[var] for var in plan.columns]
+        if len(merged) == 1:
+            return merged[0]
+        outer = [v for v in f.outer if v in loops and not any(v is item for item in plan.columns)]
+        depth = [loops[v] for v in f.accesses.reduction if v in loops]
+        self.sch.reorder(*(loops[v] for v in outer), loops[f.row], *merged, *depth)
+        return self.sch.fuse(*merged)
+
+    def _unroll_steps(self, depth: Sequence[LoopRV], least: int) -> Sequence[LoopRV]:
+        """Unroll the innermost steps of the sum, if they are few.
+
+        Args:
+            depth: the loops over the steps.
+            least: how many loops stay in any case: results of which masks cut off a part are in
+                registers around a loop, and in memory between statements without one.
+
+        Returns:
+            The loops that are left.
+        """
+        count = self.plan.tile.rows * self.plan.tile.vectors
+        for n in range(len(depth) - 1, least - 1, -1):
+            extent = extent_of(self.sch, depth[n])
+            if extent is None or count * extent > MOST_UNROLLED:
+                return depth[: n + 1]
+            count *= extent
+            self.sch.unroll(depth[n])
+        return depth[:least]
+
+    def _prefetch(self, steps: Sequence[LoopRV]) -> None:
+        """Ask ahead for columns that come from far away in each step.
+
+        Hardware does not see a pattern in accesses to another page each time.
+        """
+        plan = self.plan
+        if not plan.exceeds_cache() or not steps:
+            return
+        var = plan.found.accesses.reduction[len(steps) - 1]
+        extent = extent_of(self.sch, steps[-1])
+        if extent is not None and extent < 2 * AHEAD:
+            return
+        strides = {load.buffer.name: load.stride(var) for load in plan.found.moving}
+        far = [n for n, s in strides.items() if s is not None and abs(s) * plan.itemsize >= FAR]
+        if far:
+            distance = choose(self.sch, DISTANCES, AHEAD)
+            self.sch.annotate(steps[-1], "software_prefetch", dict.fromkeys(far, distance))
+
+    def _prefetch_panels(self, steps: Sequence[LoopRV], panels: Buffer) -> None:
+        """Ask ahead for panels of a constant that are together larger than the cache.
+
+        They come from memory then, for which hardware that follows a stream is not early enough.
+        """
+        plan, accesses = self.plan, self.plan.found.accesses
+        (operand,) = plan.found.moving
+        size = plan.depth * plan.width_of_all * plan.itemsize
+        is_constant = operand.buffer.data in constant_memory(self.sch)
+        if not steps or not is_constant or size <= plan.machine.own_cache:
+            return
+        inner = plan.depth // accesses.count(accesses.reduction[: len(steps)])
+        distance = -(-AHEAD_BYTES // (inner * plan.width * plan.itemsize))
+        # Behind the last step of a panel is the next panel.
+        ahead = choose(self.sch, (0, distance), distance)
+        self.sch.annotate(steps[-1], "software_prefetch", {panels.name: ahead})
+
+    def _pack(self, place: LoopRV | None) -> Buffer:
+        """Copy the panels of the operand that an iteration of `place` uses, side by side: panels
+        one after the other, in each the steps of the sum, in each of these columns.
+
+        Returns:
+            The panels.
+        """
+        plan, sch, width = self.plan, self.sch, self.tile.width
+        (operand,) = plan.found.moving
+        iterators = [item.var for item in plan.found.accesses.block.iter_vars]
+        columns = [position_of(var, iterators) for var in plan.columns]
+        used = [n for n, var in enumerate(iterators) if operand.mentions(var)]
+        inner = [n for n in used if n not in columns]
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            flat = self._flat_column(values)
+            return (flat // width, *(values[n] for n in inner), flat % width)
+
+        index_map = IndexMap.from_func(layout, len(iterators))
+        copy = sch.reindex_cache_read(self.block, operand.buffer.name, "global", index_map)
+        if place is not None:
+            sch.compute_at(copy, place)
+        around = loops_around(sch, copy, place)
+        tile, column = plan.tile, used.index(columns[-1])
+        if not copy_squares(sch, copy, column, around, tile.vectors, self.tile.lanes):
+            self._vectorize(copy, around)
+        return block_of(sch, copy).writes[0].buffer
+
+    def _flat_column(self, values: Sequence[Expr]) -> Any:
+        """The number of a column, given the values of all iterators."""
+        accesses = self.plan.found.accesses
+        iterators = [item.var for item in accesses.block.iter_vars]
+        columns = [position_of(var, iterators) for var in self.plan.columns]
+        return flattened(values, columns, [accesses.extent(var) for var in self.plan.columns])
+
+    def _stage_results(self, epilogue: Sequence[BlockRV]) -> Sequence[BlockRV]:
+        """Collect the results of a tile in memory of its own, each vector on its own.
+
+        In the result, a vector that sticks out at the end of a row would overlap the next row.
+
+        Returns:
+            What reads the tile: the block that copies it, or the only consumer in its place.
+        """
+        plan, sch, lanes = self.plan, self.sch, self.tile.lanes
+        iterators = [item.var for item in plan.found.accesses.block.iter_vars]
+        row = position_of(plan.found.row, iterators)
+        columns = [position_of(var, iterators) for var in plan.columns]
+        outer = [position_of(var, iterators) for var in plan.found.outer]
+        outer = [n for n in outer if n not in columns]
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            flat = self._flat_column(values)
+            return (*(values[n] for n in outer), values[row], flat // lanes, flat % lanes)
+
+        copy = sch.reindex_cache_write(self.block, 0, "global", layout)
+        if len(epilogue) == 1 and attempt(sch, lambda s: s.compute_inline(copy)) is not None:
+            sch.compute_inline(copy)
+            return epilogue
+        return [copy, *epilogue]
+
+    def _schedule_consumers(self, epilogue: Sequence[BlockRV], complete: Sequence[LoopRV]) -> bool:
+        """Compute what reads the results for each tile of them, or else on its own.
+
+        A tile of merged columns may be no box of the result.
+
+        Returns:
+            Whether something is computed for each tile.
+        """
+        plan, sch = self.plan, self.sch
+        place = complete[-1] if complete else None
+        if epilogue and place is not None and not _is_legal(sch, epilogue[0], place):
+            for consumer in epilogue:
+                apply_rule(vectorize_elements, sch, consumer, plan.machine, plan.outer)
+            return False
+        if epilogue:
+            self._separate_rows()
+        for consumer in epilogue:
+            at = place if place is not None and _is_legal(sch, consumer, place) else None
+            if at is not None:
+                sch.reverse_compute_at(consumer, at)
+            self._write(consumer, at)
+        return bool(epilogue)
+
+    def _separate_rows(self) -> None:
+        """Let rows of a result that stays in the function begin at whole vectors.
+
+        Otherwise a vector that sticks out at the end of a row would overlap the next one.
+        """
+        plan = self.plan
+        (store,) = plan.found.accesses.stores
+        first = next((n for n, i in enumerate(store.indices) if i is plan.columns[0]), 0)
+        if first > 0 and plan.width_of_all % plan.lanes:
+            self.sch.storage_align(self.block, 0, first - 1, plan.lanes, 0)
+
+    def _write(self, consumer: BlockRV, place: LoopRV | None) -> None:
+        """Let what reads the results of a tile run in vectors."""
+        if not self.plan.transposed:
+            around = max(self.plan.outer, loops_around(self.sch, consumer, place))
+            self._vectorize(consumer, around)
+        elif place is not None:
+            self._transpose(consumer, place)
+
+    def _transpose(self, consumer: BlockRV, place: LoopRV) -> None:
+        """Transpose squares of the results in registers."""
+        sch, lanes = self.sch, self.plan.lanes
+        accesses = accesses_of(block_of(sch, consumer))
+        loops = loops_by_iterator(sch, consumer, loops_around(sch, consumer, place))
+        inside = [var for var in accesses.spatial if var in loops]
+        along = [var for var in inside if accesses.stores[0].stride(var) == 1]
+        across = [var for var in inside if accesses.stores[0].stride(var) != 1]
+        if len(along) != 1 or len(across) != 1:
+            return
+        if (extent_of(sch, loops[along[0]]) or 0) < lanes // 2:
+            return
+        (piece,), row = split_into(sch, loops[across[0]], [lanes])
+        (strip,), lane = split_into(sch, loops[along[0]], [lanes], vector=True)
+        sch.reorder(*present(piece, strip), row, lane)
+        sch.unroll(row)
+        sch.vectorize(lane)
+
+    def _vectorize(self, block: BlockRV, around: int) -> None:
+        """Let a block run in vectors along the columns, inside of the loops `around` it."""
+        vectorize_tile(self.sch, block, around, self.plan.tile.vectors, self.plan.lanes)
+
+
+def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:
+    """Whether a consumer can be computed in each iteration of the loop `place`."""
+    return attempt(sch, lambda s: s.reverse_compute_at(consumer, place)) is not None
+
+
+def loops_around(sch: Schedule, block: BlockRV, place: LoopRV | None) -> int:
+    """How many of the loops around a block are `place` or outside of it."""
+    if place is None:
+        return 0
+    loops = [sch.get(loop) for loop in sch.get_loops(block)]
+    return 1 + next(n for n, loop in enumerate(loops) if loop is sch.get(place))
+
+
+def position_of(var: Var, iterators: Sequence[Var]) -> int:
+    """Which of `iterators` is `var`."""
+    return next(n for n, item in enumerate(iterators) if item is var)
+
+
+def flattened(values: Sequence[Expr], positions: Sequence[int], extents: Sequence[int]) -> Any:
+    """The number of an element in a box: the last of `positions` varies fastest."""
+    flat: Any = values[positions[0]]
+    for position, extent in zip(positions[1:], extents[1:], strict=True):
+        flat = flat * extent + values[position]
+    return flat
