@@ -156,7 +156,7 @@ class Function(BaseFunc, RelaxExpr):
             binding_map: from symbolic sizes, or their names, to numbers.
         """
         from tilewright.ir.module import IRModule
-        from tilewright.relax.transform.bind_symbolic_vars import BindSymbolicVars
+        from tilewright.relax.transform.bind_params import BindSymbolicVars
 
         return BindSymbolicVars(binding_map, "main")(IRModule({"main": self}))["main"]
 

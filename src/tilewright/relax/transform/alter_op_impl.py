@@ -15,7 +15,7 @@ from tilewright.relax.expr import Call, Function, Tuple, TupleGetItem, Var
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.op.manipulate import layout_transform
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
-from tilewright.relax.transform.module_mutator import ModuleMutator
+from tilewright.relax.transform.mutators import ModuleMutator
 from tilewright.te import compute
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap

@@ -1,10 +1,12 @@
-"""Bindings that only give another name to something are removed."""
+"""Normal form: nested expressions are bound to variables, and aliases are removed."""
 
 from __future__ import annotations
 
 from tilewright.arith import Analyzer
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
+from tilewright.ir.passes import ModulePass
+from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,
@@ -26,6 +28,27 @@ from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.function_pass import FunctionPass
 from tilewright.relax.transform.scopes import sizes_by_definition, with_bindings, with_blocks
 from tilewright.relax.transform.substitution import Substitution
+
+
+class Normalize(ModulePass):
+    """Bind each operation to a variable of its own, and find the struct info of everything.
+
+    ::
+
+        before:  return R.add(R.exp(x), y)      after:  lv = R.exp(x)
+                                                        lv1 = R.add(lv, y)
+                                                        return lv1
+    """
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        builder, is_same = BlockBuilder(mod), True
+        for name, function in mod.functions.items():
+            if isinstance(function, Function):
+                changed = builder.normalize(function)
+                if changed is not function:
+                    is_same = False
+                    builder.update_func(name, changed)
+        return mod if is_same else builder.get()
 
 
 class CanonicalizeBindings(FunctionPass):

@@ -1,29 +1,44 @@
-"""Grouping operators that are computed best together.
-
-The groups follow T. Chen et al., "TVM: An Automated End-to-End Optimizing Compiler for Deep
-Learning", OSDI 2018, section 3, and the post-dominator based algorithm of J. Roesch et al., "Relay:
-A High-Level Compiler for Deep Learning", 2019: a node is joined with its immediate post-dominator
-and everything between them, if the kinds of all these operators allow it. Only the last node of a
-group is used outside of it, so no group can depend on itself.
-"""
+"""Operator fusion: patterns of tensor programs, and grouping by them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from tilewright.error import ArgumentError
+from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.passes import EachFunctionPass, ModulePass
 from tilewright.relax.expr import DataflowBlock, TupleGetItem, VarBinding
 from tilewright.relax.transform.fusion_graph import (
+    OP_PATTERN,
     FusionGraph,
     GraphNode,
     edges_of,
     nodes_between,
 )
 from tilewright.relax.transform.group_functions import BindingGroup, GroupOutliner
-from tilewright.tir.analysis.pattern_kind import PatternKind
+from tilewright.schedule_rules.eligible import has_schedule
+from tilewright.tir.analysis.pattern_kind import PatternKind, pattern_kind
+from tilewright.tir.function import PrimFunc
+
+
+class AnnotateTIROpPattern(EachFunctionPass):
+    """Give each tensor program the attribute ``op_pattern``, a `PatternKind`.
+
+    What has a schedule of its own is opaque: as a part of another function it would lose it. An
+    attribute that is there already stays.
+    """
+
+    function_class: ClassVar[type[BaseFunc]] = PrimFunc
+
+    def transform_function(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
+        if OP_PATTERN in func.attrs:
+            return func
+        kind = PatternKind.OPAQUE if has_schedule(func) else pattern_kind(func)
+        return func.with_attr(OP_PATTERN, int(kind))
+
 
 MOST_KERNELS = 64
 """So many tensor programs are joined at the most; more take long to schedule and gain little."""

@@ -18,7 +18,7 @@ from tilewright.relax.analysis import defined_symbolic_vars, free_symbolic_vars,
 from tilewright.relax.expr import Call, Function, RelaxExpr, ShapeExpr, Var, VarBinding
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import FuncStructInfo, ShapeStructInfo
-from tilewright.relax.transform.module_mutator import ModuleMutator
+from tilewright.relax.transform.mutators import ModuleMutator
 from tilewright.relax.transform.substitution import Substitution
 
 

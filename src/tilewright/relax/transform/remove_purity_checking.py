@@ -14,7 +14,7 @@ from tilewright.relax.op.base import (
     INVOKE_CLOSURE,
     INVOKE_PURE_CLOSURE,
 )
-from tilewright.relax.transform.module_mutator import ModuleMutator
+from tilewright.relax.transform.mutators import ModuleMutator
 
 
 class RemovePurityChecking(ModulePass):

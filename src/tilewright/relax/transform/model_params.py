@@ -1,8 +1,8 @@
-"""What depends on weights only becomes a function of its own, which runs once."""
+"""Weights of a model: lifting their computation, bundling them, and changing their struct info."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tilewright.error import ArgumentError
@@ -24,8 +24,10 @@ from tilewright.relax.expr import (
     VarBinding,
 )
 from tilewright.relax.sizes import symbolic_vars_of
-from tilewright.relax.struct_info import TupleStructInfo
+from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
+from tilewright.relax.transform.bind_params import require_no_caller
 from tilewright.relax.transform.effects import is_pure
+from tilewright.relax.transform.mutators import ModuleMutator
 from tilewright.relax.transform.scopes import variables_in, with_bindings, with_blocks
 from tilewright.relax.transform.substitution import Substitution
 
@@ -138,3 +140,92 @@ def _transformation(
     function = Function((whole,), body, result.struct_info, attrs=attrs)
     sizes = {s: ScalarVar(s.name, s.dtype) for s in symbolic_vars_of(whole.struct_info)}  # type: ignore[arg-type]
     return Substitution(None, sizes, fresh=True)(function)
+
+
+class BundleModelParams(ModulePass):
+    """Take the weights of a function as one tuple.
+
+    For functions with the attribute ``num_input``, the parameters after so many are weights::
+
+        before:  def main(x, w, b):             after:  def main(x, model_params):
+                     R.func_attr({"num_input": 1})          w = model_params[0]
+                     ...                                    b = model_params[1]
+                                                            ...
+
+    Args:
+        param_tuple_name: the name of the new parameter.
+    """
+
+    def __init__(self, param_tuple_name: str | None = None) -> None:
+        self._name = param_tuple_name or "model_params"
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        result, is_same = mod.clone(), True
+        for name, function in mod.functions.items():
+            if isinstance(function, Function) and NUM_INPUT in function.attrs:
+                bundled = _bundled(function, self._name)
+                if bundled is not function:
+                    require_no_caller(mod, name.name_hint)
+                    result.update_func(name, bundled)
+                    is_same = False
+        return mod if is_same else result
+
+
+def _bundled(function: Function, name: str) -> Function:
+    count = number_of_inputs(function)
+    inputs, weights = function.params[:count], function.params[count:]
+    if len(weights) == 1 and isinstance(weights[0].struct_info, TupleStructInfo):
+        return function  # they are one tuple already
+    whole = Var(name, TupleStructInfo([w.struct_info or ObjectStructInfo() for w in weights]))
+    fields = [VarBinding(w, TupleGetItem(whole, i)) for i, w in enumerate(weights)]
+    body = function.body
+    assert isinstance(body, SeqExpr)
+    blocks = (BindingBlock(tuple(fields)), *body.blocks) if fields else body.blocks
+    return function.replace(params=(*inputs, whole), body=body.replace(blocks=blocks))
+
+
+class UpdateParamStructInfo(ModulePass):
+    """Change what is known of parameters, and infer again what follows from it.
+
+    ::
+
+        before:  def main(x: R.Tensor((4,), "float32")):
+                     lv: R.Tensor((4,), "float32") = R.exp(x)
+        after:   def main(x: R.Tensor((4,), "float16")):
+                     lv: R.Tensor((4,), "float16") = R.exp(x)
+
+    Args:
+        sinfo_func: from a parameter to its new struct info; None for what stays.
+    """
+
+    def __init__(self, sinfo_func: Callable[[Var], StructInfo | None]) -> None:
+        if not callable(sinfo_func):
+            raise ArgumentError(
+                "UpdateParamStructInfo: sinfo_func is a function of a parameter, got "
+                f"{sinfo_func!r}"
+            )
+        self._sinfo_func = sinfo_func
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return _Update(mod, self._sinfo_func).module()
+
+
+class _Update(ModuleMutator):
+    def __init__(self, mod: IRModule, sinfo_func: Callable[[Var], StructInfo | None]) -> None:
+        super().__init__(mod)
+        self._sinfo_func = sinfo_func
+
+    def visit_function_(self, function: Function) -> Any:
+        if not self.builder_.is_in_body:
+            params = tuple(map(self._updated, function.params))
+            if any(new is not old for new, old in zip(params, function.params, strict=True)):
+                function = function.replace(params=params)
+        return super().visit_function_(function)
+
+    def _updated(self, param: Var) -> Var:
+        info = self._sinfo_func(param)
+        if info is None or info is param.struct_info:
+            return param
+        if not isinstance(info, StructInfo):
+            raise ArgumentError(f"the struct info of {param.name_hint!r} cannot be {info!r}")
+        return self.with_struct_info(param, info)

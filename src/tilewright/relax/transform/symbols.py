@@ -1,8 +1,8 @@
-"""Functions of the module are named by their symbols."""
+"""Symbols of functions, of the module and of external modules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
@@ -13,6 +13,23 @@ from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import Rewriter
 from tilewright.relax.expr import ExternFunc
 from tilewright.relax.scope import Names
+
+
+class AttachGlobalSymbol(ModulePass):
+    """Make the symbol of each exported function the name that the module has for it.
+
+    Private functions, which have no symbol, stay so.
+    """
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        changed = {
+            name: function.with_attr("global_symbol", name.name_hint)
+            for name, function in mod.functions.items()
+            if function.global_symbol not in (None, name.name_hint)
+        }
+        if not changed:
+            return mod
+        return IRModule({**mod.functions, **changed}, mod.attrs, mod.global_infos)
 
 
 class NormalizeGlobalVar(ModulePass):
@@ -59,3 +76,30 @@ class _Renaming(Rewriter):
     def ExternFunc(self, function: ExternFunc) -> Any:
         name = self._names.get(function.global_symbol, function.global_symbol)
         return function if name == function.global_symbol else function.replace(global_symbol=name)
+
+
+class AttachExternModules(ModulePass):
+    """Load external modules, whose functions are registered under their names.
+
+    The module stays as it is. A process that loads a library that was exported from it loads them
+    too, by their method `load`::
+
+        mod, params, externs = model.export_tvm(spec, allow_extern=True)
+        mod = relax.transform.AttachExternModules(externs)(mod)
+
+    Args:
+        extern_modules: what ``export_tvm(spec, allow_extern=True)`` returned.
+    """
+
+    def __init__(self, extern_modules: Sequence[Any]) -> None:
+        for module in extern_modules:
+            if not callable(getattr(module, "load", None)):
+                raise ArgumentError(
+                    f"AttachExternModules: expected nn.ExternModule objects, got {module!r}"
+                )
+        self._modules = list(extern_modules)
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        for module in self._modules:
+            module.load()
+        return mod
