@@ -32,11 +32,9 @@ from tilewright.relax.expr import (
     TupleGetItem,
 )
 from tilewright.relax.expr import Var as GraphVar
-from tilewright.relax.interpreter.kernels import InterpretedKernels, Kernels
-from tilewright.relax.interpreter.operands import Operands
+from tilewright.relax.interpreter.kernels import InterpretedKernels, Kernels, Operands
 from tilewright.relax.interpreter.operators import EVALUATIONS, registered
-from tilewright.relax.interpreter.scalars import Scalars
-from tilewright.relax.interpreter.values import Match, Shape, Sizes, as_value
+from tilewright.relax.interpreter.values import Match, Scalars, Shape, Sizes, as_value
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.sizes import upper_bounds_of
 from tilewright.relax.struct_info import StructInfo

@@ -1,9 +1,4 @@
-"""Values while a graph runs, and whether one has a struct info.
-
-An array is a numpy array without gaps, a tuple a tuple, a shape a `Shape`, a scalar a Python
-number, a function something callable; None is no value. Registered functions may return other
-objects.
-"""
+"""Values while a graph runs: their struct info, and the numbers of symbolic sizes."""
 
 from __future__ import annotations
 
@@ -13,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tilewright.arith import Analyzer
-from tilewright.error import ArgumentError, DTypeError, ShapeError
+from tilewright.error import ArgumentError, DTypeError, InterpreterError, ShapeError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
 from tilewright.relax.size_equations import solve_linear
 from tilewright.relax.sizes import size_text, symbolic_vars_of
 from tilewright.relax.struct_info import (
@@ -30,6 +25,10 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 from tilewright.runtime.ndarray import NDArray
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.interpreter import Interpreter
+from tilewright.tir.op import ret
+from tilewright.tir.stmt import Evaluate
 
 Sizes = dict[Var, int]
 """The values of symbolic sizes."""
@@ -227,3 +226,27 @@ def _kind(value: Any) -> str:
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
     return f"{type(value).__name__} {value!r}"
+
+
+class Scalars:
+    """Evaluates scalar expressions in the interpreter of tensor programs; prepares each once."""
+
+    def __init__(self) -> None:
+        self._prepared: dict[Expr, tuple[list[Var], Interpreter]] = {}
+
+    def __call__(self, expr: Expr, sizes: Sizes) -> Any:
+        """The number that `expr` is."""
+        if isinstance(expr, (IntImm, FloatImm)):
+            return bool(expr.value) if expr.dtype.is_bool else expr.value
+        if isinstance(expr, Var) and expr in sizes:
+            return sizes[expr]
+        known = self._prepared.get(expr)
+        if known is None:
+            variables = symbolic_vars_of(expr)
+            function = PrimFunc(tuple(variables), Evaluate(ret(expr)))
+            known = self._prepared[expr] = variables, Interpreter(function)
+        variables, interpreter = known
+        missing = [var.name for var in variables if var not in sizes]
+        if missing:
+            raise InterpreterError(f"the size {missing[0]} of {size_text(expr)} has no value here")
+        return interpreter.run("size", *[sizes[var] for var in variables])

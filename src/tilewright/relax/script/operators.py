@@ -4,16 +4,55 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright.relax import op as operators
 from tilewright.relax.op.table import OPERATORS
-from tilewright.relax.script.elsewhere import instead_of, is_namespace
+
+_MEMORY: Final = "relax.build plans memory by itself: write the computation alone"
+_DEVICES: Final = "a program runs on one device: write the whole computation"
+_GRADIENTS: Final = "gradients are taken by the framework that trains the model: import its program"
+
+_REPLACEMENTS: Final[dict[str, str]] = {
+    "arg": "parameters stand in the signature: `def main(x: R.Tensor((2, 3), 'float32'))`",
+    "SeqExpr": "bindings stand in the body of a function or a branch; in Python, use "
+    "relax.BlockBuilder",
+    "rewriter": "write a pattern of relax.dpl and relax.dpl.rewrite_call",
+    "call_builtin_with_ctx": "a program has no machine that a function could ask: write "
+    "R.call_packed",
+    "register_gradient": _GRADIENTS,
+    "builtin.stop_lift_params": "LiftTransformParams moves what depends on weights alone",
+    "builtin.alloc_tensor": _MEMORY,
+    "memory.view": "write R.reshape, or R.strided_slice for a part",
+    "memory.ensure_zero_offset": "arrays begin where their memory does: leave it out",
+    "view": "write R.reshape, or R.strided_slice for a part",
+    "ensure_zero_offset": "arrays begin where their memory does: leave it out",
+    "memory": _MEMORY,
+    "vm": _MEMORY,
+    "grad": _GRADIENTS,
+    "ccl": _DEVICES,
+    "dist": _DEVICES,
+    "DTensor": f"{_DEVICES} on R.Tensor",
+}
+"""Advice by unsupported name of TVM; that of a namespace covers all names in it."""
+
+_UNSUPPORTED_NAMESPACES: Final = ("builtin", "memory", "vm", "grad", "ccl", "dist")
+
+
+def is_unsupported_namespace(name: str) -> bool:
+    """Whether `name` is a namespace of TVM that is not supported as a whole."""
+    return name in _UNSUPPORTED_NAMESPACES
+
+
+def replacement_of(name: str) -> str | None:
+    """What to write instead of ``R.name``; None for names that TVM does not have."""
+    return _REPLACEMENTS.get(name) or _REPLACEMENTS.get(name.partition(".")[0])
+
 
 _PREFIX = "relax."
 
 _COMPOSITE = ("call_packed",)
-"""Functions that make calls of something else than an operator of their own."""
+"""Functions of `R` without an operator of their own."""
 
 
 def function_of(name: str) -> Callable[..., Any] | None:
@@ -38,19 +77,19 @@ def find(name: str, others: Sequence[str] = ()) -> Any:
 
     Args:
         name: the name.
-        others: names that are no operators, which may be meant.
+        others: further names to suggest, of functions other than operators.
 
     Raises:
-        AttributeError: if there is none; it says which name is most like it, or what to write
-            instead of one that is known from elsewhere.
+        AttributeError: if there is none, with the most similar name, or what to write instead of
+            an unsupported name.
     """
     known = _names()
-    if any(other.startswith(f"{name}.") for other in known) or is_namespace(name):
+    if any(other.startswith(f"{name}.") for other in known) or is_unsupported_namespace(name):
         return OperatorNamespace(name)
     function = function_of(name) if name in known or name in _COMPOSITE else None
-    instead = instead_of(name)
-    if function is None and instead is not None:
-        raise AttributeError(f"R.{name} is not possible here: {instead}")
+    advice = replacement_of(name)
+    if function is None and advice is not None:
+        raise AttributeError(f"R.{name} is not possible here: {advice}")
     if function is None or name.rpartition(".")[2].startswith("_"):
         raise AttributeError(f"R has no {name!r}{_suggestion(name, [*known, *others])}")
     return function

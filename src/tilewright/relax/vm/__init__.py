@@ -1,6 +1,6 @@
 """Graphs at run time: how they are compiled, and the virtual machine that runs them."""
 
-from tilewright.relax.vm import array_functions, attention_kv_cache, debug_functions
+from tilewright.relax.vm import builtins
 from tilewright.relax.vm.driver import build
 from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.observe import VMInstrumentReturnKind

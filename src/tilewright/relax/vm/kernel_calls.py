@@ -13,7 +13,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk_once
 from tilewright.relax.expr import Call, ExternFunc, Function, RelaxExpr
-from tilewright.relax.vm.match_sizes import SizeMatch, match_shapes
+from tilewright.relax.vm.matching import SizeMatch, match_shapes
 from tilewright.relax.vm.signature import Signature
 from tilewright.relax.vm.steps import (
     ArrayValue,

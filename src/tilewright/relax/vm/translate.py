@@ -36,10 +36,8 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 from tilewright.relax.vm.kernel_calls import KernelCalls
-from tilewright.relax.vm.last_uses import LastUses
-from tilewright.relax.vm.match_sizes import SizeMatch
-from tilewright.relax.vm.match_values import match_info, without_shape
-from tilewright.relax.vm.releases import with_releases
+from tilewright.relax.vm.liveness import Liveness, with_releases
+from tilewright.relax.vm.matching import SizeMatch, match_info, without_shape
 from tilewright.relax.vm.signature import Signature, size_of
 from tilewright.relax.vm.steps import (
     AllocateStep,
@@ -120,7 +118,7 @@ class Translation:
         steps: those of the innermost branch, so far.
         name: of the function.
         where: what the value of the current binding is called in messages.
-        last_uses: until when variables are used.
+        liveness: the last uses of variables.
     """
 
     def __init__(self, function: Function, signature: Signature, kernels: KernelCalls) -> None:
@@ -147,7 +145,7 @@ class Translation:
         self._numbers: frozenset[Scalar] = self._first_sizes
         """What is known at this place."""
         self.where = ""
-        self.last_uses = LastUses(function)
+        self.liveness = Liveness(function)
 
     def program(self) -> Program:
         """The whole function."""

@@ -24,8 +24,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from tilewright.relax.vm.match_sizes import SizeMatch, match_shapes
-from tilewright.relax.vm.match_values import match_info, require
+from tilewright.relax.vm.matching import SizeMatch, match_info, match_shapes, require
 from tilewright.relax.vm.signature import size_of
 from tilewright.relax.vm.steps import (
     Argument,
@@ -45,7 +44,7 @@ from tilewright.relax.vm.steps import (
     arrays_in,
     arrays_of,
 )
-from tilewright.relax.vm.translate_texts import translate_assert, translate_print
+from tilewright.relax.vm.translate_print import translate_assert, translate_print
 from tilewright.relax.vm.translate_values import as_argument, unpack
 
 Raw = ArrayValue | Expr
@@ -218,7 +217,7 @@ def own_value(to: Translation, call: Call, arguments: Sequence[Value], place: in
 
 def _used_after(to: Translation, call: Call) -> list[Value]:
     """The values that are needed when a call is over."""
-    now, last = to.last_uses.position[id(call)], to.last_uses.of
+    now, last = to.liveness.position[id(call)], to.liveness.last_use
     return [value for var, value in to.values.items() if last.get(var, -1) > now]
 
 

@@ -12,8 +12,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from tilewright.relax.vm.match_sizes import SizeMatch
-from tilewright.relax.vm.match_values import match_info
+from tilewright.relax.vm.matching import SizeMatch, match_info
 from tilewright.relax.vm.signature import size_of
 from tilewright.relax.vm.steps import (
     Argument,

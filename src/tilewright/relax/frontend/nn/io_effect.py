@@ -11,7 +11,7 @@ from tilewright.relax.frontend.nn.effect import Effect
 from tilewright.relax.frontend.nn.tensor import current_builder, graph_value
 from tilewright.relax.op import call_pure_packed, null_value
 from tilewright.relax.struct_info import ObjectStructInfo
-from tilewright.relax.vm.debug_functions import CALL_FUNCTION
+from tilewright.relax.vm.builtins import CALL_DEBUG_FUNCTION
 
 
 class IOEffect(Effect):
@@ -31,7 +31,7 @@ class IOEffect(Effect):
             )
         values = [graph_value(arg) for arg in args]
         expr = call_pure_packed(
-            CALL_FUNCTION, self.state, name, line, *values, sinfo_args=ObjectStructInfo()
+            CALL_DEBUG_FUNCTION, self.state, name, line, *values, sinfo_args=ObjectStructInfo()
         )
         self.state = builder.emit(expr, "_io")
 

@@ -18,7 +18,7 @@ from tilewright.relax.frontend.nn.tensor import (
 )
 from tilewright.relax.op import call_inplace_packed, call_pure_packed, zeros
 from tilewright.relax.struct_info import ObjectStructInfo, TensorStructInfo
-from tilewright.relax.vm.attention_kv_cache import APPEND, CREATE, VIEW
+from tilewright.relax.vm.builtins import APPEND_TO_CACHE, CREATE_CACHE, VIEW_OF_CACHE
 
 
 class KVCache(Effect):
@@ -41,7 +41,9 @@ class KVCache(Effect):
         """Build an empty cache."""
         shape = ShapeExpr([self.init_seq_len, *self.unit_shape])
         rows = builder.emit(zeros(shape, self.dtype))
-        cache = call_pure_packed(CREATE, rows, shape, PrimValue(0), sinfo_args=ObjectStructInfo())
+        cache = call_pure_packed(
+            CREATE_CACHE, rows, shape, PrimValue(0), sinfo_args=ObjectStructInfo()
+        )
         return [builder.emit(cache, name_hint)]
 
     def to(self, dtype: str | None = None) -> None:
@@ -63,7 +65,7 @@ class KVCache(Effect):
             )
         self.state = current_builder().emit(
             call_inplace_packed(
-                APPEND, self._cache("append"), new_element._expr,
+                APPEND_TO_CACHE, self._cache("append"), new_element._expr,
                 inplace_indices=[0], sinfo_args=ObjectStructInfo(),
             )
         )  # fmt: skip
@@ -72,7 +74,7 @@ class KVCache(Effect):
         """The first `seq_len` rows, ``(seq_len, *unit_shape)``."""
         shape = shape_expr([seq_len, *self.unit_shape])
         info = TensorStructInfo(shape, self.dtype)
-        rows = call_pure_packed(VIEW, self._cache("view"), shape, sinfo_args=info)
+        rows = call_pure_packed(VIEW_OF_CACHE, self._cache("view"), shape, sinfo_args=info)
         return wrap_nested(rows, "view")
 
     def _cache(self, caller: str) -> RelaxExpr:

@@ -26,7 +26,7 @@ from tilewright.relax.normalize import value_struct_info
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.script.annotations import as_struct_info
 from tilewright.relax.script.context import Declaration, GraphBuilder
-from tilewright.relax.script.parser.body import GraphParser, parses_graph
+from tilewright.relax.script.parser.evaluator import GraphParser, parses_graph
 from tilewright.relax.script.statements import (
     BranchFrame,
     Cast,

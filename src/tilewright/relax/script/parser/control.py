@@ -14,7 +14,7 @@ from tilewright.relax.normalize import condition_problem, is_leaf, value_struct_
 from tilewright.relax.script import statements
 from tilewright.relax.script.context import DataflowBlockUnderConstruction
 from tilewright.relax.script.parser.bindings import annotation_of, augmented_value, bind_value
-from tilewright.relax.script.parser.body import GraphParser, parses_graph
+from tilewright.relax.script.parser.evaluator import GraphParser, parses_graph
 from tilewright.relax.script.statements import (
     BranchFrame,
     Cast,

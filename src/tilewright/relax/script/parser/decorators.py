@@ -13,11 +13,42 @@ from tilewright.ir.span import Span
 from tilewright.relax.analysis import check_well_formed
 from tilewright.relax.expr import Function
 from tilewright.relax.script.parser.functions import parse_function
-from tilewright.relax.script.parser.macro import GraphMacroDecorator
 from tilewright.script.parser.calls import ModuleReference
 from tilewright.script.parser.decorators import FunctionDecorator
+from tilewright.script.parser.macro import Macro, MacroDecorator
 from tilewright.script.parser.scope import Scope
 from tilewright.script.parser.source import Source
+
+
+class GraphMacro(Macro):
+    """A macro; its statements become part of the function that calls it."""
+
+    def run(self, parser: Any, bound: dict[str, Any]) -> Any:
+        """Parse the statements; the value of the call."""
+        *statements, last = self.node.body
+        if not isinstance(last, ast.Return):
+            statements = self.node.body
+        parser.scope.push(bound)
+        for statement in statements:
+            if isinstance(statement, ast.Return):
+                raise parser.error(statement, "`return` is the last statement of a macro")
+            parser.statement(statement)
+        value = None
+        if isinstance(last, ast.Return) and last.value is not None:
+            value = parser.evaluate(last.value)
+        parser.scope.pop(last.end_lineno or last.lineno)
+        return value
+
+
+class GraphMacroDecorator(MacroDecorator):
+    """`R.macro`, with or without options."""
+
+    written = "R.macro"
+
+    def make(
+        self, source: Source, node: ast.FunctionDef, names: tuple[Mapping[str, Any], ...]
+    ) -> Macro:
+        return GraphMacro(source, node, names, self.hygienic)
 
 
 class GraphFunctionDecorator(FunctionDecorator):

@@ -1,4 +1,4 @@
-"""Evaluates expressions of a graph function, where operators on arrays build calls."""
+"""Parsing of function bodies: statements, and expressions that build calls of operators."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from tilewright.error import ArgumentError, DTypeError
+from tilewright.error import ArgumentError, DTypeError, StructInfoError
 from tilewright.ir.function import GlobalVar
 from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.script.annotations import StructInfoFunction
 from tilewright.relax.script.context import GraphBuilder
 from tilewright.relax.script.statements import Cast, Emission
 from tilewright.relax.struct_info import StructInfo
+from tilewright.script.parser.core import BodyParser
 from tilewright.script.parser.evaluator import EXPRESSIONS, Evaluator, undefined_name
 from tilewright.script.parser.operators import COMPARISONS
 from tilewright.script.parser.scope import MISSING, Scope
@@ -222,3 +223,61 @@ class _Refusing(GraphEvaluator):
                 node, f"Python does not know the elements of an array: write {self._instead}"
             )
         return value
+
+
+GRAPH_STATEMENTS: Final[dict[type[ast.AST], Handler]] = {}
+"""What parses each kind of statement of a graph function."""
+
+
+def parses_graph(*kinds: type[ast.AST]) -> Callable[[Handler], Handler]:
+    """Decorator: the function parses statements of these kinds in graph functions."""
+
+    def register(handler: Handler) -> Handler:
+        for kind in kinds:
+            GRAPH_STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+class GraphParser(BodyParser):
+    """Parses statements of a graph function into the blocks of a builder."""
+
+    builder: GraphBuilder
+    evaluate: GraphEvaluator
+    handlers: ClassVar[Mapping[type[ast.AST], Handler]] = GRAPH_STATEMENTS
+    unsupported: ClassVar[Mapping[type[ast.AST], tuple[str, str]]] = {
+        ast.For: ("for", ": a graph has no loops; build repeated layers with relax.BlockBuilder"),
+        ast.While: ("while", ": a graph has no loops; a function may call itself"),
+        ast.Try: ("try", ": write R.assert_op(condition, format=...) for what must hold"),
+        ast.Raise: ("raise", ": write R.assert_op(condition, format=...)"),
+        ast.Delete: ("del", ": what is not used any more is freed by itself"),
+        ast.Match: ("match", ": write `if` and `else`"),
+        ast.Assert: ("assert", ": write R.assert_op(condition, format=...)"),
+    }
+
+    def evaluator(self) -> GraphEvaluator:
+        return GraphEvaluator(self.source, self.scope, self.builder)
+
+    def guarded(self, node: ast.AST, action: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return action(*arguments)
+        except StructInfoError as error:
+            if error.span is None or error.span.filename != self.source.filename:
+                return super().guarded(node, _raise, error)
+            message = str(error).removeprefix(f"{error.span}: ")
+            raise self.source.error_at(error.span, message) from error
+        except Exception as error:
+            return super().guarded(node, _raise, error)
+
+    def statement(self, node: ast.stmt) -> None:
+        """Parse one statement."""
+        if self.builder.function.has_left:
+            return  # as Python does not reach it
+        if self.builder.function.result is not None:
+            raise self.error(node, "nothing can follow `return`")
+        super().statement(node)
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -14,7 +14,7 @@ from tilewright.relax.script.context import GraphBuilder, GraphFunction
 from tilewright.relax.script.metadata import OmittedMetadata
 from tilewright.relax.script.parser import bindings as _bindings  # registers statements
 from tilewright.relax.script.parser import control as _control  # registers statements
-from tilewright.relax.script.parser.body import GraphParser, parses_graph
+from tilewright.relax.script.parser.evaluator import GraphParser, parses_graph
 from tilewright.relax.script.parser.signatures import read_signature, signature_of
 from tilewright.relax.struct_info import StructInfo
 from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check

@@ -21,8 +21,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import Call, ExternFunc, Function, Tuple
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.script.operators import function_of
-from tilewright.relax.script.printer.struct_info import device_text, python_tuple, relax_call
-from tilewright.relax.script.printer.values import is_opaque
+from tilewright.relax.script.printer.values import device_text, is_opaque, python_tuple, relax_call
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
 

@@ -1,17 +1,31 @@
-"""What the symbolic sizes of a tensor program are in a call, and checks that the arrays fit."""
+"""Matching of declared and actual values: symbolic sizes get their numbers, the rest is checked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from tilewright.arith import Analyzer
-from tilewright.error import ShapeError
+from tilewright.error import LoweringError, ShapeError
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, Var
 from tilewright.relax.sizes import size_text
-from tilewright.relax.vm.steps import CheckStep
+from tilewright.relax.struct_info import (
+    PrimStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from tilewright.relax.vm.steps import (
+    ArrayValue,
+    CheckStep,
+    NotCompilableError,
+    ShapeValue,
+    TupleValue,
+    Value,
+)
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -103,3 +117,47 @@ def match_shapes(
 
 def _escaped(text: str) -> str:
     return text.replace("%", "%%")
+
+
+def match_info(match: SizeMatch, value: Value, info: StructInfo, what: str) -> None:
+    """Match a value with struct info.
+
+    Raises:
+        LoweringError: if it never fits.
+    """
+    if isinstance(info, TensorStructInfo) and isinstance(value, ArrayValue):
+        require(info.dtype in (None, value.dtype), what, f"dtype {info.dtype}", value.dtype)
+        if info.extents is not None:
+            match_shapes(match, info.extents, value.extents, what)
+        else:
+            known = info.ndim in (-1, len(value.extents))
+            require(known, what, f"ndim {info.ndim}", len(value.extents))
+    elif isinstance(info, ShapeStructInfo) and isinstance(value, ShapeValue):
+        if info.values is not None:
+            match_shapes(match, info.values, value.extents, what)
+        else:
+            known = info.ndim in (-1, len(value.extents))
+            require(known, what, f"ndim {info.ndim}", len(value.extents))
+    elif isinstance(info, TupleStructInfo) and isinstance(value, TupleValue):
+        require(
+            len(info.fields) == len(value.fields), what, f"{len(info.fields)} fields",
+            len(value.fields),
+        )  # fmt: skip
+        for field, part in zip(value.fields, info.fields, strict=True):
+            match_info(match, field, part, what)
+    elif isinstance(info, PrimStructInfo) and isinstance(value, Expr):
+        if info.value is not None:
+            match.match(cast(INT64, info.value), cast(INT64, value), what)
+    else:
+        raise NotCompilableError(f"{what} changes the kind of a value")
+
+
+def require(holds: bool, what: str, expected: str, actual: object) -> None:
+    """Raise an error of the program unless something holds."""
+    if not holds:
+        raise LoweringError(f"{what}: expected {expected}, the value has {actual}")
+
+
+def without_shape(info: TensorStructInfo) -> TensorStructInfo:
+    """The rank and the dtype of an array alone."""
+    return TensorStructInfo(None, info.dtype, ndim=info.ndim)

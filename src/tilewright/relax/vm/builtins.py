@@ -1,4 +1,4 @@
-"""Registered functions for a cache of arrays that grows, such as keys and values of attention."""
+"""Registered functions that compiled graphs call: copies, debugging, caches of attention."""
 
 from __future__ import annotations
 
@@ -7,14 +7,65 @@ from typing import Any, Final
 
 import numpy as np
 
-from tilewright.error import ArgumentError, ShapeError
+from tilewright.error import ArgumentError, ShapeError, UnknownNameError
 from tilewright.ir.dtype import DType
+from tilewright.runtime.device import Device
 from tilewright.runtime.ndarray import NDArray, alias, empty
-from tilewright.runtime.registry import register_func
+from tilewright.runtime.registry import get_global_func, register_func
 
-CREATE: Final = "vm.builtin.attention_kv_cache_create"
-APPEND: Final = "vm.builtin.attention_kv_cache_append"
-VIEW: Final = "vm.builtin.attention_kv_cache_view"
+
+@register_func("vm.builtin.copy", override=True)
+def copy(value: Any) -> Any:
+    """The value itself: a second name for it."""
+    return value
+
+
+@register_func("vm.builtin.to_device", override=True)
+def to_device(array: NDArray, device_type: int, device_id: int) -> NDArray:
+    """The array on a device, given by DLPack's number of its type: itself if it is there.
+
+    Raises:
+        DeviceError: if the device does not exist.
+    """
+    target = Device(device_type, device_id)
+    return array if array.device == target else array.copyto(target)
+
+
+CALL_DEBUG_FUNCTION: Final = "vm.builtin.invoke_debug_func"
+
+
+@register_func(CALL_DEBUG_FUNCTION, override=True)
+def invoke_debug_func(effect: Any, name: str, line: str, *args: Any) -> Any:
+    """Call the registered function `name` with a line of the source and arguments.
+
+    Args:
+        effect: the state before the call, which is returned.
+        name: the function.
+        line: ``"file:line"``, the place in the user's source.
+        *args: its further arguments.
+
+    Raises:
+        UnknownNameError: if no such function is registered.
+    """
+    function = get_global_func(name, allow_missing=True)
+    if function is None:
+        raise UnknownNameError(
+            f"{line}: debug_func calls {name!r}, and no function of that name is registered: use "
+            f"register_func({name!r})"
+        )
+    function(line, *args)
+    return effect
+
+
+@register_func("vm.builtin.debug_print", override=True)
+def debug_print(line: str, value: Any) -> None:
+    """Print a value, and the place in the source where that is asked for."""
+    print(f"[{line}]: {value!r}", flush=True)
+
+
+CREATE_CACHE: Final = "vm.builtin.attention_kv_cache_create"
+APPEND_TO_CACHE: Final = "vm.builtin.attention_kv_cache_append"
+VIEW_OF_CACHE: Final = "vm.builtin.attention_kv_cache_view"
 
 
 class AttentionKVCache:
@@ -70,20 +121,20 @@ def _memory(capacity: int, like: np.ndarray) -> np.ndarray:
     return empty((capacity, *like.shape[1:]), DType(like.dtype)).__array__(copy=False)
 
 
-@register_func(CREATE, override=True)
+@register_func(CREATE_CACHE, override=True)
 def attention_kv_cache_create(rows: NDArray, shape: Sequence[int], length: int) -> Any:
     """A cache with room for `shape`, of which the first `length` rows are those of `rows`."""
     return AttentionKVCache(rows.numpy(), int(shape[0]), int(length))
 
 
-@register_func(APPEND, override=True)
+@register_func(APPEND_TO_CACHE, override=True)
 def attention_kv_cache_append(cache: AttentionKVCache, rows: NDArray) -> Any:
     """Add rows to a cache, and return it."""
     cache.append(rows.numpy())
     return cache
 
 
-@register_func(VIEW, override=True)
+@register_func(VIEW_OF_CACHE, override=True)
 def attention_kv_cache_view(cache: AttentionKVCache, shape: Sequence[int]) -> Any:
     """The rows of a cache as an array."""
     return alias(cache.view([int(extent) for extent in shape]))
