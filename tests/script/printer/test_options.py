@@ -10,7 +10,7 @@ from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir import DType, IRModule, Var, const, walk
 from tilewright.ir.attributes import attributes
 from tilewright.script.printer import display, script, show
-from tilewright.script.printer.document import END, START, finish
+from tilewright.script.printer.display import END, START, finish
 from tilewright.script.printer.names import NameTable
 from tilewright.tir import (
     Block,

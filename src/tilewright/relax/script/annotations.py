@@ -28,11 +28,10 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 from tilewright.script.builder.module import is_reading_module
-from tilewright.script.constructs.module import lookup_vdevice
-from tilewright.script.parser.diagnostics import kind_of
+from tilewright.script.constructs.function import lookup_vdevice
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import MISSING, Scope
-from tilewright.script.parser.source import source_of_text
+from tilewright.script.parser.source import kind_of, source_of_text
 
 
 class Deferred:

@@ -10,7 +10,7 @@ from tilewright.relax.expr import Binding, RelaxExpr, Var, as_relax
 from tilewright.relax.script.annotations import as_struct_info
 from tilewright.relax.script.context import require_graph
 from tilewright.relax.struct_info import StructInfo
-from tilewright.script.constructs.attributes import constant_attributes
+from tilewright.script.constructs.function import constant_attributes
 
 
 class Emission(NamedTuple):

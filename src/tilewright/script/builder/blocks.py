@@ -10,8 +10,8 @@ from tilewright.arith.interval import interval_of
 from tilewright.error import DiagnosticError
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
+from tilewright.script.builder.control import ForFrame
 from tilewright.script.builder.function import FunctionFrame
-from tilewright.script.builder.loops import ForFrame
 from tilewright.script.builder.stack import Builder, Frame, add_statement, enclosing
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, Range

@@ -1,4 +1,4 @@
-"""The construct of a function, and the block around its body that scripts leave out."""
+"""The construct of a function with its root block, and names of variables and buffers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,27 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import walk
 from tilewright.ir.types import Type
-from tilewright.script.builder.naming import set_name
 from tilewright.script.builder.stack import Builder, Frame
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize, Stmt
+
+# Nodes are immutable, but `n = T.int64()` makes the variable before its name is read. A name is
+# metadata that nothing depends on, and an unnamed variable is known to the script alone.
+_set = object.__setattr__
+
+
+def set_name(value: Var | Buffer, name: str) -> None:
+    """Name a variable or buffer (and its pointer) that has no name yet."""
+    if not value.name:
+        _set(value, "name", name)
+    if isinstance(value, Buffer):
+        if not value.data.name:
+            _set(value.data, "name", name)
+        offset = value.elem_offset
+        if isinstance(offset, Var) and offset.name in ("", "_elem_offset"):
+            _set(offset, "name", f"{name}_elem_offset")
 
 
 class FunctionFrame(Frame):

@@ -14,8 +14,8 @@ from tilewright.ir.range import extent_between
 from tilewright.script.builder import BlockFrame, ForFrame, InitFrame, require
 from tilewright.script.builder.stack import current_builder
 from tilewright.script.constructs.access import as_region
-from tilewright.script.constructs.attributes import constant_attributes
 from tilewright.script.constructs.dtypes import as_size
+from tilewright.script.constructs.function import constant_attributes
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 

@@ -15,8 +15,8 @@ from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.builder import BlockFrame, FunctionFrame, WrapFrame, enclosing, require
 from tilewright.script.builder.stack import current_span
 from tilewright.script.constructs.access import PartialAccess, as_region
-from tilewright.script.constructs.attributes import constant_attributes
 from tilewright.script.constructs.dtypes import as_size, as_text
+from tilewright.script.constructs.function import constant_attributes
 from tilewright.tir.buffer import (
     Buffer,
     BufferLoad,

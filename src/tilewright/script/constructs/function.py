@@ -1,18 +1,60 @@
-"""What is said about the function as a whole."""
+"""Attributes and signatures of functions, and declarations of modules."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError
-from tilewright.ir.expr import Var
+from tilewright.ir.attributes import attributes
+from tilewright.ir.expr import FloatImm, IntImm, StringImm, Var
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.global_info import DummyGlobalInfo, GlobalInfo, VDevice
+from tilewright.ir.operators import Operators
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import FunctionFrame, require
-from tilewright.script.constructs.attributes import constant_attributes
+from tilewright.script.builder.module import (
+    ModuleUnderConstruction,
+    current_module,
+    is_reading_module,
+)
 from tilewright.script.constructs.dtypes import type_of_annotation
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.index_map import IndexMap
+
+_CONSTANTS = (IntImm, FloatImm, StringImm, GlobalVar)
+
+
+def constant_attributes(values: Any, what: str) -> dict[str, Any]:
+    """A dictionary of attributes that are constants.
+
+    Raises:
+        ArgumentError: if it is no dictionary, or holds variables or buffers.
+    """
+    if not isinstance(values, Mapping):
+        raise ArgumentError(f"{what} expects a dictionary, got {values!r}")
+    result = dict(attributes(values))
+    for key, value in result.items():
+        _require_constant(value, f"{what}: {key!r}")
+    return result
+
+
+def _require_constant(value: Any, what: str) -> None:
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        for item in value:
+            _require_constant(item, what)
+    elif isinstance(value, Buffer) or (
+        isinstance(value, Operators) and not isinstance(value, _CONSTANTS)
+    ):
+        raise ArgumentError(f"{what} needs a constant, got {value!r}")
+    elif isinstance(value, IndexMap) and value.free_variables():
+        names = ", ".join(var.name for var in value.free_variables())
+        raise ArgumentError(f"{what} needs a constant, the index map mentions {names}")
+
 
 _INSIDE = "a function, such as `@T.prim_func`"
 
@@ -85,3 +127,83 @@ class MetaVar:
 def meta_var(value: Any) -> MetaVar:
     """Mark a value so that ``x = T.meta_var(value)`` names it without a let-binding."""
     return MetaVar(value)
+
+
+def dummy_global_info() -> DummyGlobalInfo:
+    """A global info that says nothing."""
+    return DummyGlobalInfo()
+
+
+def vdevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global") -> VDevice:
+    """A device, for the list ``"vdevice"`` of `module_global_infos`.
+
+    Args:
+        target: what its code is generated for: a target, or a string or dictionary for one.
+        vdevice_id: tells several devices of one kind apart.
+        memory_scope: where arrays are on the device.
+    """
+    return VDevice(target, vdevice_id, memory_scope)
+
+
+def lookup_vdevice(target_kind: str | None = None, device_index: int = -1) -> VDevice:
+    """A device from the list ``"vdevice"`` of the global infos of the module.
+
+    Args:
+        target_kind: the kind of its target, such as ``"llvm"``; None or ``"vdevice"`` for any.
+        device_index: its place among the devices of that kind; -1 for the only one.
+
+    Raises:
+        DiagnosticError: outside of a module.
+        ArgumentError: if there is no such device, or if there are several.
+    """
+    if not is_reading_module():
+        if "__qualname__" in sys._getframe(1).f_locals:
+            # Python itself runs the body of a class before the decorator reads it.
+            return VDevice()
+        raise DiagnosticError("I.lookup_vdevice is for the inside of a class with @I.ir_module")
+    known = [d for d in current_module().global_infos.get("vdevice", ()) if isinstance(d, VDevice)]
+    found = [d for d in known if target_kind in (None, "vdevice") or _kind(d) == target_kind]
+    described = f"{target_kind or 'any'} device" + (f" {device_index}" if device_index >= 0 else "")
+    if device_index < 0 and len(found) > 1:
+        raise ArgumentError(
+            f"I.lookup_vdevice: {len(found)} devices of the module could be meant by the "
+            f"{described}; give a device_index"
+        )
+    position = max(device_index, 0)
+    if position >= len(found):
+        kinds = ", ".join(str(_kind(device)) for device in known) or "none"
+        raise ArgumentError(f"I.lookup_vdevice: the module has no {described}; it has {kinds}")
+    return found[position]
+
+
+def _kind(device: VDevice) -> str | None:
+    return None if device.target is None else device.target.kind.name
+
+
+def _open_module(what: str) -> ModuleUnderConstruction:
+    module = current_module()
+    if not module.is_open:
+        raise DiagnosticError(f"{what} is for the body of the class, outside of its functions")
+    return module
+
+
+def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
+    """Set attributes of the module, in the body of its class."""
+    module = _open_module("I.module_attrs")
+    if module.attrs and not allow_overwrite:
+        raise DiagnosticError("the attributes of the module are set already")
+    module.attrs = constant_attributes(attrs, "I.module_attrs")
+
+
+def module_global_infos(global_infos: Mapping[str, Any]) -> None:
+    """Set the global infos of the module: lists of nodes by name, in the body of its class."""
+    module = _open_module("I.module_global_infos")
+    if not isinstance(global_infos, Mapping):
+        raise ArgumentError(f"I.module_global_infos expects a dictionary, got {global_infos!r}")
+    infos: dict[str, tuple[GlobalInfo, ...]] = {}
+    for name, values in global_infos.items():
+        items = tuple(values) if isinstance(values, (list, tuple)) else (values,)
+        if not isinstance(name, str) or not all(isinstance(item, GlobalInfo) for item in items):
+            raise ArgumentError("I.module_global_infos expects lists of global infos by name")
+        infos[name] = items
+    module.global_infos = infos

@@ -11,8 +11,8 @@ from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.range import extent_between
 from tilewright.script.builder import ForFrame
-from tilewright.script.constructs.attributes import constant_attributes
 from tilewright.script.constructs.dtypes import as_size
+from tilewright.script.constructs.function import constant_attributes
 from tilewright.tir.stmt import ForKind
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.script.constructs.module import (
+from tilewright.script.constructs.function import (
     dummy_global_info,
     lookup_vdevice,
     module_attrs,
@@ -10,4 +10,4 @@ from tilewright.script.constructs.module import (
     vdevice,
 )
 from tilewright.script.constructs.nodes import Range
-from tilewright.script.parser.entry import ir_module
+from tilewright.script.parser.text import ir_module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.error import DiagnosticError
 from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.script.constructs.module import (
+from tilewright.script.constructs.function import (
     dummy_global_info,
     lookup_vdevice,
     module_attrs,

@@ -1,3 +1,3 @@
 """From Python text to IR."""
 
-from tilewright.script.parser.entry import from_source, ir_module, macro, parse, prim_func
+from tilewright.script.parser.text import from_source, ir_module, macro, parse, prim_func

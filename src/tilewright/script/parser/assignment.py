@@ -15,8 +15,8 @@ from tilewright.script.constructs.dtypes import type_of_annotation
 from tilewright.script.constructs.function import MetaVar
 from tilewright.script.constructs.statements import LetStmt, buffer_store
 from tilewright.script.parser.core import BodyParser, parses
-from tilewright.script.parser.diagnostics import is_iterable, kind_of
 from tilewright.script.parser.operators import binary
+from tilewright.script.parser.source import is_iterable, kind_of
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
 

@@ -14,8 +14,8 @@ from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.node import Node
 from tilewright.script.constructs.access import PartialAccess, access, index_items
 from tilewright.script.parser import closed_world
-from tilewright.script.parser.diagnostics import describe, kind_of, suggestion
 from tilewright.script.parser.evaluator import Evaluator, evaluates
+from tilewright.script.parser.source import describe, kind_of, suggestion
 from tilewright.tir.buffer import Buffer
 
 

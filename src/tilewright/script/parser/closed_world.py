@@ -87,7 +87,7 @@ class ScriptPackage:
 
 def script_package(namespaces: Mapping[str, Any]) -> ScriptPackage:
     """The package as a text sees it, with the script namespaces by name."""
-    from tilewright.script.parser.entry import ir_module, macro, prim_func
+    from tilewright.script.parser.text import ir_module, macro, prim_func
 
     members = {**namespaces, "ir_module": ir_module, "macro": macro, "prim_func": prim_func}
     parser = ScriptPackage("tilewright.script.parser", members)
@@ -133,8 +133,8 @@ class Allowance:
             ArgumentError: if it is one that a text may not make.
         """
         from tilewright.script.parser.decorators import FunctionDecorator
-        from tilewright.script.parser.entry import ModuleDecorator
         from tilewright.script.parser.macro import Macro, MacroDecorator
+        from tilewright.script.parser.text import ModuleDecorator
 
         self.spend(1)
         if isinstance(function, (FunctionDecorator, MacroDecorator, ModuleDecorator)):

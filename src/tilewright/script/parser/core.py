@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from tilewright.error import ScriptError
 from tilewright.ir.recursion import pass_on_recursion_error
-from tilewright.script.parser.diagnostics import describe
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import Scope
-from tilewright.script.parser.source import Source
+from tilewright.script.parser.source import Source, describe
 
 Handler = Callable[["BodyParser", Any], None]
 HandlerT = TypeVar("HandlerT", bound=Handler)

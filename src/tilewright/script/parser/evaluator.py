@@ -16,9 +16,8 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.script.constructs.nodes import call_argument
 from tilewright.script.parser.closed_world import TRUST
-from tilewright.script.parser.diagnostics import describe, is_iterable, suggestion
 from tilewright.script.parser.scope import BUILTINS, MISSING, Scope
-from tilewright.script.parser.source import Source
+from tilewright.script.parser.source import Source, describe, is_iterable, suggestion
 
 Handler = Callable[["Evaluator", Any], Any]
 HandlerT = TypeVar("HandlerT", bound=Handler)

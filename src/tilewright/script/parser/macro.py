@@ -9,10 +9,9 @@ from typing import Any
 from tilewright.error import DiagnosticError
 from tilewright.script.builder.stack import current_builder
 from tilewright.script.constructs.function import MetaVar
-from tilewright.script.parser.capture import definition_of
 from tilewright.script.parser.core import BodyParser
 from tilewright.script.parser.evaluator import Evaluator
-from tilewright.script.parser.scope import Scope
+from tilewright.script.parser.scope import Scope, definition_of
 from tilewright.script.parser.source import Source
 
 _DEEPEST = 64

@@ -13,8 +13,8 @@ from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.function import GlobalVar
 from tilewright.script.constructs.access import PartialAccess
-from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.evaluator import Evaluator, evaluates
+from tilewright.script.parser.source import kind_of
 from tilewright.tir.buffer import Buffer, BufferRegion
 from tilewright.tir.expr import IterVar
 from tilewright.tir.op import if_then_else

@@ -22,10 +22,10 @@ from tilewright.script.constructs.loops import serial
 from tilewright.script.constructs.statements import Assert, as_condition, evaluate
 from tilewright.script.parser.assignment import bind
 from tilewright.script.parser.core import BodyParser, parses
-from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.macro import define_macro
 from tilewright.script.parser.operators import is_symbolic, operand
 from tilewright.script.parser.scope import RangeValue
+from tilewright.script.parser.source import kind_of
 from tilewright.tir.op import ret
 from tilewright.tir.stmt import Stmt
 

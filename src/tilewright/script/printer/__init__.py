@@ -10,13 +10,11 @@ from tilewright.ir.function import BaseFunc
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, field_repr
 from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
-from tilewright.script.printer import calls, expressions, literals
+from tilewright.script.printer import calls, expressions
 from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer, printer_of
-from tilewright.script.printer.display import show
-from tilewright.script.printer.document import finish
+from tilewright.script.printer.display import finish, show
 from tilewright.script.printer.functions import print_fragment, print_function, print_module
-from tilewright.script.printer.options import PrinterOptions, options_from
-from tilewright.script.printer.underline import nodes_to_underline
+from tilewright.script.printer.options import PrinterOptions, nodes_to_underline, options_from
 from tilewright.tir.stmt import Stmt
 
 

@@ -17,7 +17,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.providers import provider
 from tilewright.script.printer.declarations import Declarations
-from tilewright.script.printer.document import END, NOTE, NOTE_END, START
+from tilewright.script.printer.display import END, NOTE, NOTE_END, START
 from tilewright.script.printer.names import NameTable, is_name
 from tilewright.script.printer.options import PrinterOptions
 from tilewright.tir.buffer import Buffer

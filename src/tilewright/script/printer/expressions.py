@@ -1,15 +1,14 @@
-"""Printers of scalar and vector expressions.
-
-An operator is written as such only where evaluating the text builds the same node again; where
-the operands would fold or be promoted, the node constructor (``T.Add(1, 2)``) is written.
-"""
+"""Printers of expressions, constants and types."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tilewright.error import TVMError
 from tilewright.ir import arithmetic
+from tilewright.ir.convert import round_float
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -22,6 +21,7 @@ from tilewright.ir.expr import (
     Broadcast,
     Cast,
     Div,
+    FloatImm,
     FloorDiv,
     FloorMod,
     IntImm,
@@ -36,10 +36,15 @@ from tilewright.ir.expr import (
     Select,
     Shuffle,
     SizeVar,
+    StringImm,
     Sub,
     Var,
 )
-from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints
+from tilewright.ir.function import GlobalVar
+from tilewright.ir.global_info import DummyGlobalInfo, VDevice
+from tilewright.ir.op import Op
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = 1, 2, 3, 4, 9, 10, 11
 """Precedences of Python's operators, ascending."""
@@ -153,3 +158,77 @@ def _let(p: Printer, node: Let) -> Rendered:
     name = p.names.define(node.var, node.var.name)
     p.before(f"{name} = {p.new_var(node.var)}")
     return f"{p.tir}Let({p.expr(node.body)}, where={{{name}: {value}}})", ATOM
+
+
+UNARY = 11
+"""Precedence of a sign."""
+
+
+@prints(EXPRESSIONS, IntImm)
+def _int(p: Printer, node: IntImm) -> Rendered:
+    if node.dtype.is_bool:
+        return f"{p.tir}bool({bool(node.value)})", ATOM
+    if node.dtype is p.options.int_dtype:
+        return str(node.value), ATOM if node.value >= 0 else UNARY
+    return f"{p.tir}{node.dtype}({node.value})", ATOM
+
+
+@prints(EXPRESSIONS, FloatImm)
+def _float(p: Printer, node: FloatImm) -> Rendered:
+    text = float_text(node.value, node.dtype)
+    if node.dtype is p.options.float_dtype and math.isfinite(node.value):
+        return text, ATOM if math.copysign(1, node.value) > 0 else UNARY
+    return f"{p.tir}{node.dtype}({text})", ATOM
+
+
+def float_text(value: float, dtype: DType) -> str:
+    """The shortest decimal that rounds to `value` in `dtype`, or ``"inf"`` and such in quotes."""
+    if not math.isfinite(value):
+        return f'"{value}"'
+    if dtype.bits == 64:
+        return repr(value)
+    for digits in range(1, 18):
+        text = f"{value:.{digits}g}"
+        if round_float(float(text), dtype) == value:
+            return repr(float(text))
+    return repr(value)
+
+
+@prints(EXPRESSIONS, StringImm)
+def _string(p: Printer, node: StringImm) -> Rendered:
+    del p
+    return quoted(node.value), ATOM
+
+
+@prints(EXPRESSIONS, GlobalVar)
+def _global_var(p: Printer, node: GlobalVar) -> Rendered:
+    return f"{p.options.module_alias}.{p.function_name(node.name_hint)}", ATOM
+
+
+@prints(EXPRESSIONS, DummyGlobalInfo)
+def _dummy_global_info(p: Printer, node: DummyGlobalInfo) -> Rendered:
+    del node
+    return f"{p.options.ir_prefix}.dummy_global_info()", ATOM
+
+
+@prints(EXPRESSIONS, VDevice)
+def _vdevice(p: Printer, node: VDevice) -> Rendered:
+    target = "None" if node.target is None else p.target(node.target)
+    parts = f"{target}, {node.vdevice_id}, {quoted(node.memory_scope)}"
+    return f"{p.options.ir_prefix}.vdevice({parts})", ATOM
+
+
+@prints(EXPRESSIONS, Op)
+def _op(p: Printer, node: Op) -> Rendered:
+    del p
+    return f"Op.get({quoted(node.name)})", ATOM
+
+
+@prints(EXPRESSIONS, PrimType)
+def _prim_type(p: Printer, node: PrimType) -> Rendered:
+    return p.type(node.dtype), ATOM
+
+
+@prints(EXPRESSIONS, PointerType)
+def _pointer_type(p: Printer, node: PointerType) -> Rendered:
+    return p.type(DType("handle"), node), ATOM

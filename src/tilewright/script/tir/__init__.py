@@ -40,7 +40,6 @@ from tilewright.script.constructs.function import (
     meta_var,
     target,
 )
-from tilewright.script.constructs.kernels import call_kernel
 from tilewright.script.constructs.loops import (
     grid,
     parallel,
@@ -50,9 +49,9 @@ from tilewright.script.constructs.loops import (
     vectorized,
 )
 from tilewright.script.constructs.nodes import *  # noqa: F403
-from tilewright.script.constructs.operations import OPERATIONS
+from tilewright.script.constructs.operations import OPERATIONS, call_kernel
 from tilewright.script.constructs.statements import *  # noqa: F403
-from tilewright.script.parser.entry import macro, prim_func
+from tilewright.script.parser.text import macro, prim_func
 from tilewright.tir.expr import CommReducer, ProducerLoad
 
 axis = AXIS

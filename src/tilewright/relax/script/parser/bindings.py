@@ -39,8 +39,8 @@ from tilewright.relax.struct_info import StructInfo, TupleStructInfo
 from tilewright.relax.struct_info_relation import BaseCheckResult, struct_info_base_check
 from tilewright.script.builder import Frame, set_name
 from tilewright.script.constructs.function import MetaVar
-from tilewright.script.parser.diagnostics import is_iterable, kind_of
 from tilewright.script.parser.operators import binary
+from tilewright.script.parser.source import is_iterable, kind_of
 
 
 def bind_value(

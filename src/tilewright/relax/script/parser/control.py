@@ -25,8 +25,8 @@ from tilewright.relax.script.statements import (
 from tilewright.relax.struct_info import (
     StructInfo,
 )
-from tilewright.script.parser.diagnostics import kind_of
 from tilewright.script.parser.operators import is_symbolic
+from tilewright.script.parser.source import kind_of
 
 # --- dataflow blocks -------------------------------------------------------------------------
 

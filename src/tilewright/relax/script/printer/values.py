@@ -33,7 +33,7 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
-from tilewright.script.printer.literals import float_text
+from tilewright.script.printer.expressions import float_text
 
 
 def relax_call(p: Printer, name: str, parts: list[str]) -> Rendered:
