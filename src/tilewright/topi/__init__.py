@@ -38,9 +38,6 @@ from tilewright.topi.creation import (
     meshgrid,
     trilu,
 )
-from tilewright.topi.einsum import (
-    einsum,
-)
 from tilewright.topi.indexing import (
     adv_index,
     gather,
@@ -112,7 +109,11 @@ from tilewright.topi.math import (
     tanh,
     trunc,
 )
-from tilewright.topi.matmul import matmul, tensordot
+from tilewright.topi.products import (
+    einsum,
+    matmul,
+    tensordot,
+)
 from tilewright.topi.reduction import (
     all,
     any,

@@ -6,8 +6,9 @@ machine; see docs/default_schedule.md. Programs may change what they get, as any
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from tilewright.target import Target
 from tilewright.te.schedule import Schedule, create_schedule
 from tilewright.te.tensor import Tensor
 
@@ -21,6 +22,14 @@ def default_schedule(outs: Tensor | Sequence[Tensor], *_: object) -> Schedule:
     tensors = [outs] if isinstance(outs, Tensor) else outs
     return create_schedule([tensor.op for tensor in tensors])
 
+
+def get_injective_schedule(target: str | Target) -> Callable[..., Schedule]:
+    """The function that schedules elementwise results for `target`."""
+    del target  # `tvm.build` gets it again
+    return default_schedule
+
+
+get_broadcast_schedule = get_elemwise_schedule = get_reduce_schedule = get_injective_schedule
 
 _KINDS = (
     "adaptive_pool", "argwhere", "batch_matmul", "bitserial_dense", "concatenate", "conv1d_ncw",

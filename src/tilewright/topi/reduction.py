@@ -24,8 +24,8 @@ from tilewright.tir.expr import IterVar
 from tilewright.tir.op.control import if_then_else
 from tilewright.tir.op.limits import max_value
 from tilewright.topi import tag
+from tilewright.topi.accumulation import accumulator
 from tilewright.topi.axes import normalized_axes
-from tilewright.topi.precision import accumulator
 
 
 class _Reduction:

@@ -14,9 +14,9 @@ from tilewright.te.tensor import Tensor, zero_like
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, Stmt, seq
 from tilewright.topi import tag
+from tilewright.topi.accumulation import accumulator
 from tilewright.topi.axes import normalized_axis
 from tilewright.topi.loops import loop_nest
-from tilewright.topi.precision import accumulator
 from tilewright.topi.reshape import number_of_elements, reshape
 
 

@@ -17,8 +17,8 @@ from tilewright.relax.op.rules import result_dtype
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.einsum import parse_subscripts
-from tilewright.topi.precision import accumulator
+from tilewright.topi.accumulation import accumulator
+from tilewright.topi.products import parse_subscripts
 
 Extents = tuple[Expr, ...]
 

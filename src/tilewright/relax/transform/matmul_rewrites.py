@@ -36,7 +36,7 @@ from tilewright.relax.transform.mutators import (
 )
 from tilewright.te import Tensor
 from tilewright.tir.substitute import substitute
-from tilewright.topi.precision import accumulator
+from tilewright.topi.accumulation import accumulator
 
 
 class AdjustMatmulOrder(ModulePass):

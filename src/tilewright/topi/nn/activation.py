@@ -1,4 +1,4 @@
-"""Activation functions."""
+"""Activation functions, and a factor and summand per channel."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tilewright import te, tir
 from tilewright.error import ShapeError
 from tilewright.ir.convert import as_expr
 from tilewright.te import Tensor
+from tilewright.topi.nn.convolution import require_rank
 from tilewright.topi.nn.window import require_equal
 
 
@@ -48,3 +49,24 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
         return tir.Select(value > as_expr(0, x.dtype), value, value * slope(i[channel]))
 
     return te.compute(x.shape, element, "T_prelu", "broadcast")
+
+
+def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:  # noqa: N803
+    """``x * scale + shift`` of each channel of ``(batch, channel, height, width)``."""
+    return _scale_shift("scale_shift_nchw", Input, Scale, Shift, "NCHW")
+
+
+def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:  # noqa: N803
+    """``x * scale + shift`` of each channel of ``(batch, height, width, channel)``."""
+    return _scale_shift("scale_shift_nhwc", Input, Scale, Shift, "NHWC")
+
+
+def _scale_shift(owner: str, data: Tensor, scale: Tensor, shift: Tensor, layout: str) -> Tensor:
+    require_rank(owner, "Input", data, layout)
+    channel = layout.index("C")
+    for name, parameter in (("Scale", scale), ("Shift", shift)):
+        require_rank(owner, name, parameter, "C")
+        require_equal(owner, f"the channels and {name}", data.shape[channel], parameter.shape[0])
+    return te.compute(
+        data.shape, lambda *i: data(*i) * scale(i[channel]) + shift(i[channel]), owner, "broadcast"
+    )

@@ -17,7 +17,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.te.tensor import extent_text
-from tilewright.topi.empty import or_neutral
+from tilewright.topi.accumulation import or_neutral
 from tilewright.topi.nn.pad import pad
 from tilewright.topi.nn.window import (
     Padding,

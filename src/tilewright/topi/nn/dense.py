@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Products of matrices, and arrays flattened to matrices."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from tilewright import te
 from tilewright.error import ShapeError
-from tilewright.ir.convert import cast
+from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import DType
 from tilewright.te import Tensor
 from tilewright.te.elementwise import broadcast_shape
-from tilewright.topi.empty import or_neutral
-from tilewright.topi.nn.window import constant, require_equal
+from tilewright.topi.accumulation import or_neutral
+from tilewright.topi.nn.window import constant, require_equal, simplified
 
 
 def matmul(
@@ -132,3 +132,22 @@ def _batch_place(tensor: Tensor, outer: Sequence[Any]) -> list[Any]:
     return [
         0 if constant(extent) == 1 else axis for axis, extent in zip(used, extents, strict=True)
     ]
+
+
+def flatten(data: Tensor) -> Tensor:
+    """All dimensions but the first as one."""
+    if data.ndim < 1:
+        raise ShapeError("flatten: an array without dimensions has no batch")
+    extents = data.shape[1:]
+    total: Any = as_expr(1, data.shape[0].dtype)
+    for extent in extents:
+        total = total * extent
+
+    def element(i: Any, j: Any) -> Any:
+        index: list[Any] = []
+        for position, extent in reversed(list(enumerate(extents))):
+            index.append(j if position == 0 else j % extent)
+            j = j // extent
+        return data(i, *reversed(index))
+
+    return te.compute((data.shape[0], simplified(total)), element, "T_flatten", "injective")

@@ -15,8 +15,8 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
+from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.window import require_equal, simplified
-from tilewright.topi.precision import accumulator
 
 Scale = Callable[[Any, tuple[Any, ...]], Any]
 """From a normalised element and its place to the result."""

@@ -12,6 +12,7 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
+from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.convolution import pad_spatial, require_rank
 from tilewright.topi.nn.window import (
     Padding,
@@ -23,7 +24,6 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
-from tilewright.topi.precision import accumulator
 
 
 def pool1d(

@@ -1,6 +1,13 @@
 """The operators in numpy, to compare results with."""
 
+from tilewright.topi.generic import (
+    get_broadcast_schedule,
+    get_elemwise_schedule,
+    get_injective_schedule,
+    get_reduce_schedule,
+)
 from tilewright.topi.testing.convolution import (
+    batch_matmul,
     conv1d_ncw_python,
     conv1d_nwc_python,
     conv1d_transpose_ncw_python,
@@ -11,18 +18,11 @@ from tilewright.topi.testing.convolution import (
     conv3d_ncdhw_python,
     conv3d_ndhwc_python,
     conv3d_transpose_ncdhw_python,
+    dense,
     depthwise_conv2d_python_nchw,
     depthwise_conv2d_python_nhwc,
     dilate_python,
 )
-from tilewright.topi.testing.dense import batch_matmul, dense
-from tilewright.topi.testing.image import (
-    depth_to_space_python,
-    resize2d_python,
-    space_to_depth_python,
-    upsampling_python,
-)
-from tilewright.topi.testing.loss import nll_loss
 from tilewright.topi.testing.normalization import (
     batch_norm,
     group_norm_python,
@@ -30,13 +30,15 @@ from tilewright.topi.testing.normalization import (
     layer_norm_python,
     log_softmax_python,
     lrn_python,
+    nll_loss,
     rms_norm_python,
     softmax_python,
 )
-from tilewright.topi.testing.pooling import adaptive_pool, poolnd_python
-from tilewright.topi.testing.schedules import (
-    get_broadcast_schedule,
-    get_elemwise_schedule,
-    get_injective_schedule,
-    get_reduce_schedule,
+from tilewright.topi.testing.windows import (
+    adaptive_pool,
+    depth_to_space_python,
+    poolnd_python,
+    resize2d_python,
+    space_to_depth_python,
+    upsampling_python,
 )

@@ -1,4 +1,4 @@
-"""Softmax and normalisations in numpy."""
+"""Softmax, normalisations and losses in numpy."""
 
 from __future__ import annotations
 
@@ -110,3 +110,25 @@ def _axes(data: Array, axis: int | Sequence[int]) -> tuple[int, ...]:
 def _normalised(data: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     mean = data.mean(axis=axes, keepdims=True)
     return (data - mean) / np.sqrt(data.var(axis=axes, keepdims=True) + epsilon)
+
+
+def nll_loss(
+    predictions: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> np.ndarray:
+    """The negative log likelihood of the right classes, weighted."""
+    total_weight, losses = 0.0, np.zeros(targets.shape, predictions.dtype)
+    for place in np.ndindex(*targets.shape):
+        kind = targets[place]
+        if kind == ignore_index:
+            continue
+        index = (kind,) if predictions.ndim == 1 else (place[0], kind, *place[1:])
+        losses[place] = -predictions[index] * weights[kind]
+        total_weight += float(weights[kind])
+    if reduction == "none":
+        return losses
+    total = losses.sum(dtype=predictions.dtype)
+    return total / predictions.dtype.type(total_weight) if reduction == "mean" else total

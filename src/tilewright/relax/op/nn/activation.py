@@ -15,8 +15,8 @@ from tilewright.relax.op.table import call, register
 from tilewright.relax.op.unary import infer_same, is_number
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
+from tilewright.topi.accumulation import accumulator
 from tilewright.topi.axes import as_int
-from tilewright.topi.precision import accumulator
 
 
 def _infer_float(inference: Inference) -> TensorStructInfo:

@@ -12,7 +12,7 @@ from tilewright.relax.op.nn.normalization import checked, infer_like_data
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.precision import accumulator
+from tilewright.topi.accumulation import accumulator
 
 
 def _infer_batch_norm(inference: Inference) -> TupleStructInfo:

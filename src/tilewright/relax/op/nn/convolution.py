@@ -21,6 +21,7 @@ from tilewright.relax.op.nn.arguments import numbers
 from tilewright.relax.op.rules import result_dtype
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.conv_transpose import transposed_convolution
 from tilewright.topi.nn.convolution import convolution, require_divisible, require_groups
 from tilewright.topi.nn.transposed_phases import spread_extent
@@ -32,7 +33,6 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
-from tilewright.topi.precision import accumulator
 
 
 class _Layouts(NamedTuple):

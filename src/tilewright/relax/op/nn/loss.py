@@ -13,7 +13,7 @@ from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.table import call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.precision import accumulator
+from tilewright.topi.accumulation import accumulator
 
 REDUCTIONS: Final = ("mean", "sum", "none")
 

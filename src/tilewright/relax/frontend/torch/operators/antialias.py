@@ -13,7 +13,7 @@ from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import number
 from tilewright.relax.frontend.torch.problems import UnsupportedError
 from tilewright.relax.frontend.torch.table import converts
-from tilewright.topi.precision import accumulator
+from tilewright.topi.accumulation import accumulator
 
 
 def _triangle(distance: np.ndarray) -> np.ndarray:

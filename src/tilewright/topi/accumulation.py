@@ -1,4 +1,4 @@
-"""Reductions of nothing: no iteration of a reduction over an empty range sets its result."""
+"""Accumulation: the dtype of sums, and reductions over empty ranges."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 from tilewright import te, tir
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr
+from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.te import Tensor
+
+
+def accumulator(dtype: DType) -> DType:
+    """In which dtype elements of `dtype` are added: half precision has too few digits."""
+    return FLOAT32 if dtype.is_float and dtype.bits < FLOAT32.bits else dtype
 
 
 def or_neutral(reduced: Tensor, extents: Sequence[Expr], neutral: Any = 0) -> Tensor:
