@@ -7,13 +7,40 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
-from tilewright.cli.databases import HELP, METAVAR, open_records
 from tilewright.error import ArgumentValueError
-from tilewright.tune.database import TuningRecord, best_records, selected
+from tilewright.tune.database import (
+    Database,
+    JSONDatabase,
+    SQLiteDatabase,
+    TuningRecord,
+    best_records,
+    selected,
+)
 from tilewright.tune.database.tvm_lines import write_records
 from tilewright.tune.report.quantities import count, seconds
+
+_SQLITE: Final = (".sqlite", ".sqlite3", ".db")
+
+METAVAR: Final = "RECORDS"
+HELP: Final = "a directory of records, or a file of SQLite (.sqlite, .db)"
+
+
+def open_records(place: str, *, may_be_new: bool = False) -> Database:
+    """The database at a place.
+
+    Raises:
+        DatabaseError: if there is none, unless `may_be_new`.
+    """
+    path = Path(place)
+    if path.suffix in _SQLITE:
+        if not may_be_new and not path.is_file():
+            return JSONDatabase(path, path, allow_missing=False)
+        return SQLiteDatabase(path)
+    return JSONDatabase(work_dir=path, allow_missing=may_be_new)
+
 
 _COMMANDS: Final = {
     "list": "show records",

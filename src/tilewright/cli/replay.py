@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import Any
 
-from tilewright.cli.databases import HELP, open_records
-from tilewright.cli.databases import METAVAR as RECORDS
 from tilewright.cli.program_file import METAVAR, load_program
+from tilewright.cli.records import HELP, open_records
+from tilewright.cli.records import METAVAR as RECORDS
 from tilewright.target import Target
 from tilewright.tune.integration import find_schedules
 

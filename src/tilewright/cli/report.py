@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from tilewright.cli.databases import HELP, METAVAR, open_records
+from tilewright.cli.records import HELP, METAVAR, open_records
 from tilewright.tune.report import load_phases, write_report
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tilewright.tune.progress.log_files import TUNER, log_files
+from tilewright.tune.progress.log import TUNER, log_files
 
 
 def get_logger(name: str) -> logging.Logger:

@@ -18,6 +18,7 @@ from tilewright.runtime.params import (
     save_param_dict,
     save_param_dict_to_file,
 )
+from tilewright.runtime.printing import default_trace_action, print_values
 from tilewright.runtime.registry import (
     convert,
     get_global_func,
@@ -26,6 +27,4 @@ from tilewright.runtime.registry import (
     remove_global_func,
 )
 from tilewright.runtime.shape_tuple import ShapeTuple
-from tilewright.runtime.texts import print_values
 from tilewright.runtime.threads import num_threads, set_num_threads
-from tilewright.runtime.tracing import default_trace_action

@@ -16,8 +16,7 @@ from tilewright.tune.database import Database
 from tilewright.tune.interrupts import Interrupts
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.progress.live import LiveObserver
-from tilewright.tune.progress.log import LogObserver
-from tilewright.tune.progress.log_files import TUNER, log_files
+from tilewright.tune.progress.log import TUNER, LogObserver, log_files
 from tilewright.tune.progress.profiler import Profiler
 from tilewright.tune.report import load_phases, save_phases, write_report
 from tilewright.tune.scheduler import TaskScheduler

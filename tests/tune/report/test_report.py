@@ -12,8 +12,7 @@ from tilewright.error import ArgumentValueError, DatabaseError
 from tilewright.runtime.peaks import Peaks
 from tilewright.tune.database import MemoryDatabase
 from tilewright.tune.report import load_phases, save_phases, write_report
-from tilewright.tune.report.phases import grouped
-from tilewright.tune.report.summary import summarized
+from tilewright.tune.report.summary import grouped, summarized
 
 PEAKS = Peaks(
     threads=1,

@@ -29,7 +29,7 @@ from tilewright.relax.vm.steps import (
     Value,
 )
 from tilewright.relax.vm.translate_values import as_argument, unpack
-from tilewright.runtime.texts import FAIL, FAILED, PRINT
+from tilewright.runtime.printing import FAIL, FAILED, PRINT
 from tilewright.tir.op.objects import has_packed
 
 if TYPE_CHECKING:

@@ -8,12 +8,15 @@ from typing import Any, Final
 from tilewright.error import ArgumentValueError
 from tilewright.tune.database.base import Database
 from tilewright.tune.database.json_database import JSONDatabase
-from tilewright.tune.database.memory import MemoryDatabase
+from tilewright.tune.database.memory import (
+    MemoryDatabase,
+    OrderedUnionDatabase,
+    ScheduleFnDatabase,
+    UnionDatabase,
+)
 from tilewright.tune.database.record import TuningRecord
-from tilewright.tune.database.schedule_fn_database import ScheduleFnDatabase
 from tilewright.tune.database.selection import best_records, fastest, selected
 from tilewright.tune.database.sqlite_database import SQLiteDatabase
-from tilewright.tune.database.union import OrderedUnionDatabase, UnionDatabase
 
 _KINDS: Final[dict[str, Callable[..., Database]]] = {
     "json": JSONDatabase,

@@ -14,9 +14,9 @@ from tilewright.ir.structural import structural_equal
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
-from tilewright.tune.database.matching import same_machine_code
 from tilewright.tune.database.record import TuningRecord
 from tilewright.tune.database.replay import replayed_where_possible
+from tilewright.tune.database.selection import same_machine_code
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload, normalized
 

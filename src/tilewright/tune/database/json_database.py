@@ -15,15 +15,14 @@ from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tune.database.line_file import Line, LineFile
 from tilewright.tune.database.memory import MemoryDatabase
+from tilewright.tune.database.messages import SkippedLine, kept_in_memory, report
 from tilewright.tune.database.record import TuningRecord
-from tilewright.tune.database.skipped import SkippedLine, report
 from tilewright.tune.database.tvm_lines import (
     RECORD_FILE,
     WORKLOAD_FILE,
     read_record,
     read_workload,
 )
-from tilewright.tune.database.unwritten import kept_in_memory
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload
 

@@ -18,9 +18,8 @@ from tilewright.error import DatabaseError, RecordError
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tune.database.base import Database
+from tilewright.tune.database.messages import SkippedLine, kept_in_memory, report
 from tilewright.tune.database.record import TuningRecord
-from tilewright.tune.database.skipped import SkippedLine, report
-from tilewright.tune.database.unwritten import kept_in_memory
 from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.workload import Workload, normalized
 

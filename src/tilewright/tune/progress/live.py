@@ -10,8 +10,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tilewright.tune.progress.log import cells
 from tilewright.tune.progress.observer import TuningObserver
-from tilewright.tune.progress.table import cells
 from tilewright.tune.scheduler.failures import CANCELLED
 
 if TYPE_CHECKING:

@@ -1,19 +1,142 @@
-"""What happens, as lines of a log."""
+"""The table of tasks, and logs of a tuning run: its events as lines, and its log files."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from tilewright.error import DatabaseError
 from tilewright.tune.progress.observer import TuningObserver
-from tilewright.tune.progress.table import statistics_table
 from tilewright.tune.scheduler.failures import CANCELLED
 
 if TYPE_CHECKING:
     from tilewright.tune.scheduler.task_record import TaskRecord
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
+
+
+COLUMNS: Final = (
+    "ID", "Name", "FLOP", "Weight", "Speed (GFLOPS)", "Latency (us)", "Weighted Latency (us)",
+    "Trials", "Done",
+)  # fmt: skip
+
+UNKNOWN: Final = "N/A"
+
+
+def cells(task: TaskRecord) -> tuple[str, ...]:
+    """The row of a task."""
+    speed, latency, weighted = UNKNOWN, UNKNOWN, UNKNOWN
+    if task.is_measured:
+        microseconds = task.latency * 1e6
+        latency = f"{microseconds:.4f}"
+        weighted = f"{microseconds * task.task_weight:.4f}"
+        speed = UNKNOWN if task.gflops is None else f"{task.gflops:.4f}"
+    return (
+        str(task.task_id), task.name, number(task.flop) if task.flop else UNKNOWN,
+        number(task.task_weight), speed, latency, weighted, str(task.trials),
+        "Y" if task.is_terminated else "",
+    )  # fmt: skip
+
+
+def totals(tasks: Sequence[TaskRecord]) -> str:
+    """All trials, and the latency of all tasks together."""
+    latency = math.fsum(task.latency * 1e6 * task.task_weight for task in tasks if task.is_measured)
+    return (
+        f"Total trials: {sum(task.trials for task in tasks)}\nTotal latency (us): {number(latency)}"
+    )
+
+
+def statistics_table(tasks: Sequence[TaskRecord]) -> str:
+    """The tasks in columns, and the totals below."""
+    rows = [COLUMNS, *(cells(task) for task in tasks)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
+    lines = [
+        " | ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+    rule = "-" * (len(lines[0]) + 2)
+    body = [f" {line} " for line in lines]
+    return "\n".join([body[0], rule, *body[1:], rule, totals(tasks)])
+
+
+def number(value: float) -> str:
+    """A number with six digits at least, without an exponent."""
+    return f"{value:.0f}" if value == int(value) or abs(value) >= 1e5 else f"{value:.6g}"
+
+
+TUNER: Final = logging.getLogger("tilewright.tune")
+"""Above the loggers of all parts of the tuner."""
+
+PREFIX: Final = "tvm.meta_schedule.logging"
+"""Log files have the names that existing scripts look for."""
+
+_FORMAT: Final = "%(asctime)s [%(levelname)s] [%(filename)s:%(lineno)d] %(message)s"
+_DATE: Final = "%Y-%m-%d %H:%M:%S"
+
+
+@contextmanager
+def log_files(
+    work_dir: str | Path | None, task_names: Sequence[str]
+) -> Iterator[list[logging.Logger]]:
+    """While inside, the tuner logs to files under ``work_dir/logs``; None for no files.
+
+    One file has what all parts of the tuner log; each task has another one of its own.
+
+    Returns:
+        a logger for each task.
+    """
+    loggers = [logging.getLogger(name) for name in _logger_names(task_names)]
+    if work_dir is None:
+        yield loggers
+        return
+    directory = Path(work_dir) / "logs"
+    attached = [(TUNER, directory / f"{PREFIX}.task_scheduler.log")]
+    attached += [
+        (logger, directory / f"{PREFIX}.{logger.name.rpartition('.')[2]}.log") for logger in loggers
+    ]
+    handlers: list[tuple[logging.Logger, logging.Handler, int]] = []
+    try:
+        for logger, path in attached:
+            handler = _file_handler(path)
+            handler.setFormatter(logging.Formatter(_FORMAT, _DATE))
+            handlers.append((logger, handler, logger.level))
+            logger.addHandler(handler)
+            logger.setLevel(logging.DEBUG)
+        for logger in loggers:
+            logger.propagate = False
+        TUNER.info("Logging directory: %s", directory)
+        yield loggers
+    finally:
+        for logger, handler, level in handlers:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+            handler.close()
+        for logger in loggers:
+            logger.propagate = True
+
+
+def _file_handler(path: Path) -> logging.FileHandler:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise DatabaseError(
+            f"cannot write the log {path}: {error.strerror or error}; "
+            "choose another `work_dir`, or None for no logs"
+        ) from None
+
+
+def _logger_names(task_names: Sequence[str]) -> list[str]:
+    digits = len(str(max(len(task_names) - 1, 0)))
+    return [
+        f"tilewright.tuning_task.task_{i:0{digits}d}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)[:80]}"
+        for i, name in enumerate(task_names)
+    ]
+
 
 logger = logging.getLogger(__name__)
 

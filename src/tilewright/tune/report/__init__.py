@@ -10,8 +10,7 @@ from tilewright.error import ArgumentValueError, DatabaseError
 from tilewright.runtime.peaks import DTYPES, Peaks, measure
 from tilewright.tune.database import Database, TuningRecord
 from tilewright.tune.report.page import html_page
-from tilewright.tune.report.phases import load_phases, save_phases
-from tilewright.tune.report.summary import TaskSummary, summarized
+from tilewright.tune.report.summary import TaskSummary, load_phases, save_phases, summarized
 
 __all__ = ["load_phases", "save_phases", "write_report"]
 

@@ -7,15 +7,32 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from pygments import highlight
+from pygments.formatters.html import HtmlFormatter
+from pygments.lexers.python import PythonLexer
+
 from tilewright.error import TVMError
 from tilewright.runtime.peaks import Peaks
 from tilewright.tune.database import TuningRecord
 from tilewright.tune.report import quantities
-from tilewright.tune.report.curve import curve
-from tilewright.tune.report.phases import TOTAL, grouped
+from tilewright.tune.report.chart import curve
 from tilewright.tune.report.roofline import roofline, share
-from tilewright.tune.report.scripts import highlighted, style
-from tilewright.tune.report.summary import Failures, TaskSummary
+from tilewright.tune.report.summary import TOTAL, Failures, TaskSummary, grouped
+
+_LIGHT: Final = HtmlFormatter(style="friendly", cssclass="code")
+_DARK: Final = HtmlFormatter(style="github-dark", cssclass="code")
+
+
+def highlighted(source: str) -> str:
+    """Python text."""
+    return highlight(source, PythonLexer(), _LIGHT)
+
+
+def style() -> str:
+    """The colours, for light and dark screens."""
+    light, dark = (formatter.get_style_defs(".code") for formatter in (_LIGHT, _DARK))
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+
 
 PAGE_STYLE: Final = """
 :root { color-scheme: light dark; }

@@ -12,8 +12,7 @@ from tilewright.error import RecordError
 from tilewright.ir.structural import structural_equal
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
 from tilewright.tune.database import Database, TuningRecord
-from tilewright.tune.database.matching import same_machine_code
-from tilewright.tune.database.selection import fastest
+from tilewright.tune.database.selection import fastest, same_machine_code
 from tilewright.tune.machine import this_machine
 from tilewright.tune.measure import RunnerResult
 from tilewright.tune.scheduler.task_record import TaskRecord

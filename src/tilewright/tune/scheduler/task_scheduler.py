@@ -169,7 +169,7 @@ class TaskScheduler:
 
     def print_tuning_statistics(self) -> None:
         """Print the table of the tasks."""
-        from tilewright.tune.progress.table import statistics_table
+        from tilewright.tune.progress.log import statistics_table
 
         print(statistics_table(self.tasks))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.error import RecordError
 from tilewright.tir.schedule import Trace
-from tilewright.tune.database.matching import same_machine_code
+from tilewright.tune.database.selection import same_machine_code
 from tilewright.tune.machine import this_machine
 from tilewright.tune.search.sketch import Sketch
 

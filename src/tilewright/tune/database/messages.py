@@ -1,4 +1,4 @@
-"""Lines of a record file that are skipped, and how that is told."""
+"""Messages about records that cannot be read or written."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from tilewright.error import DatabaseError
 
 _logger = logging.getLogger(__name__)
 
@@ -37,3 +39,12 @@ def report(lines: Sequence[SkippedLine]) -> None:
     more = f"\n  and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
     _logger.warning("skipped %s of tuning records:\n%s%s", count, shown, more)
+
+
+def kept_in_memory(error: DatabaseError, count: int) -> DatabaseError:
+    """The error of a write, with what becomes of the records."""
+    records = "1 unwritten record is" if count == 1 else f"{count} unwritten records are"
+    return DatabaseError(
+        f"{error}; {records} kept in memory, and will be written with the next: free some space, "
+        "or add them to another database"
+    )

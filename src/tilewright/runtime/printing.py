@@ -1,4 +1,4 @@
-"""What compiled graphs call to print values, and to fail with a text that shows values."""
+"""Registered functions that print values, for compiled code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from typing import Any, Final
 from tilewright.error import ProgramAssertionError
 from tilewright.runtime.ndarray import NDArray
 from tilewright.runtime.registry import register_func
+
+
+@register_func("tvm.default_trace_action", override=True)
+def default_trace_action(*args: Any) -> None:
+    """Print the arguments."""
+    print(list(args), flush=True)
+
 
 PRINT: Final = "tilewright.print"
 FAIL: Final = "tilewright.fail"
