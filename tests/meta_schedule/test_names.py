@@ -124,3 +124,28 @@ def test_the_option_of_graph_compilation():
 
 def test_loggers_are_below_that_of_the_tuner():
     assert ms.logging.get_logger("mine").name == "tilewright.tune.mine"
+
+
+def test_all_names_of_a_module_are_imported_by_a_star():
+    found: dict[str, object] = {}
+    exec("from tilewright.meta_schedule.database import *", found)
+    assert found["PyDatabase"] is found["Database"] is database.Database
+    assert found["create"] == database.Database.create
+    assert {"JSONDatabase", "Workload", "ModuleEquality"} <= found.keys()
+    assert "annotations" not in found
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(AttributeError, match="meta_schedule' has no attribute 'nothing'"):
+        ms.nothing
+    with pytest.raises(AttributeError, match=r"meta_schedule\.profiler' has no attribute 'create'"):
+        ms.profiler.create
+    with pytest.raises(ImportError, match="cannot import name 'LocalBuilder'"):
+        exec("from tilewright.meta_schedule.mutator import LocalBuilder")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("tilewright.meta_schedule.nothing")
+
+
+def test_names_are_listed():
+    assert {"tune_tir", "runner", "derived_object", "relax_integration"} <= set(dir(ms))
+    assert {"LocalRunner", "PyRunner"} <= set(dir(ms.runner))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
-from tilewright.meta_schedule.tune_config import TuneConfig
+from tilewright.meta_schedule.compatibility import TuneConfig
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.random_state import RandomState

@@ -1,5 +1,0 @@
-"""A program to tune, what for, and how."""
-
-from tilewright.tune.context import TuneContext
-
-__all__ = ["TuneContext"]
