@@ -93,7 +93,7 @@ def with_callees(
 def _compile(
     symbol: str, name: GlobalVar, parts: dict[GlobalVar, PrimFunc], target: Target
 ) -> ObjectUnit:
-    legal = for_backend(IRModule(parts), target)
+    legal = for_backend(IRModule(parts), target).clone()
     # The symbol says what the code is: of two in one program either may be taken.
     exported = {"tir.is_exported": True, "tir.is_hidden": True, "tir.is_weak": True}
     legal.update_func(name, legal[name].with_attrs(exported))

@@ -11,7 +11,8 @@ instruments see each.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any
 
 from tilewright.driver.default import DefaultSchedule
 from tilewright.error import TargetError
@@ -21,7 +22,7 @@ from tilewright.ir.passes import Pass, Sequential
 from tilewright.target import Target
 from tilewright.target.codegen.params import Param
 from tilewright.tir.transform import passes as tir
-from tilewright.tir.transform.machine import Machine
+from tilewright.tir.transform.machine import GenericMachine, Machine
 
 
 def for_backend(module: IRModule, target: Target) -> IRModule:
@@ -100,11 +101,14 @@ def readable_loops() -> Sequential:
 
 def legalization(target: Target | Machine) -> Sequential:
     """From loops over flat memory to what backends accept: vectors and registers of `target`."""
-    # Properties that are computed once do not count as properties for the type checker.
-    machine = cast("Machine", target)
-    return Sequential(
-        _for_vectors(machine) if machine.vector_bits else _without_vectors(), name="legalize"
-    )
+    machine = GenericMachine(*(getattr(target, fact) for fact in GenericMachine._fields))
+    return _legalization(machine, not PassContext.current().option("tir.disable_vectorize"))
+
+
+@lru_cache(maxsize=16)
+def _legalization(machine: GenericMachine, vectorizes: bool) -> Sequential:
+    passes = _for_vectors(machine, vectorizes) if machine.vector_bits else _without_vectors()
+    return Sequential(passes, name="legalize")
 
 
 def _without_vectors() -> list[Pass]:
@@ -116,8 +120,7 @@ def _without_vectors() -> list[Pass]:
     ]
 
 
-def _for_vectors(machine: Machine) -> list[Pass]:
-    vectorizes = not PassContext.current().option("tir.disable_vectorize")
+def _for_vectors(machine: Machine, vectorizes: bool) -> list[Pass]:
     return [
         tir.InlineLets(),  # indices are whole sums again, which the rest takes apart
         tir.LoopPartition(),  # before VectorizeLoop, so that full tiles need no masks

@@ -135,19 +135,17 @@ class EachFunctionPass(Pass):
         raise NotImplementedError
 
     def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        functions = dict(mod.functions)
-        is_same = True
+        changed: dict[Any, BaseFunc | None] = {}
         for var, func in mod.functions.items():
             if isinstance(func, self.function_class):
                 result = self.transform_function(func, mod, ctx)
-                if result is func:
-                    continue
-                is_same = False
-                if result is None:
-                    del functions[var]
-                else:
-                    functions[var] = result
-        return mod if is_same else IRModule(functions, mod.attrs, mod.global_infos)
+                if result is not func:
+                    changed[var] = result
+        if not changed:
+            return mod
+        functions = {**mod.functions, **changed}
+        kept = {var: func for var, func in functions.items() if func is not None}
+        return IRModule(kept, mod.attrs, mod.global_infos)
 
 
 class Sequential(Pass):

@@ -76,19 +76,10 @@ class LoweringPass(PrimFuncPass):
             raise ArgumentError(f"{self.name}: expected a Target, got {machine!r}") from None
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return self.transformation(func, **self._options)
-
-    def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        return verified(mod, super().run(mod, ctx))
-
-
-def verified(before: IRModule, after: IRModule) -> IRModule:
-    """What a pass has made, of which tests check the functions that are new."""
-    if GUARD and after is not before:
-        for var, func in after.functions.items():
-            if isinstance(func, PrimFunc) and before.functions.get(var) is not func:
-                verify_well_formed(func)
-    return after
+        result = self.transformation(func, **self._options)
+        if GUARD and result is not func:  # tests check each step
+            verify_well_formed(result)
+        return result
 
 
 def _pass(
@@ -171,6 +162,7 @@ class VectorizeLoop(LoweringPass):
     """
 
     name = "tir.VectorizeLoop"
+    transformation = staticmethod(vectorize)
     necessary = (
         'code has no loops of that kind; the option "tir.disable_vectorize" makes them plain'
     )
@@ -183,7 +175,7 @@ class VectorizeLoop(LoweringPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if not self._enabled:
             return serialize_vectorized_loops(func)
-        return vectorize(func, **self._options)
+        return super().transform_function(func, mod, ctx)
 
 
 class MakePackedAPI(ModulePass):
@@ -193,4 +185,7 @@ class MakePackedAPI(ModulePass):
     necessary = "functions are called by it"
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        return verified(mod, make_packed_api(mod))
+        result = make_packed_api(mod)
+        if GUARD:
+            verify_well_formed(result)
+        return result
