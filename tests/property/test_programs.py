@@ -20,6 +20,7 @@ from tilewright.ir.structural import assert_structural_equal, structural_equal
 from tilewright.script import parse
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform.machine import GenericMachine
+from tilewright.tir.transform.passes import RemoveNoOp, Simplify
 
 pytestmark = pytest.mark.budget(2)
 
@@ -63,6 +64,16 @@ def test_steps_to_the_codegen_form(program, vector_bits, has_fma):
         except Exception as error:
             raise AssertionError(f"after {step.name}:\n{func.script()}") from error
     count_program("legalized, step by step")
+
+
+@given(programs())
+def test_simplified_programs(program):
+    expected = outcome(program.func, program)
+    simple = applied(Simplify(), program.func)
+    assert_same_outcome(outcome(simple, program), expected)
+    steps = (Simplify(), RemoveNoOp(), Simplify())
+    assert_same_outcome(outcome(applied(Sequential(steps), lower(simple)), program), expected)
+    count_program("simplified")
 
 
 @given(programs())

@@ -33,6 +33,10 @@ def runs(monkeypatch, tmp_path):
     return found
 
 
+X = relax.Var("x", array())
+"""A number."""
+
+
 def weighted(weight, name="x"):
     x = relax.Var(name, array(4))
     half = relax.const(np.array([1, 2], "float16"))
@@ -131,3 +135,47 @@ def test_modules_with_tensor_programs_are_kept_too(runs):
         result = relax.VirtualMachine(relax.build(perceptron()))["main"](*inputs)
         np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5, atol=1e-5)
     assert len(runs) == 1
+
+
+def names_of_passes(module):
+    """The passes of `relax.build`, in order, and the module after each."""
+    found = []
+
+    class Note(tvm.ir.instrument.PassInstrument):
+        def run_after_pass(self, mod, info):
+            found.append((info.name, mod))
+
+    with tvm.transform.PassContext(instruments=[Note()]):
+        relax.build(module, "llvm")
+    return found
+
+
+def test_the_passes_of_kernels_are_watched_though_kernels_are_kept(runs):
+    relax.build(weighted(3), "llvm")
+    names = [name for name, _ in names_of_passes(weighted(3))]
+    steps = ["LegalizeOps", "default_build", "tir.DefaultSchedule", "tir.VectorizeLoop"]
+    positions = [names.index(name) for name in (*steps, "tir.MakePackedAPI", "target.build.llvm")]
+    assert positions == sorted(positions)
+    # For each of two kernels, and for the graph functions.
+    assert names.count("target.build.llvm") == 3
+
+
+def test_what_a_pass_gave_stays_as_it_is():
+    for _, module in names_of_passes(module_of([X], lambda b: b.emit(op.less(X, X)))):
+        for func in module.functions.values():
+            if "tir.is_weak" in func.attrs:
+                assert "T_less" not in [buffer.name for buffer in func.buffer_map.values()]
+
+
+def test_kernels_depend_on_the_level(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    x = np.arange(4, dtype="float32")
+    symbols = set()
+    for level in (0, 1, 0):
+        with tvm.transform.PassContext(opt_level=level):
+            ex = relax.build(weighted(3), "llvm")
+        symbols |= {unit.symbol for unit in ex.compiled.units.values()}
+        np.testing.assert_allclose(
+            relax.VirtualMachine(ex)["main"](x)[0].numpy(), np.exp(x) * 3, rtol=1e-5
+        )
+    assert len(symbols) == 4  # two kernels
