@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from tilewright.ir.arithmetic import multiply
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -120,9 +122,15 @@ class BlockAccesses:
         return self.count(access.strides) * access.buffer.dtype.itemsize
 
 
+_KNOWN: Final[Recent[list[BlockAccesses]]] = Recent(1024)
+
+
 def accesses_of(block: Block) -> BlockAccesses:
-    """The accesses of a block."""
-    return BlockAccesses(block)
+    """The accesses of a block; they are remembered for the same object."""
+    found = _KNOWN.get(block, None, list)
+    if not found:  # outside of the lock, since reading indices may recurse in another thread
+        found.append(BlockAccesses(block))
+    return found[0]
 
 
 def _access(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -> Access:

@@ -28,7 +28,8 @@ def compact(sch: Schedule | None, blocks: Sequence[BlockRV]) -> Schedule | None:
 def _unrolled_nodes(sch: Schedule, block: BlockRV) -> int:
     """Nodes of the copies of a block in unrolled loops; 0 if there are no copies."""
     copies = 1
-    for loop in sch.get_loops(block):
-        if sch.get(loop).kind is ForKind.UNROLLED:
-            copies *= extent_of(sch, loop) or 1
+    view = sch.copy()  # looking at it leaves no instructions in the trace
+    for loop in view.get_loops(block):
+        if view.get(loop).kind is ForKind.UNROLLED:
+            copies *= extent_of(view, loop) or 1
     return 0 if copies == 1 else copies * sum(1 for _ in walk_once(block_of(sch, block).body))

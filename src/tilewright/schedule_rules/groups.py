@@ -58,6 +58,7 @@ class Group:
 
 def stages_of(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
     """Blocks with what is known about each, and about how they depend on each other."""
+    sch = sch.copy()  # looking at it leaves no instructions in the trace
     stages = []
     by_block = {}
     for block in blocks:

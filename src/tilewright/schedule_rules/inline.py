@@ -55,10 +55,11 @@ def inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
     body = block_of(sch, block).body
     if not is_complete(sch, block) or not isinstance(body, BufferStore):
         return None
-    consumers = [accesses_of(block_of(sch, c)) for c in sch.get_consumers(block)]
-    if not consumers or not _pays(accesses_of(block_of(sch, block)), body.value, consumers):
+    view = sch.copy()  # looking at it leaves no instructions in the trace
+    consumers = [accesses_of(block_of(view, c)) for c in view.get_consumers(block)]
+    if not consumers or not _pays(accesses_of(block_of(view, block)), body.value, consumers):
         return None
-    if _ends_product(sch, block) and any(is_long(c.block) for c in consumers):
+    if _ends_product(view, block) and any(is_long(c.block) for c in consumers):
         return None
     return attempt(sch, lambda s: s.compute_inline(block))
 
