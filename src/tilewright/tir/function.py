@@ -83,7 +83,14 @@ class PrimFunc(BaseFunc):
 
     def with_body(self, body: Stmt, span: Span | None = None) -> PrimFunc:
         """A copy with another body."""
-        return self.replace(body=body, span=span or self.span)
+        if not isinstance(body, Stmt):
+            raise ArgumentError(f"PrimFunc: body is of type Stmt, got {body!r}")
+        copy = object.__new__(PrimFunc)  # all else is checked already
+        for name in ("params", "ret_type", "buffer_map", "attrs"):
+            _set(copy, name, getattr(self, name))
+        _set(copy, "body", body)
+        _set(copy, "span", span or self.span)
+        return copy
 
     @deep_recursion
     def specialize(self, values: Mapping[Var, Any]) -> PrimFunc:

@@ -199,8 +199,10 @@ def is_product_bounded(
         shapes: those of the arrays that a function is called with.
         dtype: int32 or int64.
     """
+    if dtype.bits == 64:
+        return True
     extents = [extent for extent in extents if not is_const_int(extent, 1)]
-    if dtype.bits == 64 or len(extents) == 1:
+    if len(extents) == 1:
         return True
     constant, sizes = 1, []
     for extent in extents:

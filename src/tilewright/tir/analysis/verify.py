@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, VerifyError
@@ -87,8 +88,12 @@ def verify_declared_regions(module: IRModule) -> None:
     """
     for var, function in module.functions.items():
         if isinstance(function, PrimFunc):
-            verifier = _Verifier(function, module, var.name_hint)
-            _ACCESS_WHAT_THEY_DECLARE.get(function, None, verifier.verify_regions)
+            verify = partial(_verify_regions, function, module, var.name_hint)
+            _ACCESS_WHAT_THEY_DECLARE.get(function, None, verify)
+
+
+def _verify_regions(function: PrimFunc, module: IRModule, name: str) -> bool:
+    return _Verifier(function, module, name).verify_regions()
 
 
 class _Verifier:

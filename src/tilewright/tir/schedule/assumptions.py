@@ -11,12 +11,14 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import AssertStmt, BlockRealize, SeqStmt
 
 
-def sizes_not_negative(func: PrimFunc) -> Iterator[Expr]:
+def sizes_not_negative(func: PrimFunc) -> list[Expr]:
     """Conditions that the extents of the function's arrays fulfil."""
-    for buffer in func.buffer_map.values():
-        for extent in buffer.shape:
-            if not isinstance(extent, IntImm):
-                yield extent >= 0
+    return [
+        extent >= 0
+        for buffer in func.buffer_map.values()
+        for extent in buffer.shape
+        if extent.__class__ is not IntImm
+    ]
 
 
 def assumptions(func: PrimFunc) -> Iterator[Expr]:

@@ -28,8 +28,8 @@ def with_nested_accesses(before: FunctionTree, after: FunctionTree) -> FunctionT
     """
     changed = [
         realize.block.key
-        for realize in after.blocks_changed_since(before)
-        if realize.block.key is not None and after.blocks_below(realize)
+        for realize in after.outer_blocks_changed_since(before)
+        if realize.block.key is not None
     ]
     for key in reversed(changed):  # what is inside of a block is before it
         outer = after.block(key)

@@ -22,10 +22,10 @@ from tilewright.tir.substitute import variables_of
 
 def require_still_initialised(before: FunctionTree, after: FunctionTree) -> None:
     """Refuse an edit after which a reduction over nothing no longer initialises its elements."""
-    if not after.checked or not after.uncounted_loops():
+    if not after.checked or not after.uncounted_loops:
         return
-    for realize in after.blocks():
-        if realize.block.init is None or realize in before:
+    for realize in after.blocks_changed_since(before):
+        if realize.block.init is None:
             continue
         loops = [loop for loop in _reduction_loops(after, realize) if _may_be_empty(after, loop)]
         if not loops:

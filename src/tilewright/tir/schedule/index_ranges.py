@@ -27,17 +27,19 @@ def require_representable(before: FunctionTree, after: FunctionTree) -> None:
     """
     if not after.checked:
         return
-    reach = _reach(after)
-    for loop in after.uncounted_loops():
+    reach: Reach | None = None
+    for loop in after.uncounted_loops:
         old = before.loop(loop.loop_var)
         if old is None or old.extent is not loop.extent:
+            reach = reach or _reach(after)
             _require(reach, loop.extent, loop, after)
-    for realize in after.blocks():
-        if isinstance(realize.predicate, IntImm) or realize in before:
+    for realize in after.blocks_changed_since(before):
+        if realize.predicate.__class__ is IntImm:
             continue
         key = realize.block.key
         old = None if key is None else before.block(key)
         if old is None or not (old.predicate is realize.predicate or _is_too_large(before, old)):
+            reach = reach or _reach(after)
             _require(reach, realize.predicate, realize, after)
 
 

@@ -226,39 +226,39 @@ def require_all_independent(tree: FunctionTree, kinds: Collection[ForKind]) -> N
             require_independent(tree, loop)
 
 
-@deep_recursion
 def require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
     """Refuse an edit after which iterations that run at once depend on each other.
 
     That may be an edit inside of their loop, or one by which memory that each iteration had for
     itself is used outside of it.
     """
-    if not after.checked:
-        return
-    for loop in after.loops():
-        # Most loops are serial; looking that up takes longer.
-        if loop.kind is ForKind.SERIAL or loop.kind not in _AT_ONCE:
-            continue
+    if after.checked and after.loops_not_in_order:
+        _require_still_independent(before, after)
+
+
+@deep_recursion
+def _require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
+    changed = [leaf for leaf in after.blocks_changed_since(before) if not after.blocks_below(leaf)]
+    for loop in after.loops_not_in_order:
         old = before.loop(loop.loop_var)
         is_changed = old is None or not runs_alike(old, loop)
-        if is_changed or _is_used_anew(before, after, loop):
+        if is_changed or _is_used_outside(after, loop, changed):
             try:
                 require_independent(after, loop)
             except ScheduleError as error:
                 raise error.shown_in(after) from None
 
 
-def _is_used_anew(before: FunctionTree, after: FunctionTree, loop: For) -> bool:
-    """Whether a new or changed block outside of a loop uses what blocks inside of it write."""
+def _is_used_outside(tree: FunctionTree, loop: For, blocks: list[BlockRealize]) -> bool:
+    """Whether some of the blocks outside of a loop use what blocks inside of it write."""
     if loop.kind not in PRIVATE:
         return False
-    inside = set(after.leaf_blocks_below(loop))
+    inside = tree.leaf_blocks_below(loop)
     written = {buffer for leaf in inside for buffer in buffers_written(leaf.block)}
     return any(
-        leaf not in before
-        and leaf not in inside
-        and not written.isdisjoint(buffers_read(leaf.block) + buffers_written(leaf.block))
-        for leaf in after.leaf_blocks_below(after.root)
+        not written.isdisjoint(buffers_read(leaf.block) + buffers_written(leaf.block))
+        and not tree.is_above(loop, leaf)
+        for leaf in blocks
     )
 
 

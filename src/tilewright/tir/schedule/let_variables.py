@@ -18,12 +18,10 @@ def require_bound_variables(before: FunctionTree, after: FunctionTree) -> None:
     They may be copies beside it, or in a new block between the two: in a loop, the value of the
     variable may depend on the iteration, and iterators of blocks stand for loops only.
     """
-    if not after.checked:
+    if not after.checked or not (before.lets or after.lets):
         return
-    lets = {**before.lets(), **after.lets()}
-    if not lets:
-        return
-    for loop in after.uncounted_loops():
+    lets = {**before.lets, **after.lets}
+    for loop in after.uncounted_loops:
         if loop not in before:
             _require_around(after, loop, lets, _variables(loop.min, loop.extent))
     for realize in after.blocks_changed_since(before):

@@ -86,21 +86,22 @@ class ScheduleState:
         self._source[name]  # an unknown name is an error
         return GlobalVar(name)
 
-    @deep_recursion
     def tree(self, name: str) -> FunctionTree:
         """The function of that name, indexed."""
-        found = self._trees.get(name)
-        if found is None:
-            func = self._functions.get(name)
-            if func is None:
-                func = self._source[name]
-                if not isinstance(func, PrimFunc):
-                    raise ScheduleError(f"`{name}` is no tensor program, but {type(func).__name__}")
-                func = prepare(name, func)
-            found = FunctionTree(name, func, self.checked)
-            self._own()
-            self._trees[name] = found
-            self._functions[name] = func
+        return self._trees.get(name) or self._indexed(name)
+
+    @deep_recursion
+    def _indexed(self, name: str) -> FunctionTree:
+        func = self._functions.get(name)
+        if func is None:
+            func = self._source[name]
+            if not isinstance(func, PrimFunc):
+                raise ScheduleError(f"`{name}` is no tensor program, but {type(func).__name__}")
+            func = prepare(name, func)
+        found = FunctionTree(name, func, self.checked)
+        self._own()
+        self._trees[name] = found
+        self._functions[name] = func
         return found
 
     def update(self, tree: FunctionTree) -> None:

@@ -41,7 +41,8 @@ class SymbolTable:
             self._values, self._shared = dict(self._values), False
 
     def _set(self, rand_var: Any, value: Any) -> Any:
-        self._own()
+        if self._shared:
+            self._own()
         self._values[rand_var] = value
         return rand_var
 
@@ -52,12 +53,14 @@ class SymbolTable:
             name: the function that it was applied to.
             result: loops, blocks, places, numbers, lists of them; anything else stays as it is.
         """
+        if result.__class__ is For:  # most are
+            return self._set(LoopRV(), (name, result.loop_var))
         if isinstance(result, (list, tuple)):
             return [self.define(name, item) for item in result]
         value = _remembered(name, result)
         if value is None:
             return result
-        if isinstance(result, (For, Place)):
+        if isinstance(result, Place):
             return self._set(LoopRV(), value)
         return self._set(new_expr_rv() if isinstance(result, int) else BlockRV(), value)
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.expr import Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.assumptions import assumptions, sizes_not_negative
@@ -25,7 +25,6 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
-    LetStmt,
     SeqStmt,
     Stmt,
     seq,
@@ -55,10 +54,16 @@ class FunctionTree:
         func: the function; its body is the realisation of a root block.
         checked: whether primitives prove what they require; without, they trust their caller.
         before: an earlier version of it.
+
+    Attributes:
+        uncounted_loops: the loops that are not known to have an iteration, or not how many.
+        loops_not_in_order: the loops that may run several iterations at once.
+        lets: the statements that bind variables, by their variables.
     """
 
     __slots__ = (
-        "_blocks", "_loops", "_parents", "_parts", "_uncounted", "checked", "facts", "func", "name",
+        "_blocks", "_loops", "_parents", "_parts", "checked", "facts", "func", "lets",
+        "loops_not_in_order", "name", "uncounted_loops",
     )  # fmt: skip
 
     def __init__(
@@ -76,7 +81,8 @@ class FunctionTree:
         index = TreeIndex(func.body, NO_PARTS if before is None else before._parts)
         self._parents, self._parts = index.parents, index.parts
         self._loops, self._blocks = index.loops, index.blocks
-        self._uncounted: list[For] | None = None
+        self.uncounted_loops, self.lets = index.uncounted, index.lets
+        self.loops_not_in_order = index.not_in_order
 
     # --- looking up -------------------------------------------------------------------------
 
@@ -100,20 +106,6 @@ class FunctionTree:
     def loops(self) -> list[For]:
         """All loops, in the order of the text."""
         return list(self._loops.values())
-
-    def uncounted_loops(self) -> list[For]:
-        """The loops that are not known to have an iteration, or not how many."""
-        if self._uncounted is None:
-            self._uncounted = [
-                loop
-                for loop in self._loops.values()
-                if loop.extent.__class__ is not IntImm or loop.extent.value <= 0  # type: ignore
-            ]
-        return self._uncounted
-
-    def lets(self) -> dict[Var, LetStmt]:
-        """The statements that bind variables, by their variables."""
-        return {var: let for part in self._parts.values() for var, let in part.lets.items()}
 
     def blocks(self) -> list[BlockRealize]:
         """All blocks, in the order of the text; the root block first."""
@@ -212,6 +204,16 @@ class FunctionTree:
             if block not in before
         ]
 
+    def outer_blocks_changed_since(self, before: FunctionTree) -> list[BlockRealize]:
+        """Those of `blocks_changed_since` that other blocks are in."""
+        return [
+            block
+            for stmt, part in self._parts.items()
+            if part.outer and stmt not in before._parts
+            for block in part.outer
+            if block not in before
+        ]
+
     def blocks_mentioning(self, buffer: Buffer) -> list[BlockRealize]:
         """The blocks that mention the memory of `buffer`, and perhaps more, in order."""
         found = [self.root]
@@ -248,9 +250,13 @@ class FunctionTree:
         """What is known about sizes: none is negative, and what the function asserts holds."""
         known = self.facts.get("analyzer of sizes")
         if known is None:
-            known = self.facts["analyzer of sizes"] = Analyzer()
-            for condition in (*sizes_not_negative(self.func), *assumptions(self.func)):
+            conditions = [*sizes_not_negative(self.func), *assumptions(self.func)]
+            known = Analyzer()
+            if not conditions:
+                return known
+            for condition in conditions:
                 known.assume(condition)
+            self.facts["analyzer of sizes"] = known
         return known.copy()
 
     def analyzer_inside(self, place: Stmt) -> Analyzer:

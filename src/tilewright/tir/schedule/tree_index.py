@@ -6,11 +6,11 @@ in it is taken over from the version before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import IntImm, Var
 from tilewright.tir.schedule.contents import memory_in
 from tilewright.tir.stmt import (
     Block,
@@ -19,6 +19,7 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
+    ForKind,
     LetStmt,
     SeqStmt,
     Stmt,
@@ -33,22 +34,33 @@ class Part:
     Attributes:
         parents: the statement around each one below.
         loops: the loops, itself included, in the order of the text.
+        uncounted: those that are not known to have an iteration, or not how many.
+        not_in_order: those that may run several iterations at once.
         lets: the statements that bind variables, by their variables.
         blocks: the realisations of blocks, in the order of the text.
         nearest: those of them that are in no other block inside of the statement.
+        outer: those that other blocks are in.
     """
 
-    __slots__ = ("_memory", "_stmt", "blocks", "lets", "loops", "nearest", "parents")
+    __slots__ = (
+        "_memory", "_stmt", "blocks", "lets", "loops", "nearest", "not_in_order", "outer",
+        "parents", "uncounted",
+    )  # fmt: skip
 
     def __init__(self, stmt: Stmt) -> None:
         self._stmt = stmt
         self._memory: frozenset[Var] | None = None
         self.parents: Parents = {}
         self.loops: dict[Var, For] = {}
+        self.uncounted: list[For] = []
+        self.not_in_order: list[For] = []
         self.lets: dict[Var, LetStmt] = {}
         self.blocks: dict[BlockKey | None, BlockRealize] = {}
         self._walk(stmt)
         self.nearest = nearest_blocks(stmt)
+        self.outer: Sequence[BlockRealize] = ()
+        if len(self.nearest) < len(self.blocks):
+            self.outer = [outer for outer in self.blocks.values() if nearest_blocks(outer.block)]
 
     @property
     def memory(self) -> frozenset[Var]:
@@ -65,6 +77,11 @@ class Part:
             kind = stmt.__class__
             if kind is For:
                 loops[stmt.loop_var] = stmt
+                if stmt.extent.__class__ is not IntImm or stmt.extent.value <= 0:
+                    self.uncounted.append(stmt)
+                # Most loops are serial; looking that up takes longer.
+                if stmt.kind is not ForKind.SERIAL and not stmt.kind.is_in_order:
+                    self.not_in_order.append(stmt)
                 body = stmt.body
             elif kind is BlockRealize:
                 blocks[stmt.block.key] = stmt
@@ -99,10 +116,11 @@ class TreeIndex:
         parents: the statement around each one.
         loops: the loops by their variables, in the order of the text.
         blocks: the realisations of blocks by their keys, in the order of the text.
+        uncounted, not_in_order, lets: as in `Part`.
         parts: what the root block consists of.
     """
 
-    __slots__ = ("blocks", "loops", "parents", "parts")
+    __slots__ = ("blocks", "lets", "loops", "not_in_order", "parents", "parts", "uncounted")
 
     def __init__(self, root: Any, known: Mapping[Stmt, Part] = NO_PARTS) -> None:
         block = root.block
@@ -110,6 +128,9 @@ class TreeIndex:
         self.parents: Parents = {root: None, block: root, body: block}
         self.loops: dict[Var, For] = {}
         self.blocks: dict[BlockKey | None, BlockRealize] = {block.key: root}
+        self.uncounted: list[For] = []
+        self.not_in_order: list[For] = []
+        self.lets: dict[Var, LetStmt] = {}
         self.parts: dict[Stmt, Part] = {}
         items = body.seq if body.__class__ is SeqStmt else (body,)
         for item in items:
@@ -120,6 +141,10 @@ class TreeIndex:
             self.parents.update(part.parents)
             self.loops.update(part.loops)
             self.blocks.update(part.blocks)
+            self.uncounted += part.uncounted
+            self.not_in_order += part.not_in_order
+            if part.lets:
+                self.lets.update(part.lets)
 
 
 def nearest_blocks(stmt: Stmt) -> list[BlockRealize]:

@@ -81,7 +81,7 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
 def _dtype_of_all(tree: FunctionTree, loops: tuple[For, ...]) -> DType:
     """The dtype of a loop over all iterations: int64 if they may be too many for the loops' own."""
     dtype = max((loop.loop_var.dtype for loop in loops), key=lambda dtype: dtype.bits)
-    shapes = [buffer.shape for buffer in tree.func.buffer_map.values()]
+    shapes = (buffer.shape for buffer in tree.func.buffer_map.values())
     is_bounded = is_product_bounded([loop.extent for loop in loops], shapes, dtype)
     return dtype if is_bounded else INT64
 
