@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.te.extern import as_statement
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp
 from tilewright.te.tensor import Tensor, shape_text
@@ -26,6 +26,8 @@ class TensorIntrin:
         reduce_update: continues a reduction; None if there is no such statement.
     """
 
+    _registered: ClassVar[dict[str, TensorIntrin]] = {}
+
     def __init__(
         self,
         name: str,
@@ -37,6 +39,43 @@ class TensorIntrin:
     ) -> None:
         self.name, self.op, self.inputs, self.buffers = name, op, op.input_tensors, buffers
         self.body, self.reduce_init, self.reduce_update = body, reduce_init, reduce_update
+
+    @staticmethod
+    def register(name: str, intrin: TensorIntrin, override: bool = False) -> TensorIntrin:
+        """Make an intrinsic known by a name, which `Stage.tensorize` and traces as JSON take.
+
+        Args:
+            name: the name.
+            intrin: from `te.decl_tensor_intrin`.
+            override: whether it may replace another one of that name.
+
+        Raises:
+            ArgumentError: for something else than a name and an intrinsic.
+            ArgumentValueError: for a name that is taken.
+        """
+        if not isinstance(name, str) or not isinstance(intrin, TensorIntrin):
+            raise ArgumentError(
+                "te.TensorIntrin.register: expected a name and a te.decl_tensor_intrin, got "
+                f"{name!r} and {intrin!r}"
+            )
+        if TensorIntrin._registered.get(name, intrin) is not intrin and not override:
+            raise ArgumentValueError(
+                f"te.TensorIntrin.register: there is an intrinsic {name!r} already; give "
+                "override=True to replace it"
+            )
+        TensorIntrin._registered[name] = intrin
+        return intrin
+
+    @staticmethod
+    def get(name: str) -> TensorIntrin | None:
+        """The intrinsic that is registered by that name; None if there is none."""
+        return TensorIntrin._registered.get(name)
+
+    @property
+    def registered_name(self) -> str | None:
+        """A name that it is registered by; None without one."""
+        registered = TensorIntrin._registered.items()
+        return next((name for name, intrin in registered if intrin is self), None)
 
     def __repr__(self) -> str:
         return f"TensorIntrin({self.name})"

@@ -24,7 +24,8 @@ def create_group(schedule: Schedule, outputs: Any, inputs: Any, include_inputs: 
             raise stage.error("create_group", "it is in another group than the others already")
         if stage.is_output:
             raise stage.error("create_group", "it is an output, which is computed at the root")
-    group = Stage(None, False, f"group of {', '.join(stage.name for stage in members)}")
+    name = f"group of {', '.join(stage.name for stage in members)}"
+    group = Stage(schedule, None, False, name)
     group.group = outer
     for stage in members:
         stage.group = group

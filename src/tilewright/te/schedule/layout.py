@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tilewright.error import ArgumentValueError, TEScheduleError
@@ -76,9 +77,19 @@ class Transform(Relation):
         return (*lows, *highs)
 
 
-def layout_of(function: Any, ndim: int) -> Layout:
-    """The layout that a Python function of the indices describes."""
-    return Layout(*IndexMap.from_func_with_separators(function, ndim))
+def layout_of(function: Any, ndim: int, separators: Sequence[int]) -> Layout:
+    """The layout that an index map or a Python function of the indices describes.
+
+    Args:
+        function: the index map or function.
+        ndim: number of indices.
+        separators: dimensions at which a physical axis starts, besides those of `function`.
+    """
+    if isinstance(function, IndexMap):
+        index_map, found = function, []
+    else:
+        index_map, found = IndexMap.from_func_with_separators(function, ndim)
+    return Layout(index_map, sorted({*found, *separators}))
 
 
 def transform_of(error: TEScheduleError, axes: tuple[IterVar, ...], layout: Layout) -> Transform:

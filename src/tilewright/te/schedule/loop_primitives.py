@@ -7,6 +7,7 @@ from typing import Any
 from tilewright.ir.attributes import as_attribute
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm
+from tilewright.te.schedule.primitive import recorded
 from tilewright.te.schedule.relation import Fuse, Relation, Singleton, Split, domain
 from tilewright.te.schedule.stage_state import StageState
 from tilewright.te.tensor import Tensor
@@ -19,6 +20,7 @@ from tilewright.tir.stmt import ForKind
 class LoopPrimitives(StageState):
     """The primitives that transform the loops of a stage."""
 
+    @recorded()
     def split(
         self,
         parent: IterVar,
@@ -58,7 +60,8 @@ class LoopPrimitives(StageState):
         self._replace(position, 1, relation)
         return relation.outer, relation.inner
 
-    def fuse(self, *args: Any) -> IterVar:
+    @recorded()
+    def fuse(self, *args: IterVar) -> IterVar:
         """Fuse consecutive loops into one.
 
         The fused loop counts in int64 if its iterations may be too many for the dtype of the loops.
@@ -89,12 +92,13 @@ class LoopPrimitives(StageState):
                     f"{fused.name} and {loop.name} are not, the loops are {self.loop_names()}",
                 )
             outer, inner = (fused, loop) if first < second else (loop, fused)
-            shapes = [tensor.shape for tensor in self.arguments]
+            shapes = [tensor.shape for tensor in self.schedule.arguments]
             relation = Fuse(outer, inner, shapes)
             self._replace(min(first, second), 2, relation)
             fused = relation.fused
         return fused
 
+    @recorded()
     def reorder(self, *args: IterVar) -> None:
         """Put the given loops into the given order, in the places that they have now.
 
@@ -120,18 +124,22 @@ class LoopPrimitives(StageState):
         self.reorder(x_outer, y_outer, x_inner, y_inner)
         return x_outer, y_outer, x_inner, y_inner
 
+    @recorded()
     def vectorize(self, var: IterVar) -> None:
         """Run the iterations as lanes of vector instructions."""
         self._set_kind("vectorize", var, ForKind.VECTORIZED)
 
+    @recorded()
     def unroll(self, var: IterVar) -> None:
         """Repeat the body for each iteration."""
         self._set_kind("unroll", var, ForKind.UNROLLED)
 
+    @recorded()
     def parallel(self, var: IterVar) -> None:
         """Run the iterations on several threads."""
         self._set_kind("parallel", var, ForKind.PARALLEL)
 
+    @recorded()
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
         """Run one iteration per GPU thread or block.
 
@@ -167,24 +175,31 @@ class LoopPrimitives(StageState):
         self.threads[ivar] = thread_ivar
         self.kinds[ivar] = ForKind.THREAD_BINDING
 
-    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+    @recorded()
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin | str) -> None:
         """Compute what a loop and those inside of it do by an intrinsic.
 
         Args:
             var: the loop. When the schedule is lowered, its body must compute what the operation
                 of the intrinsic says, on boxes of the same shapes.
-            tensor_intrin: from `te.decl_tensor_intrin`.
+            tensor_intrin: from `te.decl_tensor_intrin`, or the name of one that is registered.
 
         Raises:
             TEScheduleError: if `var` is no loop of this stage, or `tensor_intrin` no intrinsic.
         """
         self.position("tensorize", var)
-        if not isinstance(tensor_intrin, TensorIntrin):
+        intrin = tensor_intrin
+        if isinstance(intrin, str):
+            intrin = TensorIntrin.get(intrin)
+        if not isinstance(intrin, TensorIntrin):
             raise self.error(
-                "tensorize", f"expected a te.decl_tensor_intrin, got {tensor_intrin!r}"
+                "tensorize",
+                "expected a te.decl_tensor_intrin, or the name of one that is registered; got "
+                f"{tensor_intrin!r}",
             )
-        self.tensor_intrins[var] = tensor_intrin
+        self.tensor_intrins[var] = intrin
 
+    @recorded()
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
         """In each iteration of a loop, fetch what a later iteration will read of a tensor.
 
@@ -204,6 +219,7 @@ class LoopPrimitives(StageState):
             raise self.error("prefetch", f"the offset must be an integer, got {distance!r}")
         self.prefetches.setdefault(var, []).append((tensor, distance))
 
+    @recorded()
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """Annotate a loop.
 

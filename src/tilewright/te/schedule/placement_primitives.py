@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import IntImm, Var
 from tilewright.te.operation import ComputeOp, PlaceholderOp, ScanOp
 from tilewright.te.schedule.layout import layout_of, transform_of
+from tilewright.te.schedule.primitive import recorded
 from tilewright.te.schedule.stage_state import AttachType, StageState
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.index_map import IndexMap
 
 if TYPE_CHECKING:
     from tilewright.te.schedule.stage import Stage
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 class PlacementPrimitives(StageState):
     """The primitives that choose the place and the memory of a stage."""
 
+    @recorded(loops_of="parent")
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Compute in each iteration of a loop of another stage what is needed there.
 
@@ -52,6 +55,7 @@ class PlacementPrimitives(StageState):
         self.attach_type = AttachType.SCOPE
         self.attach_stage, self.attach_ivar = parent, scope
 
+    @recorded()
     def compute_inline(self) -> None:
         """Compute each element where it is read; the tensor gets no memory.
 
@@ -72,6 +76,7 @@ class PlacementPrimitives(StageState):
             )
         self._attach(AttachType.INLINE)
 
+    @recorded()
     def compute_root(self) -> None:
         """Compute it on its own, before the stages that read it."""
         self._attach(AttachType.GROUP_ROOT)
@@ -97,6 +102,7 @@ class PlacementPrimitives(StageState):
         if not self.is_group and isinstance(self.op, PlaceholderOp):
             raise self.error(primitive, "it is an input, which is not computed")
 
+    @recorded()
     def set_scope(self, scope: str) -> None:
         """Keep the results in memory of the given kind.
 
@@ -114,6 +120,7 @@ class PlacementPrimitives(StageState):
             )
         self.scope = scope
 
+    @recorded()
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Choose the layout so that ``stride[axis] % factor == offset``.
 
@@ -143,7 +150,10 @@ class PlacementPrimitives(StageState):
             raise self.error("storage_align", f"the {name} must be an integer, got {value!r}")
         return expr.value
 
-    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
+    @recorded()
+    def transform_layout(
+        self, mapping_function: Callable[..., Any] | IndexMap, axis_separators: Sequence[int] = ()
+    ) -> list[IterVar]:
         """Choose where the elements of the tensor are in memory.
 
         The buffer gets the new shape, also where it is a parameter of the function. The loops over
@@ -153,6 +163,7 @@ class PlacementPrimitives(StageState):
             mapping_function: from the indices of the tensor to those of the buffer, such as
                 ``lambda n, c: [n, c // 4, c % 4]``; `te.AXIS_SEPARATOR` between them starts a
                 physical axis.
+            axis_separators: dimensions of the buffer at which a physical axis starts, too.
 
         Returns:
             The new loops; none for an input.
@@ -166,7 +177,7 @@ class PlacementPrimitives(StageState):
             raise self.error("transform_layout", "the tensor is in another layout already")
         if not isinstance(op, (ComputeOp, PlaceholderOp)):
             raise self.error("transform_layout", "only a te.compute or an input has a layout")
-        layout = layout_of(mapping_function, op.output(0).ndim)
+        layout = layout_of(mapping_function, op.output(0).ndim, axis_separators)
         refusal = self.error("transform_layout", "the layout has no inverse")
         if isinstance(op, PlaceholderOp):
             shape = op.output(0).shape
@@ -192,6 +203,7 @@ class PlacementPrimitives(StageState):
         self.layout = layout
         return list(relation.children)
 
+    @recorded()
     def rolling_buffer(self) -> None:
         """Keep what the iteration before has computed, in a buffer that is used in circles.
 
@@ -205,6 +217,7 @@ class PlacementPrimitives(StageState):
         self._require_intermediate("rolling_buffer")
         self.is_rolling = True
 
+    @recorded()
     def set_store_predicate(self, predicate: Any) -> None:
         """Say which of several GPU threads that store the same element need to.
 
@@ -222,6 +235,7 @@ class PlacementPrimitives(StageState):
             raise self.error("set_store_predicate", f"expected a condition, got {condition!r}")
         self.store_predicate = condition
 
+    @recorded()
     def env_threads(self, threads: Any) -> None:
         """Start GPU threads around all steps of a scan, and not in each step.
 
@@ -241,6 +255,7 @@ class PlacementPrimitives(StageState):
                 raise self.error("env_threads", f"expected a te.thread_axis, got {axis!r}")
         self.env_thread_axes = axes
 
+    @recorded()
     def double_buffer(self) -> None:
         """Allow two copies of the memory, so that one is filled while the other is read.
 

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ArgumentError, TEScheduleError
+from tilewright.ir.expr import Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
-from tilewright.te.schedule import cache, group, rfactor
+from tilewright.te.schedule import cache, group, replay, rfactor
 from tilewright.te.schedule.graph import inline, replace_tensors
+from tilewright.te.schedule.history import (
+    History,
+    axes_of,
+    one_of,
+    tensors_named,
+    variables_named,
+)
+from tilewright.te.schedule.primitive import recorded
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.stage_state import AttachType
 from tilewright.te.tensor import Tensor
 from tilewright.tir.expr import IterVar
+
+if TYPE_CHECKING:
+    from tilewright.te.schedule.trace import Trace
 
 
 class Schedule:
@@ -26,6 +39,7 @@ class Schedule:
         outputs: the operations that the schedule was created for.
         arguments: the inputs and the outputs.
         stage_map: from operations to stages.
+        history: what has been done to it.
     """
 
     def __init__(self, outputs: list[Operation]) -> None:
@@ -37,12 +51,15 @@ class Schedule:
             if op in outputs or isinstance(op, PlaceholderOp)
             for tensor in op.outputs
         ]
-        self.stages = [Stage(op, op in outputs, arguments=self.arguments) for op in order]
+        self.stages = [Stage(self, op, op in outputs) for op in order]
         self.groups: list[Stage] = []
         self.stage_map = {stage.op: stage for stage in self.stages}
+        self.history = History(self)
 
-    def __getitem__(self, tensor: Tensor | Operation) -> Stage:
-        """The stage of a tensor or an operation."""
+    def __getitem__(self, tensor: Tensor | Operation | Stage) -> Stage:
+        """The stage of a tensor or an operation; a stage or group of the schedule itself."""
+        if isinstance(tensor, Stage) and tensor.schedule is self:
+            return tensor
         op = tensor.op if isinstance(tensor, Tensor) else tensor
         if not isinstance(op, Operation):
             raise ArgumentError(f"a schedule is indexed by a tensor or an operation, got {op!r}")
@@ -52,6 +69,7 @@ class Schedule:
             raise TEScheduleError(f"cannot find the stage of {op.name}; the schedule has {names}")
         return stage
 
+    @recorded()
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
         """Let some stages read a copy of a tensor.
 
@@ -68,6 +86,7 @@ class Schedule:
         """
         return cache.cache_read(self, tensor, scope, readers)
 
+    @recorded()
     def cache_write(self, tensor: Any, scope: str) -> Any:
         """Compute a tensor in other memory, and copy it from there.
 
@@ -88,6 +107,7 @@ class Schedule:
         """
         return cache.cache_write(self, tensor, scope)
 
+    @recorded(loops_of="tensor")
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
         """Reduce in two steps: one loop of the reduction becomes an axis of partial results.
 
@@ -109,6 +129,7 @@ class Schedule:
         """
         return rfactor.rfactor(self, tensor, axis, factor_axis)
 
+    @recorded()
     def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Stage:
         """Stages that are computed in one place.
 
@@ -125,6 +146,92 @@ class Schedule:
         """
         return group.create_group(self, outputs, inputs, include_inputs)
 
+    # --- the history ------------------------------------------------------------------------
+
+    @property
+    def trace(self) -> Trace:
+        """The history: prints as Python, and can be saved and replayed."""
+        return self.history.trace
+
+    def apply(self, primitive: str, arguments: Mapping[str, Any], decision: Any = None) -> Any:
+        """Apply the step of that name; what replaying a trace does.
+
+        Args:
+            primitive: its name, such as ``"te.split"``.
+            arguments: by name; a method of a stage has the stage (or its tensor) as ``stage``.
+            decision: of a sampling.
+        """
+        return replay.apply(self, primitive, arguments, decision)
+
+    def seed(self, seed: int) -> None:
+        """Seed the random choices; -1 for a seed from the system."""
+        self.history.samples.seed(seed)
+
+    def sample_perfect_tile(
+        self,
+        loop: IterVar,
+        n: int,
+        max_innermost_factor: int = 16,
+        decision: list[int] | None = None,
+    ) -> list[Var]:
+        """Choose `n` factors whose product is the extent of a loop; as in `tir.Schedule`.
+
+        Args:
+            loop: a loop of a stage, with a constant extent.
+            n: how many factors.
+            max_innermost_factor: the largest value of the last factor; -1 for no limit.
+            decision: the factors to take, instead of choosing them.
+
+        Returns:
+            Variables that stand for the factors, the outermost first. Primitives of this schedule
+            take them, and expressions of them, for numbers.
+
+        Raises:
+            TEScheduleError: for something that is no loop, or has no such factors.
+        """
+        arguments = {"loop": loop, "n": n, "max_innermost_factor": max_innermost_factor}
+        return self.history.sample("sample_perfect_tile", arguments, decision)
+
+    def sample_categorical(
+        self, candidates: list[int], probs: list[float], decision: int | None = None
+    ) -> Var:
+        """Choose one of several numbers at random; as in `tir.Schedule`.
+
+        Args:
+            candidates: the numbers.
+            probs: how likely each one is; only their ratios count.
+            decision: the position of the candidate to take, instead of choosing one.
+
+        Returns:
+            A variable that stands for the number.
+        """
+        arguments = {"candidates": candidates, "probs": probs}
+        return self.history.sample("sample_categorical", arguments, decision)
+
+    @recorded()
+    def get_tensor(self, name: str, position: int = 0) -> Tensor:
+        """The tensor of that name; if there are several, that at `position` among them."""
+        return one_of(tensors_named(self, name), position, f"tensors called {name!r}")
+
+    @recorded(loops_of="tensor")
+    def get_loops(self, tensor: Tensor) -> list[IterVar]:
+        """The loops of the stage of a tensor, outermost first."""
+        return list(self[tensor].leaf_iter_vars)
+
+    @recorded(loops_of="tensor")
+    def get_axes(self, tensor: Tensor) -> list[IterVar]:
+        """The axes of what the stage of a tensor computes, those of its reduction last."""
+        return axes_of(self[tensor])
+
+    @recorded()
+    def get_var(self, source: str | IterVar, position: int = 0) -> Var:
+        """A variable in the shapes of tensors by its name, or that of a thread axis."""
+        if isinstance(source, IterVar):
+            return source.var
+        return one_of(variables_named(self, source), position, f"sizes called {source!r}")
+
+    # --- how stages change ------------------------------------------------------------------
+
     def current(self, tensor: Tensor) -> Tensor:
         """What stands for `tensor` now that stages compute other operations."""
         if not isinstance(tensor, Tensor):
@@ -133,7 +240,7 @@ class Schedule:
 
     def insert_stage(self, op: Operation, position: int, group: Stage | None) -> Stage:
         """Add the stage of a new operation."""
-        stage = Stage(op, False, arguments=self.arguments)
+        stage = Stage(self, op, False)
         stage.group = group
         self.stages.insert(position, stage)
         self.stage_map[op] = stage
@@ -181,6 +288,7 @@ class Schedule:
         result = Schedule.__new__(Schedule)
         twins = {stage: stage.copy() for stage in (*self.stages, *self.groups)}
         for twin in twins.values():
+            twin.schedule = result
             if twin.attach_stage is not None:
                 twin.attach_stage = twins[twin.attach_stage]
             if twin.group is not None:
@@ -190,6 +298,7 @@ class Schedule:
         result.stage_map = {op: twins[stage] for op, stage in self.stage_map.items()}
         result.outputs = list(self.outputs)
         result.arguments = self.arguments
+        result.history = self.history.copy(result)
         return result
 
     def __repr__(self) -> str:

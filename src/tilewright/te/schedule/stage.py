@@ -15,7 +15,7 @@ class Stage(LoopPrimitives, PlacementPrimitives):
 
     def copy(self) -> Stage:
         """A stage with the same loops, which can be changed on its own."""
-        twin = Stage(None, self.is_output, self._name)
+        twin = Stage(self.schedule, None, self.is_output, self._name)
         for name, value in vars(self).items():
             same = not isinstance(value, (list, dict))
             setattr(twin, name, value if same else value.copy())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import TEScheduleError
@@ -14,7 +13,9 @@ from tilewright.tir.expr import IterVar
 from tilewright.tir.stmt import ForKind
 
 if TYPE_CHECKING:
+    from tilewright.te.schedule.history import History
     from tilewright.te.schedule.layout import Layout
+    from tilewright.te.schedule.schedule import Schedule
     from tilewright.te.schedule.stage import Stage
     from tilewright.te.tensor import Tensor
     from tilewright.te.tensor_intrin import TensorIntrin
@@ -35,11 +36,11 @@ class StageState:
     """The state of a stage, and how its primitives look up loops and refuse.
 
     Attributes:
+        schedule: the schedule that it belongs to.
         op: the operation.
         origin_op: the operation that the schedule was created with; caching and factoring replace
             `op`, and its results go to the buffers of this one.
         is_output: whether the schedule was created for this operation.
-        arguments: the tensors that functions of the schedule are called with.
         leaf_iter_vars: the loops, outermost first.
         all_iter_vars: every iteration variable that there ever was.
         relations: how they follow from the axes of the operation, in the order they were made.
@@ -51,17 +52,13 @@ class StageState:
     """
 
     def __init__(
-        self,
-        op: Operation | None,
-        is_output: bool,
-        name: str = "",
-        arguments: Sequence[Tensor] = (),
+        self, schedule: Schedule, op: Operation | None, is_output: bool, name: str = ""
     ) -> None:
+        self.schedule = schedule
         self._op = op
         self._name = name
         self.origin_op = op
         self.is_output = is_output
-        self.arguments = arguments
         self.leaf_iter_vars: list[IterVar] = []
         self.all_iter_vars: list[IterVar] = []
         self.relations: list[Relation] = []
@@ -104,6 +101,11 @@ class StageState:
     def marks(self) -> tuple[dict[IterVar, Any], ...]:
         """What was asked for loops, by loop: one dictionary per primitive."""
         return self.kinds, self.pragmas, self.threads, self.prefetches, self.tensor_intrins
+
+    @property
+    def history(self) -> History:
+        """The history of the schedule."""
+        return self.schedule.history
 
     @property
     def op(self) -> Operation:

@@ -1,4 +1,4 @@
-"""Integer arithmetic as text, and back without executing anything."""
+"""Integer arithmetic and conditions as text, and back without executing anything."""
 
 from __future__ import annotations
 
@@ -8,10 +8,24 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tilewright.error import ArgumentValueError, TVMError
-from tilewright.ir.arithmetic import maximum, minimum
+from tilewright.ir.arithmetic import (
+    equal,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    not_equal,
+)
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
     Add,
+    And,
     Cast,
     Div,
     Expr,
@@ -22,20 +36,36 @@ from tilewright.ir.expr import (
     Min,
     Mod,
     Mul,
+    Or,
     Sub,
     Var,
 )
 from tilewright.tir.op import truncdiv, truncmod
 
-_INFIX: Final = {Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%"}
-_PREFIX: Final = {Max: "max", Min: "min", Div: "truncdiv", Mod: "truncmod"}
+_INFIX: Final = {Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%"} | {
+    EQ: "==",
+    NE: "!=",
+    LT: "<",
+    LE: "<=",
+    GT: ">",
+    GE: ">=",
+}
+_PREFIX: Final = {
+    Max: "tir.max",
+    Min: "tir.min",
+    Div: "tir.truncdiv",
+    Mod: "tir.truncmod",
+    And: "tir.And",
+    Or: "tir.Or",
+}
 
 
 def format_expression(expr: Expr, names: Mapping[Any, str]) -> str:
     """`expr` as text, in parentheses wherever there are operators.
 
     Args:
-        expr: sums, products, quotients, remainders, minima and maxima of variables and numbers.
+        expr: sums, products, quotients, remainders, minima and maxima of variables and numbers;
+            comparisons of these.
         names: the names of the variables.
     """
     if isinstance(expr, Var):
@@ -58,11 +88,21 @@ _OPERATORS: Final[dict[type[ast.AST], Callable[[Any, Any], Any]]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
+_COMPARISONS: Final[dict[type[ast.AST], Callable[[Any, Any], Any]]] = {
+    ast.Eq: equal,
+    ast.NotEq: not_equal,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 _FUNCTIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "max": maximum,
     "min": minimum,
     "truncdiv": truncdiv,
     "truncmod": truncmod,
+    "And": logical_and,
+    "Or": logical_or,
 }
 
 
@@ -87,8 +127,11 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any], text: str) -> Any:
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         a, b = (_evaluate(side, values, text) for side in (node.left, node.right))
         return _OPERATORS[type(node.op)](a, b)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
-        function = _FUNCTIONS.get(node.func.id)
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS and len(node.ops) == 1:
+        sides = (_evaluate(side, values, text) for side in (node.left, node.comparators[0]))
+        return _COMPARISONS[type(node.ops[0])](*map(as_expr, sides))
+    if isinstance(node, ast.Call) and len(node.args) == 2:
+        function = _FUNCTIONS.get(ast.unparse(node.func).removeprefix("tir."))
         if function is not None:
             a, b = (as_expr(_evaluate(side, values, text)) for side in node.args)
             return function(a, b)

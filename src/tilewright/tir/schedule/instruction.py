@@ -34,6 +34,11 @@ class InstructionKind:
             found = cls._known[name] = cls._known.setdefault(primitive.name, cls(primitive))
         return found
 
+    @classmethod
+    def register(cls, primitive: Primitive) -> None:
+        """Make a step known that is no primitive of `tir.Schedule`, but of a schedule like it."""
+        cls._known[primitive.name] = cls(primitive)
+
     @property
     def name(self) -> str:
         """The name of the primitive."""
@@ -47,7 +52,7 @@ class InstructionKind:
     @property
     def is_pure(self) -> bool:
         """Whether it changes nothing, so that without its results it is not needed."""
-        return self.primitive.is_sampling or self.name.startswith("get_")
+        return self.primitive.is_sampling or self.primitive.callee.startswith("sch.get_")
 
     def __repr__(self) -> str:
         return f"InstructionKind({self.name})"

@@ -51,7 +51,12 @@ _BUFFER_KINDS: Final = ("read", "write")
 
 
 def json_name(kind: InstructionKind) -> str:
-    """The name of an instruction in JSON: ``"GetBlock"`` for `get_block`."""
+    """The name of an instruction in JSON: ``"GetBlock"`` for `get_block`.
+
+    A name with a point, of a step that is no primitive of `tir.Schedule`, stays as it is.
+    """
+    if "." in kind.name:
+        return kind.name
     return _NAMES.get(kind.name) or "".join(word.capitalize() for word in kind.name.split("_"))
 
 

@@ -25,6 +25,7 @@ from tilewright.tir.schedule.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.instruction_layout import arranged, json_name, kind_of, named
 from tilewright.tir.schedule.python_text import names_of_indices, variable_name
 from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.substitute import variables_of
 
 if TYPE_CHECKING:
     from tilewright.tir.schedule.schedule import Schedule
@@ -48,7 +49,7 @@ def to_json(trace: Trace, remove_postproc: bool, index_maps_as_graphs: bool = Fa
         inputs = [writer.input(value) for value in inputs]
         attrs = [writer.attribute(value) for value in attrs]
         for output in inst.outputs:
-            names[output] = variable_name(output, len(names))
+            names[output] = variable_name(output, names)
         outputs = [names[output] for output in inst.outputs]
         instructions.append([json_name(inst.kind), inputs, attrs, outputs])
         decision = trace.get_decision(inst)
@@ -76,7 +77,7 @@ class _Writer:
             return f'"{value if isinstance(value, str) else value.value}"'
         if isinstance(value, (list, tuple)):
             return [self.input(item) for item in value]
-        if isinstance(value, (BlockRV, LoopRV, Var)):
+        if isinstance(value, (BlockRV, LoopRV, Var)) and value in self.names:
             return self.names[value]
         return self.attribute(value)
 
@@ -86,9 +87,9 @@ class _Writer:
             return value
         if isinstance(value, (IntImm, FloatImm, StringImm)):
             return value.value
-        if isinstance(value, (BlockRV, LoopRV)):
+        if isinstance(value, (BlockRV, LoopRV)) and value in self.names:
             return {"rv": self.names[value]}
-        if isinstance(value, Expr):
+        if isinstance(value, Expr) and all(var in self.names for var in variables_of(value)):
             return {"expr": format_expression(value, self.names)}
         if isinstance(value, (list, tuple)):
             return [self.attribute(item) for item in value]
@@ -142,7 +143,9 @@ def _decoded(
     kind = kind_of(name)
     inputs = [_decoded_input(value, values) for value in inputs]
     attrs = [_decoded_attribute(value, values) for value in attrs]
-    if name == kind.name:  # Tilewright 0.1 wrote names and arguments as the methods have them
+    if (
+        name == kind.name != json_name(kind)
+    ):  # Tilewright 0.1 wrote names and arguments as the methods have them
         return kind, dict(Instruction(kind, inputs, attrs).arguments), outputs
     return kind, named(kind, inputs, attrs), outputs
 

@@ -30,7 +30,9 @@ class Parameter(NamedTuple):
     Attributes:
         name: its name.
         kind: what is passed: ``"loop"``, ``"block"``, ``"loop or block"``, ``"loop or
-            blocks"`` (one loop or a list of blocks), ``"number"`` or ``"value"``.
+            blocks"`` (one loop or a list of blocks), ``"number"`` or ``"value"``. In steps of
+            `te.Schedule` also ``"tensor"``, ``"stage"`` and ``"receiver"``, the stage the method of
+            which is called.
         many: whether it is a list of these.
         is_integer: whether it is a value that is an integer, which cannot be sampled.
         optional_items: whether items of the list may be None.
@@ -52,6 +54,8 @@ class Primitive:
 
     Attributes:
         name: its name, which is the name of the method of `Schedule`.
+        callee: what is called in the Python text of a trace, ``sch.<name>``. Where an argument has
+            the method, ``{}`` stands for that one.
         apply: the function ``(tree, **arguments) -> Edit``.
         parameters: what it takes, in order.
         signature: the signature of the method.
@@ -62,6 +66,7 @@ class Primitive:
 
     def __init__(self, function: Callable[..., Edit], is_sampling: bool) -> None:
         self.name = function.__name__.rstrip("_")
+        self.callee = f"sch.{self.name}"
         self.apply = function
         self.doc = inspect.getdoc(function) or ""
         self.is_sampling = is_sampling

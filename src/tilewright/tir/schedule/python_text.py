@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import keyword
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.tir.index_map import IndexMap
@@ -23,9 +26,9 @@ def as_python(trace: Trace, remove_postproc: bool) -> list[str]:
 
 def _line(inst: Instruction, names: dict[Any, str], decision: Any) -> str:
     arguments = ", ".join(_arguments(inst, names, decision))
-    call = f"sch.{inst.kind.name}({arguments})"
+    call = f"{_callee(inst, names)}({arguments})"
     for output in inst.outputs:
-        names[output] = variable_name(output, len(names))
+        names[output] = variable_name(output, names)
     if not inst.outputs:
         return call
     targets = ", ".join(names[output] for output in inst.outputs)
@@ -33,10 +36,38 @@ def _line(inst: Instruction, names: dict[Any, str], decision: Any) -> str:
     return f"{targets}{',' if inst.returns_list and len(inst.outputs) == 1 else ''} = {call}"
 
 
-def variable_name(output: Any, number: int) -> str:
-    """The name of the random variable that is defined as the `number`-th one."""
+def _callee(inst: Instruction, names: dict[Any, str]) -> str:
+    """The method that is called, and of what."""
+    primitive = inst.kind.primitive
+    return primitive.callee.format(
+        *(
+            value_text(inst.arguments[parameter.name], names)
+            for parameter in primitive.parameters
+            if parameter.kind == "receiver"
+        )
+    )
+
+
+def variable_name(output: Any, names: Mapping[Any, str]) -> str:
+    """The name of the random variable that is defined next.
+
+    Args:
+        output: the random variable. If it says what it may be called, it is called so, with a
+            number if another one is.
+        names: of those that are defined already.
+    """
     letter = "b" if isinstance(output, BlockRV) else "l" if isinstance(output, LoopRV) else "v"
-    return f"{letter}{number}"
+    hint = getattr(output, "hint", None)
+    if hint is None:
+        return f"{letter}{len(names)}"
+    plain = re.sub(r"\W", "_", hint, flags=re.ASCII) or letter
+    name = plain if plain.isidentifier() else f"{letter}_{plain}"
+    taken = {*names.values(), *_RESERVED}
+    numbered = (f"{name}_{number}" for number in itertools.count(1))
+    return next(n for n in (name, *itertools.islice(numbered, len(taken))) if n not in taken)
+
+
+_RESERVED: Final = frozenset({"sch", "te", "tir", *keyword.kwlist})
 
 
 def _arguments(inst: Instruction, names: dict[Any, str], decision: Any) -> list[str]:
@@ -45,9 +76,13 @@ def _arguments(inst: Instruction, names: dict[Any, str], decision: Any) -> list[
         value = inst.arguments.get(parameter.name)
         if parameter.name == "decision":
             value = decision
+        elif parameter.name not in inst.arguments:
+            continue
         if parameter.variadic:
             texts += [value_text(item, names) for item in value or ()]
-        elif not (value is None and parameter.default is None):
+        elif parameter.kind == "stage":
+            texts.append(f"{parameter.name}=sch[{value_text(value, names)}]")
+        elif parameter.kind != "receiver" and not (value is None and parameter.default is None):
             texts.append(f"{parameter.name}={value_text(value, names)}")
     return texts
 

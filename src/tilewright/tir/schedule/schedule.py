@@ -195,6 +195,8 @@ class Schedule(PrimitiveMethods):
             decision: of a sampling.
         """
         found = InstructionKind.get(primitive).primitive
+        if found.name not in PRIMITIVES:
+            raise ArgumentValueError(f"{found.name} is no step of a tir.Schedule")
         complete = found.defaults | dict(arguments)
         if decision is not None:
             complete["decision"] = decision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.error import ArgumentValueError
 from tilewright.providers import provider
@@ -12,6 +12,8 @@ from tilewright.tir.schedule.json_form import apply_json, to_json
 from tilewright.tir.schedule.python_text import as_python
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from tilewright.tir.schedule.schedule import Schedule
 
 
@@ -23,7 +25,12 @@ class Trace:
     Args:
         insts: the instructions.
         decisions: the decisions of sampling instructions.
+
+    Attributes:
+        package: which has the schedule that it is of, ``"tir"`` or ``"te"``.
     """
+
+    package: ClassVar = "tir"
 
     def __init__(
         self,
@@ -50,9 +57,9 @@ class Trace:
     def __iter__(self) -> Iterator[Instruction]:
         return iter(self._insts)
 
-    def copy(self) -> Trace:
+    def copy(self) -> Self:
         """An independent copy, in constant time."""
-        copy = Trace.__new__(Trace)
+        copy = self.__class__.__new__(self.__class__)
         copy._insts, copy._decisions = self._insts, self._decisions
         copy._shared = self._shared = True
         return copy
@@ -90,7 +97,7 @@ class Trace:
         """
         if all(own is not inst for own in self._insts):
             raise ArgumentValueError(f"with_decision: {inst!r} is not in the trace")
-        copy = Trace(list(self.kept(remove_postproc)), self._decisions)
+        copy = self.__class__(list(self.kept(remove_postproc)), self._decisions)
         copy._decisions[inst] = decision
         return copy
 
@@ -108,7 +115,7 @@ class Trace:
             used.update(inst.uses())
             needed.append(inst)
         decisions = {inst: self._decisions[inst] for inst in needed if inst in self._decisions}
-        return Trace(needed[::-1], decisions)
+        return self.__class__(needed[::-1], decisions)
 
     def kept(self, remove_postproc: bool) -> Iterator[Instruction]:
         """The instructions; with `remove_postproc` those before `enter_postproc`."""
@@ -186,7 +193,11 @@ class Trace:
         provider("script display").show_text(str(self), style)
 
     def __str__(self) -> str:
-        lines = ["# from tilewright import tir", "def apply_trace(sch: tir.Schedule) -> None:"]
+        package = self.package
+        lines = [
+            f"# from tilewright import {', '.join(sorted({package, 'tir'}))}",
+            f"def apply_trace(sch: {package}.Schedule) -> None:",
+        ]
         lines += ["  " + line for line in self.as_python()] or ["  pass"]
         return "\n".join(lines)
 

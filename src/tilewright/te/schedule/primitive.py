@@ -1,0 +1,94 @@
+"""`@recorded`: methods of schedules and stages, each call of which is a step of the history."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Final, ParamSpec, TypeVar
+
+from tilewright.error import ArgumentError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+STAGE: Final = "stage"
+"""The argument of a step that is the stage whose method was called."""
+
+
+class Primitive:
+    """A method that is recorded.
+
+    Attributes:
+        name: of the method.
+        function: the method as it is written, which records nothing.
+        parameters: those of the method, in order, without ``self``.
+        is_on_stage: whether it is a method of a stage, and not of the schedule.
+        loops_of: the argument that says which stage has the loops that it takes.
+        is_query: whether it changes nothing.
+    """
+
+    def __init__(self, function: Callable[..., Any], loops_of: str) -> None:
+        self.name, self.function, self.loops_of = function.__name__, function, loops_of
+        self._signature = inspect.signature(function)
+        self.parameters = tuple(self._signature.parameters.values())[1:]
+        self.is_on_stage = not function.__qualname__.startswith("Schedule.")
+        self.is_query = self.name.startswith("get_")
+
+    def bind(
+        self, owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> inspect.BoundArguments:
+        """The arguments of a call by name, without those that are the default anyway.
+
+        Raises:
+            ArgumentError: if they do not fit the method.
+        """
+        try:
+            bound = self._signature.bind(owner, *args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(f"{self.name}: {error}") from None
+        for parameter in self.parameters:
+            if _is_default(bound.arguments.get(parameter.name), parameter.default):
+                bound.arguments.pop(parameter.name, None)
+        return bound
+
+    def call(self, owner: Any, arguments: Mapping[str, Any]) -> Any:
+        """Call the method of `owner`, which records it, with arguments by name."""
+        positional: list[Any] = []
+        named = dict(arguments)
+        for parameter in self.parameters:
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                positional = list(named.pop(parameter.name, ()))
+        return getattr(owner, self.name)(*positional, **named)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    plain = isinstance(default, (bool, int, tuple))
+    return value is default or (plain and type(value) is type(default) and value == default)
+
+
+PRIMITIVES: Final[dict[str, Primitive]] = {}
+"""All recorded methods by name."""
+
+
+def recorded(loops_of: str = STAGE) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Record the calls of a method in the history of the schedule.
+
+    Args:
+        loops_of: the parameter that says which stage has the loops that the method takes; by
+            default it is the stage whose method this is.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        primitive = Primitive(function, loops_of)
+        assert primitive.name not in PRIMITIVES, primitive.name
+        PRIMITIVES[primitive.name] = primitive
+
+        @functools.wraps(function)
+        def method(*args: P.args, **kwargs: P.kwargs) -> R:
+            owner: Any = args[0]
+            return owner.history.call(primitive, owner, args[1:], kwargs)
+
+        return method
+
+    return decorate

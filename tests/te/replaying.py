@@ -1,0 +1,69 @@
+"""Replaying the trace of a schedule on a fresh one, in all the forms that a trace has."""
+
+from __future__ import annotations
+
+import json
+
+from tilewright import te, tir
+from tilewright.error import ArgumentValueError, TVMError
+from tilewright.ir.structural import assert_structural_equal
+
+
+def fresh(schedule):
+    """A schedule of the same tensors, to which nothing has been done."""
+    return te.create_schedule([schedule.stage_map[op].origin_op for op in schedule.outputs])
+
+
+def replays(schedule):
+    """Schedules that repeat what has been done to one: steps, the Python text, and JSON."""
+    trace = schedule.trace
+    found = [fresh(schedule)]
+    trace.apply_to_schedule(found[0])
+    try:
+        form = json.loads(json.dumps(trace.as_json()))
+    except ArgumentValueError:  # an intrinsic without a name, or a variable that is in no shape
+        return found
+    for apply in (as_python(trace), lambda s: trace.apply_json_to_schedule(form, s)):
+        found.append(fresh(schedule))
+        apply(found[-1])
+    return found
+
+
+def as_python(trace):
+    """The function that the text of a trace defines."""
+    names = {"te": te, "tir": tir}
+    exec(str(trace), names)
+    return names["apply_trace"]
+
+
+def check_replays(schedule, lower):
+    """Require that traces give the same function, or the same refusal.
+
+    Args:
+        schedule: the schedule.
+        lower: from a schedule and what stands for its tensors to a function.
+    """
+    text = str(schedule.trace)
+    others = replays(schedule)
+    for other in others:
+        assert str(other.trace) == text
+    other = others[-1]
+    twins = {
+        tensor: twin
+        for stage, same in zip(schedule.stages, other.stages, strict=True)
+        for tensor, twin in zip(stage.op.outputs, same.op.outputs, strict=True)
+        if tensor.op not in other.stage_map
+    }
+    expected, found = outcome(lower, schedule, {}), outcome(lower, other, twins)
+    if isinstance(expected, str):
+        assert found == expected
+    else:
+        assert_structural_equal(found, expected)
+
+
+def outcome(lower, schedule, twins):
+    """The function, or what the refusal says."""
+    try:
+        return lower(schedule, twins)
+    except TVMError as error:
+        return str(error)
