@@ -40,7 +40,7 @@ def test_an_absent_device_says_so(device):
     ("arguments", "error", "message"),
     [
         (("abacus",), ArgumentValueError, "unknown device 'abacus'; one of c, cl, cpu"),
-        (("cpu:x",), ArgumentValueError, "'x' is no device number"),
+        (("cpu:x",), ArgumentValueError, "'x' is not a device number"),
         (("cpu:1", 2), ArgumentValueError, "has a number already"),
         (("cpu", -1), ArgumentValueError, "at least 0, got -1"),
         (("cpu", 2**40), ArgumentValueError, "at least 0"),

@@ -147,8 +147,8 @@ def test_kernels_are_called_with_their_launch_arguments():
     ("call", "message"),
     [
         ('T.call_kernel("__global__ void f() {}", [1, 1])', "no backend compiles kernels"),
-        ("T.call_kernel(len, [1, 1])", "no name of a registered function"),
-        ('T.call_kernel("", 1)', "no name of a registered function"),
+        ("T.call_kernel(len, [1, 1])", "not the name of a registered function"),
+        ('T.call_kernel("", 1)', "not the name of a registered function"),
         ('T.call_kernel("f", 1, num_warps=4)', "no option 'num_warps'"),
     ],
 )

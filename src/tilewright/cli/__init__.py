@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="tilewright",
-        description="Tune tensor programs, and use what was found.",
+        description="Tune tensor programs, and use the results.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -56,7 +56,7 @@ def positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tune, and say what was found."""
+    """Tune, and print the result."""
     from tilewright.meta_schedule import tune_tir
 
     program = load_program(options.program)

@@ -43,7 +43,7 @@ class ExtractedTask(NamedTuple):
     Attributes:
         task_name: the name of the function in the lowered model; of equal functions, of the first.
         mod: the program, a module with the function ``main``.
-        target: what it is tuned for.
+        target: the target of the tuning.
         dispatched: the programs that stand for it; here itself.
         weight: how often one run of the model calls it.
     """
@@ -56,7 +56,7 @@ class ExtractedTask(NamedTuple):
 
 
 def lowered_model(mod: IRModule, params: Mapping[str, Any] | None = None) -> IRModule:
-    """A model as calls of fused tensor programs, which are what is tuned.
+    """A model as calls of fused tensor programs, the tasks of tuning.
 
     Args:
         mod: the model.
@@ -81,13 +81,13 @@ def extract_tasks(
     """The tensor programs of a model, each once, with how often it is called.
 
     Programs with symbolic sizes cannot be measured; they are left out, and named in the log. Those
-    of which some operands are constants in all calls say so by the attribute
+    with operands that are constants in all calls say so by the attribute
     ``tir.constant_params``: what their schedules copy of these is copied when the model is built,
     and is not part of the time that is measured.
 
     Args:
         mod: the model, as it was imported or lowered already.
-        target: what it is tuned for.
+        target: the target of the tuning.
         params: values of parameters of ``main`` by name.
         module_equality: which programs are one task; see `Database`.
     """
@@ -215,7 +215,7 @@ def tune_relax(
     Args:
         mod: the model.
         params: values of parameters of ``main`` by name.
-        target: what it is tuned for.
+        target: the target of the tuning.
         work_dir: a directory for the records and the logs.
         max_trials_global: how many candidates are measured at most.
         max_trials_per_task: how many of each program.
@@ -233,7 +233,7 @@ def tune_relax(
         seed: of all random choices; None for another one every time.
         module_equality: when records of one program count for another.
         max_seconds: how long the search may take.
-        patience: a task is done after so many trials without a gain.
+        patience: number of trials without a gain after which a task ends.
         report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
 
     Returns:
@@ -298,7 +298,7 @@ def apply_database(
     Args:
         mod: a model as calls of tensor programs.
         database: where to look.
-        target: what it is built for; by default the current target, else any.
+        target: the target of the build; by default the current target, else any.
     """
     programs = {var: f for var, f in mod.functions.items() if isinstance(f, PrimFunc)}
     result = mod.clone()
@@ -335,9 +335,9 @@ def compile_relax(
     Args:
         database: of `tune_relax`.
         mod: the model.
-        target: what it is built for.
+        target: the target of the build.
         params: values of parameters of ``main`` by name.
-        enable_warning: kept for old programs; what is not found is always logged.
+        enable_warning: ignored; missing schedules are always logged.
 
     Returns:
         Executable: as `relax.build` returns it.

@@ -1,4 +1,4 @@
-"""Tuning of tensor programs, and finding what was tuned."""
+"""Tuning of tensor programs, and lookup of tuned schedules."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def tune_tir(
         module_equality: when records of one program count for another.
         special_space: spaces for some of the functions, by name.
         max_seconds: how long the search may take.
-        patience: a task is done after so many trials without a gain.
+        patience: number of trials without a gain after which a task ends.
         report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
         config: the options as old programs give them.
         task_name: in old programs, the name of the task.

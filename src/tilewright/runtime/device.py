@@ -130,7 +130,7 @@ def device(dev_type: str | int, dev_id: int | None = None) -> Device:
             known = ", ".join(sorted(DEVICE_TYPES))
             raise ArgumentValueError(f"unknown device {dev_type!r}; one of {known}")
         if number and not number.isdecimal():
-            raise ArgumentValueError(f"device {dev_type!r}: {number!r} is no device number")
+            raise ArgumentValueError(f"device {dev_type!r}: {number!r} is not a device number")
         if number and dev_id is not None:
             raise ArgumentValueError(
                 f"device {dev_type!r} has a number already, got {dev_id!r} too"

@@ -23,7 +23,7 @@ from tilewright.runtime.dlpack import dtype_from_code, import_tensor, view_of
 from tilewright.runtime.torch_tensors import require_plain
 
 ALIGNMENT: Final = 64
-"""Bytes to which the memory of new arrays is aligned: a cache line, and the widest vector."""
+"""Alignment of new arrays in bytes: a cache line, and the widest vector."""
 
 MAX_DIMENSIONS: Final = 64
 """The largest rank of an array, which is numpy's."""
@@ -87,7 +87,7 @@ class NDArray(core.Tensor):
 
         Raises:
             ShapeError: if the shape differs.
-            ArgumentError: if `source` is no array.
+            ArgumentError: if `source` is not an array.
         """
         if isinstance(source, NDArray):
             values = source._host_view("copyfrom")
@@ -215,7 +215,7 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) 
         NDArray: compact, and aligned to 64 bytes.
 
     Raises:
-        ArgumentError: if `arr` is no array of numbers.
+        ArgumentError: if `arr` is not an array of numbers.
         DTypeError: for element types that no program can have, such as complex numbers.
         DeviceError: if the device does not exist.
     """

@@ -54,7 +54,7 @@ def load_param_dict(param_bytes: bytes | bytearray | memoryview) -> dict[str, ND
     """The arrays that `save_param_dict` made bytes of, as new arrays.
 
     Raises:
-        ArgumentValueError: for bytes that are no such arrays, or not all of them.
+        ArgumentValueError: for bytes in another format, or truncated ones.
     """
     return _read(io.BytesIO(param_bytes))
 

@@ -37,7 +37,7 @@ class Bound(NamedTuple):
 
 @dataclass(frozen=True)
 class Peaks:
-    """The most that so many threads reach.
+    """The peak rate of a number of threads.
 
     Attributes:
         threads: how many, each with its own data.
@@ -53,7 +53,7 @@ class Peaks:
     capacity: dict[str, int] = field(default_factory=dict)
 
     def level(self, size: float) -> str:
-        """The smallest memory that holds so many bytes."""
+        """The smallest memory level that holds `size` bytes."""
         for name in ("L1", "L2", "L3"):
             # The L1 and L2 caches are each core's own.
             share = 1 if name == "L3" else self.threads
@@ -99,7 +99,7 @@ def measure(threads: int, dtypes: Sequence[str] = DTYPES) -> Peaks:
 
 
 def halves_as_floats(operations: dict[str, float]) -> dict[str, float]:
-    """What floats of 16 bits reach: by their own instructions or as float32, what is faster."""
+    """Peak rate of 16-bit floats: natively or as float32, whichever is faster."""
     if "float32" not in operations:
         return {}
     single = operations["float32"]
@@ -139,7 +139,7 @@ def _best_rate(kernel: Kernel, size: int, threads: int, clock: Clock) -> float:
 
 
 def _timed(kernel: Kernel, address: int, size: int, repeat: int, clock: Clock) -> float:
-    """Seconds of so many passes."""
+    """Seconds of a number of passes."""
     start = clock()
     kernel(address, size, repeat)
     return clock() - start

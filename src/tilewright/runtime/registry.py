@@ -126,7 +126,7 @@ def registered_callable(name: str) -> Callable[..., Any] | None:
 
 
 def convert(value: Any) -> Any:
-    """`value` in the form in which it is passed to compiled code.
+    """`value` in the form that compiled code takes.
 
     A Python callable becomes a `PackedFunc`; lists and tuples are converted item by item; arrays,
     numbers, strings, devices and None stay as they are.

@@ -12,12 +12,12 @@ from tilewright.target import Target
 
 
 def num_threads() -> int:
-    """How many threads a parallel loop uses at the most, unless its target says less.
+    """Maximum number of threads of a parallel loop, unless its target says less.
 
     It is what `set_num_threads` was given, or else the environment variable
     ``TILEWRIGHT_NUM_THREADS`` (1 to 1024), or else the number of cores that the process may use, by
     its affinity and the limit of its container. The last two are asked once in each process. It is
-    1 on machines for which there is no thread pool.
+    1 on machines without a thread pool.
     """
     functions = _pool()
     return functions[0]() if functions else 1
@@ -26,7 +26,7 @@ def num_threads() -> int:
 def set_num_threads(count: int | None) -> None:
     """Let parallel loops use at most `count` threads from now on; None undoes it.
 
-    It holds for what is compiled in this process, in all of its threads; a library that was
+    It applies to code compiled in this process, in all of its threads; a library that was
     exported goes by the environment variable. ``-num-cores`` of a target can only lower it.
 
     Raises:

@@ -14,7 +14,7 @@ from tilewright.te import Tensor
 
 
 def accumulator(dtype: DType) -> DType:
-    """In which dtype elements of `dtype` are added: half precision has too few digits."""
+    """Dtype of sums of elements of `dtype`: single precision for half precision."""
     return FLOAT32 if dtype.is_float and dtype.bits < FLOAT32.bits else dtype
 
 

@@ -216,7 +216,7 @@ def sequence_mask(
     Args:
         data: sequences along dimension `axis` of a batch along the other of the first two.
         valid_length: how long each sequence is.
-        mask_value: what is put behind it.
+        mask_value: value behind it.
         axis: 0 or 1.
     """
     owner = "topi.sequence_mask"

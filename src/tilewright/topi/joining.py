@@ -77,7 +77,7 @@ def stack(a_tuple: Sequence[Tensor], axis: int) -> Tensor:
     _check_alike("topi.stack", tensors, None)
     along = normalized_axis("topi.stack", axis, tensors[0].ndim + 1)
     # Where neighbours come from different tensors, reading all of them and choosing is a shuffle of
-    # vectors; elsewhere it would be reading what is not needed.
+    # vectors; otherwise it would read unused elements.
     interleaves = along == tensors[0].ndim and len(tensors) <= 16
     choose = select if interleaves else if_then_else
 
@@ -98,7 +98,7 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
 
     Args:
         ary: the tensor.
-        indices_or_sections: how many parts of the same size, the last of which may be smaller; or
+        indices_or_sections: number of parts of the same size (the last may be smaller); or
             where the parts begin, but for the first.
         axis: the dimension.
     """

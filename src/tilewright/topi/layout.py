@@ -81,7 +81,7 @@ def _parse_layout(layout: str) -> list[tuple[str, int]]:
     names = [letter for letter, _ in found]
     lonely = [n for n in names if n.islower() and n.upper() not in names]
     if number or lonely or len(set(names)) != len(names):
-        raise ArgumentError(f"topi.layout_transform: {layout!r} is no layout")
+        raise ArgumentError(f"topi.layout_transform: {layout!r} is not a layout")
     return found
 
 
@@ -119,7 +119,7 @@ def transform_by_map(
     Args:
         a: the tensor.
         index_map: from the indices of `a` to those of the result.
-        pad_value: what is in places of the result that no element goes to; None for 0.
+        pad_value: value of elements of the result without a source; None for 0.
         shape: of the result.
     """
     inverse, padding = index_map.non_surjective_inverse(a.shape)

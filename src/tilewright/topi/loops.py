@@ -1,4 +1,4 @@
-"""Loop nests for operators that are no formula of one element."""
+"""Loop nests for operators without a formula for one element."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tilewright.tir.stmt import For, ForKind, Stmt
 
 
 def loop_nest(extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt], name: str = "i") -> Stmt:
-    """Loops over all places of a box, the first outermost.
+    """Loops over all elements of a box, the first outermost.
 
     Args:
         extents: of the box.
-        body: from the indices of a place to what is done there.
-        name: the loops are called after it.
+        body: from the loop variables to the body.
+        name: prefix of the names of loop variables.
     """
     variables = [Var(f"{name}{n}", extent.dtype) for n, extent in enumerate(extents)]
     statement = body(list(variables))

@@ -230,7 +230,7 @@ def _place(name: str, data: Tensor, axis: Any, keepdims: bool, last: bool, dtype
 
 
 def _counter(loops: _Reduction) -> DType:
-    """The narrowest type in which places can be counted."""
+    """The narrowest type of positions."""
     extents = [loops.data.shape[n] for n in loops.reduced]
     count = 1
     for extent in extents:

@@ -29,13 +29,13 @@ def reshape(a: Tensor, newshape: Any) -> Tensor:
 
     Args:
         a: the tensor.
-        newshape: the extents; one may be -1 for what is left.
+        newshape: the extents; one may be -1 for the remainder.
 
     Raises:
         ShapeError: if the numbers of elements are known to differ.
     """
     shape = reshaped("topi.reshape", a.shape, newshape)
-    if any(is_const_int(extent, 0) for extent in a.shape):  # there is no element to read
+    if any(is_const_int(extent, 0) for extent in a.shape):  # no element to read
         return compute(shape, lambda *_: const(0, a.dtype), "T_reshape", tag.INJECTIVE)
     groups = _groups(a.shape, shape)
 
@@ -87,7 +87,7 @@ def is_minus_one(extent: Any) -> bool:
 def _what_is_left(
     owner: str, extents: Sequence[Expr], shape: Sequence[Expr], analyzer: Analyzer
 ) -> Expr:
-    """The extent for -1: that of what is left after dividing by the others."""
+    """The extent for -1: the number of elements divided by the other extents."""
     remaining, divisors = list(extents), []
     for extent in shape:  # the same symbolic extent on both sides need not be divided by
         match = next((n for n, e in enumerate(remaining) if same_extent(e, extent)), None)

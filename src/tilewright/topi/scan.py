@@ -33,8 +33,8 @@ def scanop(
 
     Args:
         data: the tensor.
-        binop: combines what is before with an element.
-        identity_value: what is before the first element.
+        binop: combines the prefix with an element.
+        identity_value: value of the empty prefix.
         op_name: of the operation.
         axis: the dimension; None for all elements in a row.
         dtype: of the result, and what is combined, half precision in single precision; by default
@@ -54,7 +54,7 @@ def scanop(
         so_far = decl_buffer(inner or (1,), wide, f"{op_name}_so_far")
 
         def combine(before: Sequence[Expr], k: Expr, after: Sequence[Expr], combined: Any) -> Stmt:
-            """Store the element `k`, and `combined`, what it and those before it are together."""
+            """Store element `k`, given `combined`, the reduction up to and including it."""
             place = tuple(after) or (zero_like(length),)
             old = BufferLoad(so_far, place) if k is not first_index else const(identity_value, wide)
             store = BufferStore(so_far, cast(wide, combined), place)
@@ -78,7 +78,7 @@ def scanop(
                 )
                 return combine(before, k, after, combined)
 
-            # There is no first element if there are none at all.
+            # An empty row has no first element.
             return seq(
                 loop_nest((minimum(length, const(1, length.dtype)), *inner), first, "j"),
                 loop_nest((length - 1, *inner), next_one, "k"),

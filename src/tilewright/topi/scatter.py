@@ -35,7 +35,7 @@ REDUCTIONS: Final[dict[str, Callable[[Any, Any], Expr]]] = {
     "min": minimum,
     "max": maximum,
 }
-"""What becomes of an element and what is put in its place."""
+"""Combination of the old and the new element, by name."""
 
 
 def _scatter(
@@ -54,7 +54,7 @@ def _scatter(
         owner: the operator.
         data: the tensor.
         indices: where the updates go.
-        updates: what is put there.
+        updates: new elements.
         reduction: a key of `REDUCTIONS`.
         place_of: from a function that loads an index, and the place of an update, to the place
             in `data`.
@@ -116,10 +116,10 @@ def scatter_elements(
     Args:
         data: the tensor.
         indices: the places along `axis`; the others are those of the update.
-        updates: what is put there, of the shape of `indices`.
+        updates: new elements, of the shape of `indices`.
         axis: the dimension.
-        reduction: what becomes of what was there: ``"update"`` replaces it, ``"add"``, ``"mul"``,
-            ``"min"``, ``"max"`` and ``"mean"`` combine both.
+        reduction: combination with the old elements: ``"update"`` replaces them; ``"add"``,
+            ``"mul"``, ``"min"``, ``"max"`` and ``"mean"`` combine both.
     """
     owner = "topi.scatter_elements"
     along = normalized_axis(owner, axis, data.ndim)
@@ -147,7 +147,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
         data: the tensor.
         indices: of shape ``(m, *places)``: the m indices of each place.
         updates: of shape ``(*places, *data.shape[m:])``.
-        mode: what becomes of what was there; see `scatter_elements`.
+        mode: combination with the old elements; see `scatter_elements`.
     """
     owner = "topi.scatter_nd"
     if indices.ndim == 0 or not isinstance(indices.shape[0], IntImm):

@@ -18,7 +18,7 @@ from tilewright.topi import tag
 from tilewright.topi.axes import as_int, normalized_axes, normalized_axis
 
 LARGEST = (1 << 31) - 1
-"""An end at or above it is the end of the dimension, whatever its extent is."""
+"""An end at or above it is the end of the dimension, for any extent."""
 
 
 class Slice(NamedTuple):
@@ -52,7 +52,7 @@ def slice_of(
         stride: the distance of two elements, not 0.
         assume_inbound: whether the bounds of a symbolic extent are known to be inside of it and
             in order, so that they need not be limited.
-        analyzer: what is known of symbolic sizes.
+        analyzer: knows the ranges of symbolic sizes.
     """
     dtype = extent.dtype
     backwards = stride < 0

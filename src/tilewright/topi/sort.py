@@ -96,7 +96,7 @@ def searchsorted(
 
     Args:
         sorted_sequence: one sequence for all values, or one for each of the leading places.
-        values: what is searched.
+        values: the values to search for.
         right: whether a value comes behind the elements that equal it.
         out_dtype: of the places.
     """
@@ -153,7 +153,7 @@ def _unravelled(row: Any, extents: Sequence[Expr]) -> list[Any]:
     """The indices of a row, counted over all dimensions `extents`."""
     index: list[Any] = []
     if any(constant(extent) == 0 for extent in extents):
-        return [row for _ in extents]  # there is no row
+        return [row for _ in extents]  # no rows
     for position, extent in reversed(list(enumerate(extents))):
         index.append(row if position == 0 else row % extent)
         row = row // extent

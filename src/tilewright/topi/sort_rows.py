@@ -24,7 +24,7 @@ DIGIT_BITS: Final = 8
 """The bits of a key by which elements are sorted at a time."""
 
 SHORT: Final = 32
-"""Rows of so many elements are sorted by counting for each one how many come before it."""
+"""Maximum length of rows that are sorted by counting the smaller elements of each."""
 
 
 def argsort_rows(dtype: DType, ascending: bool) -> PrimFunc:

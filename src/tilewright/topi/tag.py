@@ -1,4 +1,4 @@
-"""What kind of computation an operation is, for whoever recognises it by its tag."""
+"""Tags of operations: kinds of computations, for passes that recognise them."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ MISTAKES = [
     ("T.func_attr({'a': n})", "needs a constant", "T.func_attr({'a': n})"),
     ("'text' + n", "combines numbers, got a str", "'text' + n"),
     ("[1, 2]", "this has no effect: it is a list", "[1, 2]"),
-    ("x = (1 +", "this is no Python", None),
+    ("x = (1 +", "this is not Python", None),
 ]  # fmt: skip
 
 

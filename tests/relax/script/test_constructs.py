@@ -506,7 +506,7 @@ BAD = ["", "{}", "[]", '{"relax.expr.Constant": 3}', '{"relax.expr.Constant": [{
 
 @pytest.mark.parametrize("text", BAD)
 def test_data_that_is_damaged(text):
-    with pytest.raises(tvm.TVMError, match=r"R\.metadata: this is no data of constants"):
+    with pytest.raises(tvm.TVMError, match=r"R\.metadata: this is not data of constants"):
         R.metadata(text)
 
 

@@ -208,7 +208,7 @@ def test_what_belongs_to_a_pattern_may_be_left_out():
 
 
 def test_functions_of_patterns_are_functions():
-    with pytest.raises(ArgumentError, match=r"the check of 'mine\.dense' is no function"):
+    with pytest.raises(ArgumentError, match=r"the check of 'mine\.dense' is not a function"):
         transform.FuseOpsByPattern([("mine.dense", dense(), {}, 3)])
     passes = transform.FuseOpsByPattern([("mine.dense", dense(), {}, None, lambda parts: None)])
     with pytest.raises(ArgumentError, match=r"the attrs_getter of 'mine\.dense' returned None"):

@@ -16,13 +16,13 @@ from tilewright.relax.vm.steps import (
     BranchStep,
     CallStep,
     Memory,
-    Place,
+    MemoryOrigin,
 )
 from tilewright.tir.substitute import substitute
 
 
 def temporary(size):
-    return Memory(Place.TEMPORARY, const(size, INT64) if isinstance(size, int) else size)
+    return Memory(MemoryOrigin.TEMPORARY, const(size, INT64) if isinstance(size, int) else size)
 
 
 def call(*memories):
@@ -46,14 +46,18 @@ def test_a_chain_needs_two_arrays():
 
 
 def test_parameters_results_and_constants_take_nothing():
-    others = [Memory(place, const(64, INT64)) for place in Place if place is not Place.TEMPORARY]
+    others = [
+        Memory(origin, const(64, INT64))
+        for origin in MemoryOrigin
+        if origin is not MemoryOrigin.TEMPORARY
+    ]
     plan = plan_memory([call(*others)], Analyzer())
     assert plan.size.value == 0
     assert not plan.offsets
 
 
 def test_a_merged_array_is_the_other_one():
-    first, result = temporary(64), Memory(Place.RESULT, const(64, INT64))
+    first, result = temporary(64), Memory(MemoryOrigin.RESULT, const(64, INT64))
     first.merged_into = result
     assert not plan_memory([call(first)], Analyzer()).offsets
 

@@ -254,7 +254,7 @@ TENSOR = relax.TensorStructInfo
         (3, relax.TupleStructInfo([]), "expected no value, got an int"),
         ((1, 2), relax.ShapeStructInfo(ndim=1), "expected a shape of ndim 1, got ndim 2"),
         ((1, -2), relax.ShapeStructInfo(ndim=2), "extent -2 of a shape is negative"),
-        ((1, "a"), relax.ShapeStructInfo(ndim=2), "extent 1 is no int"),
+        ((1, "a"), relax.ShapeStructInfo(ndim=2), "extent 1 is not an int"),
         ("a", relax.PrimStructInfo("int64"), "expected an int, got a string"),
         (300, relax.PrimStructInfo("int8"), "300 is no value of dtype int8"),
     ],

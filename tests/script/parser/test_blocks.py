@@ -183,7 +183,7 @@ def f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
     ("body", "message"),
     [
         ("T.axis.remap('SS', [i])", "'SS' names 2 axes but 1 binding is given"),
-        ("T.axis.remap('X', [i])", "'X' is no kind of axis"),
+        ("T.axis.remap('X', [i])", "'X' is not a kind of axis"),
         ("T.axis.remap('S', [i + 1])", "binds loop variables, got i \\+ 1"),
         ("T.axis.remap('S', [n])", "`n` is no variable of a loop"),
         ("T.axis.spatial(8)", "needs a binding"),

@@ -102,7 +102,7 @@ class TestOptions:
     def test_bad_values_are_refused(self):
         with pytest.raises(ArgumentError, match="at least 1"):
             script(program(), indent_spaces=0)
-        with pytest.raises(ArgumentError, match="no IR"):
+        with pytest.raises(ArgumentError, match="not IR"):
             script(3)
 
     def test_black_format_is_accepted(self):

@@ -284,7 +284,7 @@ def test_a_record_of_no_time_is_skipped(directory, caplog, timestamp):
     lines[1] = lines[1].replace(written, f'"timestamp":{timestamp}')
     file.write_text("\n".join(lines) + "\n")
     assert times(directory) == [3.0, 1.0]
-    assert "is no time in seconds since 1970" in caplog.text
+    assert "is not a time in seconds since 1970" in caplog.text
 
 
 @pytest.mark.parametrize("damaged", ["5", '"x"', "true", "null"])

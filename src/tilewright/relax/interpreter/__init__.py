@@ -5,7 +5,7 @@ by its own entry, and tensor programs run in `tilewright.tir.interpreter`, or co
 is checked against the struct info of the variable that it is bound to.
 
 `values` says what values are and when one has a struct info, `evaluator` walks through functions,
-`operators` has the operators that are no tensor programs, and `kernels` runs those that are.
+`operators` has the operators other than tensor programs, which `kernels` runs.
 """
 
 from tilewright.relax.interpreter.evaluator import Evaluator, evaluate

@@ -159,7 +159,7 @@ class Evaluator:
         """The value of an expression."""
         rule = _RULES.get(expr.__class__)
         if rule is None:
-            raise InterpreterError(f"{expr!r} is no expression of a graph")
+            raise InterpreterError(f"{expr!r} is not an expression of a graph")
         return rule(self, expr, frame)
 
     def scalar(self, expr: Expr, frame: Frame) -> Any:
@@ -171,7 +171,7 @@ class Evaluator:
         return Match(frame.sizes, self._scalars)
 
     def _require(self, info: StructInfo, value: Any, where: str, frame: Frame) -> None:
-        """Require that a value has some struct info, of which all sizes are known."""
+        """Require that a value has struct info whose sizes are all known."""
         match = self.match(frame)
         match.value(info, value, where)
         match.solve(defines=False)

@@ -117,7 +117,7 @@ class Operands:
         return (*arrays, *self._numbers)
 
     def known(self, argument: Any) -> Any:
-        """An operand, of which all is known but the elements of arrays."""
+        """An operand with known shape and dtype, but unknown elements."""
         if isinstance(argument, Tuple):
             return Tuple([self.known(field) for field in argument.fields])
         if not isinstance(argument, RelaxExpr) or isinstance(argument, _FIXED):

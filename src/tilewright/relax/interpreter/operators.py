@@ -1,4 +1,4 @@
-"""Operators that are no tensor programs: calls of functions, closures, effects and shapes."""
+"""Operators other than tensor programs: calls of functions, closures, effects and shapes."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Match:
     """The check that values have some struct info, which gives symbolic sizes their values.
 
     Args:
-        sizes: what is known; the check adds sizes that it meets first.
+        sizes: known sizes, to which the check adds those that it defines.
         evaluate: gives the number that an expression is.
     """
 
@@ -180,7 +180,7 @@ class Match:
             self._equations.append(_Equation(info.value, value, where))
 
     def solve(self, defines: bool = True) -> None:
-        """Give the sizes their values, and require that all expressions are what was found.
+        """Solve for the sizes, and require that all expressions have the values found.
 
         Args:
             defines: whether new sizes may occur.

@@ -35,7 +35,7 @@ from tilewright.script.parser.source import kind_of, source_of_text
 
 
 class Deferred:
-    """Struct info of which the meaning depends on the script that it is in."""
+    """Struct info whose meaning depends on the enclosing script."""
 
     def __init__(self, written: str) -> None:
         self._written = written
@@ -208,7 +208,7 @@ Tensor: Final = StructInfoFunction(
     """An array.
 
     Args:
-        shape: its extents, of which strings stand for symbolic sizes; or a shape.
+        shape: its extents, strings for symbolic sizes; or a shape.
         dtype: type of its elements.
         vdevice: where it is: a device of the module, such as ``"cuda:0"``.
         ndim: number of dimensions, where the shape is not given.
@@ -223,8 +223,8 @@ Callable: Final = StructInfoFunction(
     """A function.
 
     Args:
-        params: what it takes, one for each parameter; by default anything.
-        ret: what it returns; by default anything.
+        params: struct info of each parameter; by default anything.
+        ret: struct info of the result; by default anything.
         purity: whether a call has no effect but its result; by default if `params` are given.
         derive_func: gives what a call returns, where `params` are not given: a function from the
             call to struct info, or the name under which one is registered.

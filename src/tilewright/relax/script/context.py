@@ -44,14 +44,14 @@ class GraphFunction:
 
     Attributes:
         name: its name.
-        names: what is visible around it, innermost first.
+        names: visible names, innermost scope first.
         sizes: its symbolic sizes by name.
         candidates: names that its signature defines somewhere as symbolic sizes.
         in_signature: whether its signature is being read, where a string defines a size.
         attrs: its attributes.
         ret_struct_info: what its signature says of its result.
         dataflow: the dataflow block that is open.
-        declared: what is said of results of conditionals, by `branches` and name.
+        declared: declared struct info of the results of branches, by `branches` and name.
         branches: how many branches are open.
         result: its result, after ``return``.
         end: the statement that gives it.
@@ -109,7 +109,7 @@ class GraphBuilder(Builder):
         return self.functions[-1]
 
     def is_tensor_program(self, name: GlobalVar) -> bool:
-        """Whether a function of the module is no graph function."""
+        """Whether a function of the module is a tensor program."""
         known = None if self.module is None else self.module.parsed.get(name)
         return known is not None and not isinstance(known, RelaxExpr)
 

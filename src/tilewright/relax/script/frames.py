@@ -127,7 +127,7 @@ def arg(name: str, struct_info: Any) -> Var:
 
     Args:
         name: its name.
-        struct_info: what is known of it; strings in shapes define symbolic sizes.
+        struct_info: its struct info; strings in shapes define symbolic sizes.
     """
     builder = _function("R.arg")
     if not builder.function.in_signature:
@@ -152,7 +152,7 @@ def emit(value: Any, annotate_struct_info: Any = None) -> Var:
 
     Args:
         value: the value.
-        annotate_struct_info: what is said of it; by default what follows from the value.
+        annotate_struct_info: declared struct info; by default that of the value.
     """
     builder = _body("R.emit")
     var = builder.blocks.emit(as_relax(value))

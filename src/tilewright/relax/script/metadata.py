@@ -1,6 +1,6 @@
 """The data of constants as text: what ``script(show_meta=True)`` writes before a program.
 
-The text is JSON, in which the elements of an array are base64 of its bytes in row-major order,
+The text is JSON, with the elements of an array as base64 of its bytes in row-major order,
 least significant byte first. Reading it executes nothing.
 """
 
@@ -61,7 +61,7 @@ def metadata(text: str) -> dict[str, list[Constant]]:
         found = json.loads(text)
         return {CONSTANTS: [_constant(entry) for entry in found[CONSTANTS]]}
     except (ValueError, TypeError, KeyError, binascii.Error) as error:
-        raise ArgumentError(f"R.metadata: this is no data of constants: {error}") from None
+        raise ArgumentError(f"R.metadata: this is not data of constants: {error}") from None
 
 
 def _constant(entry: dict[str, Any]) -> Constant:

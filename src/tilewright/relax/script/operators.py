@@ -1,4 +1,4 @@
-"""The operators of `R`, by name: whatever `tilewright.relax.op` has."""
+"""The operators of `R`, by name: those of `tilewright.relax.op`."""
 
 from __future__ import annotations
 

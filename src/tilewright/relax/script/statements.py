@@ -21,7 +21,7 @@ class Emission(NamedTuple):
 
 
 class Cast(NamedTuple):
-    """A value of which more is known after a check when the program runs."""
+    """A value with more precise struct info after a check at run time."""
 
     value: RelaxExpr
     struct_info: StructInfo
@@ -50,7 +50,7 @@ class ReturnedValue(NamedTuple):
 
 
 def If(condition: Any) -> IfFrame:
-    """A choice, as `if` is, in which ``with R.Then():`` and ``with R.Else():`` stand."""
+    """A branch, as `if` is, which contains ``with R.Then():`` and ``with R.Else():``."""
     require_graph("R.If")
     return IfFrame(condition)
 
@@ -86,7 +86,7 @@ def emit(value: Any, annotate_struct_info: Any = None) -> Emission:
 
     Args:
         value: the value.
-        annotate_struct_info: what is said of it; by default what follows from the value.
+        annotate_struct_info: declared struct info; by default that of the value.
     """
     require_graph("R.emit")
     known = None if annotate_struct_info is None else as_struct_info(annotate_struct_info)
@@ -120,7 +120,7 @@ def match_cast(value: Any, struct_info: Any) -> Cast:
     require_graph("R.match_cast")
     converted = as_relax(value)
     if not isinstance(converted, RelaxExpr):
-        raise ArgumentError(f"R.match_cast: this is no value: {value!r}")
+        raise ArgumentError(f"R.match_cast: this is not a value: {value!r}")
     return Cast(converted, as_struct_info(struct_info))
 
 

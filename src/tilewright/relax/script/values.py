@@ -76,7 +76,7 @@ def to_vdevice(data: Any, dst_vdevice: Any) -> CallNode:
 
 
 def hint_on_device(data: Any, dst_vdevice: Any) -> CallNode:
-    """`data`, of which the operation that uses it should run on a device, as in `to_vdevice`."""
+    """`data`, with the hint that its user should run on a device, as in `to_vdevice`."""
     return devices.hint_on_device(data, device_of("R.hint_on_device", dst_vdevice))  # type: ignore[arg-type]
 
 
@@ -88,7 +88,7 @@ def Call(
     Args:
         op: such as ``"relax.add"``, or a function.
         args: the arguments.
-        attrs: what is known when the program is compiled.
+        attrs: its attributes, constants.
         sinfo_args: struct info that is part of the call.
     """
     callee = Op.get(op) if isinstance(op, builtins.str) else op

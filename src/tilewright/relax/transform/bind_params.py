@@ -79,7 +79,7 @@ def graph_function(mod: IRModule, name: str) -> Function:
 
     Raises:
         UnknownNameError: if there is none of that name.
-        ArgumentError: if it is no graph function.
+        ArgumentError: if it is not a graph function.
     """
     function = mod[name]
     if not isinstance(function, Function):
@@ -123,7 +123,7 @@ def _constant(param: Var, value: Any) -> RelaxExpr:
     constant = as_relax(value)
     info = param.struct_info
     if not isinstance(info, (TensorStructInfo, ObjectStructInfo)):
-        raise ArgumentError(f"parameter {param.name_hint!r} is no array, it is {info!r}")
+        raise ArgumentError(f"parameter {param.name_hint!r} is not an array but {info!r}")
     dtype = constant.data.dtype
     wanted = getattr(info, "dtype", None)
     if wanted is not None and str(wanted) != str(dtype):
@@ -218,7 +218,7 @@ class BindSymbolicVars(ModulePass):
 
 def _extent(key: Any, value: Any) -> Expr:
     if not isinstance(key, (str, ScalarVar)):
-        raise ArgumentError(f"BindSymbolicVars: {key!r} is no size and no name of one")
+        raise ArgumentError(f"BindSymbolicVars: {key!r} is neither a size nor the name of one")
     expr = as_expr(value)
     if not expr.dtype.is_integral or expr.dtype.is_bool:
         raise ArgumentError(f"BindSymbolicVars: {_name(key)} is an integer, got {value!r}")

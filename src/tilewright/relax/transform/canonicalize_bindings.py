@@ -77,7 +77,7 @@ class _Canonicalization(Substitution):
         self._defined = sizes_by_definition(function)
         self._tuples: dict[Var, Tuple] = {}
         self._whole: dict[Var, tuple[Var, int]] = {}
-        """From a variable to the tuple of which it is a field."""
+        """From a variable to the tuple that it is a field of."""
         self._local: set[Var] = set()
         """Variables of the dataflow block that is being changed."""
 
@@ -120,7 +120,7 @@ class _Canonicalization(Substitution):
         return [binding]
 
     def _plain(self, binding: VarBinding) -> list[Binding]:
-        """What becomes of a binding in which everything before it has been replaced."""
+        """The replacement of a binding after the replacements of all before it."""
         known = self._known_as(binding.value)
         var = binding.var
         if known is None:

@@ -50,7 +50,7 @@ _WORTH_A_SCHEDULE: Final = 1 << 24
 
 
 def static_shape(info: StructInfo | None) -> tuple[int, ...] | None:
-    """The shape of an array of which all is known but the elements; None for another value."""
+    """The shape of an array with known shape and dtype; None for other values."""
     if not isinstance(info, TensorStructInfo) or info.dtype is None or info.extents is None:
         return None
     extents = [extent.value for extent in info.extents if isinstance(extent, IntImm)]
@@ -77,7 +77,7 @@ def work_of(function: Any, arguments: Sequence[StructInfo]) -> int | None:
 
     Args:
         function: the tensor program.
-        arguments: what is known of its first arguments, arrays.
+        arguments: struct info of its first arguments, arrays.
     """
     if not isinstance(function, PrimFunc) or not _is_counted_and_runs_anywhere(function):
         return None

@@ -21,7 +21,7 @@ def constant_operands(mod: IRModule) -> dict[GlobalVar, tuple[int, ...]]:
     """The operands of kernels that are constants in all calls, by their positions.
 
     Kernels that are called in another way, or exported, must take what they take now, and are left
-    out; so are those of which no schedule packs an operand.
+    out; so are those whose operands no schedule packs.
     """
     calls: dict[GlobalVar, list[Call]] = {}
     mentioned: dict[GlobalVar, int] = {}

@@ -29,7 +29,7 @@ from tilewright.relax.transform.substitution import Substitution
 
 
 class ToNonDataflow(FunctionPass):
-    """Make all blocks ordinary ones, in which every variable lives to the end of its scope."""
+    """Make all blocks ordinary ones, whose variables live to the end of their scope."""
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         return _Opening()(func)

@@ -192,8 +192,8 @@ class FoldBatchnormToConv2D(ModulePass):
         after:   lv = R.nn.conv2d(x, R.multiply(w, factor))
                  lv1 = R.add(lv, shift)
 
-    What is computed of constants is left to `FoldConstant`. A constant that is added in between
-    becomes part of what is added.
+    Arithmetic on constants is left to `FoldConstant`. A constant that is added in between becomes
+    part of the summand.
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

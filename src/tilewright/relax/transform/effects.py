@@ -27,10 +27,10 @@ def writes_arguments(value: RelaxExpr) -> bool:
 
 
 class WriteEpochs:
-    """How many calls that may write over arrays come before each binding of a block.
+    """Number of calls that may overwrite arrays before each binding of a block.
 
-    What is computed in one epoch may be moved to another place of it: the arrays are the same
-    there. Arrays may share memory, so it does not matter which ones such a call writes.
+    Computations may move within an epoch, where the arrays stay the same. Arrays may share memory,
+    so it does not matter which ones such a call writes.
 
     Args:
         mod: the module that has the functions that are called.
@@ -45,7 +45,7 @@ class WriteEpochs:
         return list(itertools.islice(before, len(bindings)))
 
     def written_arrays(self, function: Function) -> set[Var]:
-        """The variables whose arrays a call in `function` may write over, by whatever name."""
+        """Variables whose arrays a call in `function` may overwrite, through aliases too."""
         bindings = bindings_of(function)
         written: set[Var] = set()
         for binding in reversed(bindings):

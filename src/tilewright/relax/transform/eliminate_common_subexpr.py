@@ -112,7 +112,7 @@ class _Elimination(Substitution):
         return []
 
     def _find(self, key: Hashable, value: RelaxExpr, like: Var) -> Var | None:
-        """A variable that has the value, and of which as much is known as of another."""
+        """A variable with the value, and with struct info as precise as that of another."""
         for scope in reversed(self._scopes):
             for other, var in scope.get(key, ()):
                 if structural_equal(other, value) and self._says_as_much(var, like):

@@ -45,7 +45,7 @@ from tilewright.relax.transform.substitution import Substitution
 from tilewright.relax.visitor import bindings_of
 
 SMALL: Final = 1 << 14
-"""Results of at most so many bytes are computed whatever they are computed from."""
+"""Maximum size in bytes of results that are computed whatever the size of their operands."""
 
 
 class FoldConstant(ModulePass):
@@ -58,13 +58,13 @@ class FoldConstant(ModulePass):
         after:   lv1 = R.matmul(x, w1)           # w1 has the elements of w, transposed
 
     What cannot be computed, such as a division by zero, is left to the program, which may never
-    reach it. A result that is larger than what it is computed from, such as that of ``R.zeros``,
+    reach it. A result larger than its operands, such as that of ``R.zeros``,
     is left to the program unless it is small; and so is one that takes long. Shapes and scalars
-    that follow from what is known of the arguments become values, too.
+    that follow from the struct info of the arguments become values, too.
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        plan = _Plan(mod)
+        plan = _FoldingPlan(mod)
         for function in mod.functions.values():
             if isinstance(function, Function):
                 for binding in bindings_of(function):
@@ -79,7 +79,7 @@ class FoldConstant(ModulePass):
         return result
 
 
-class _Plan:
+class _FoldingPlan:
     """What can be computed, as bindings of calls of tensor programs, in order."""
 
     def __init__(self, mod: IRModule) -> None:
@@ -122,7 +122,7 @@ class _Plan:
         }
         return {var: value for var, value in values.items() if value is not None}
 
-    # --- what is known ----------------------------------------------------------------------
+    # --- known values -----------------------------------------------------------------------
 
     def _is_known(self, value: Any) -> bool:
         if isinstance(value, Var):
@@ -140,7 +140,7 @@ class _Plan:
         return Tuple([*map(self._operand, value.fields)]) if isinstance(value, Tuple) else value
 
     def _said_by_struct_info(self, call: Call) -> RelaxExpr | None:
-        """The value of a call of which all is known without computing it."""
+        """The value of a call that needs no computation."""
         entry, info = operator_of(call), call.struct_info
         if entry is None or not entry.is_pure:
             return None
@@ -196,7 +196,7 @@ class _Plan:
 
 
 def _is_worth_keeping(call: Call) -> bool:
-    """Whether the result takes no more memory than what it is computed from, or little."""
+    """Whether the result is small, or takes no more memory than its operands."""
     size = bytes_of(call.struct_info)
     if size is None:
         return False

@@ -41,7 +41,7 @@ class AnnotateTIROpPattern(EachFunctionPass):
 
 
 MOST_KERNELS = 64
-"""So many tensor programs are joined at the most; more take long to schedule and gain little."""
+"""Maximum number of tensor programs per group; larger groups take long to schedule."""
 
 PRIMITIVE = "Primitive"
 """The attribute of a function that is one kernel."""
@@ -91,7 +91,7 @@ class FuseOps(ModulePass):
         return GroupOutliner(mod, "fused", groups_of).outlined(skip=(PRIMITIVE,))
 
 
-class Group:
+class FusionGroup:
     """Nodes that are computed together.
 
     Attributes:
@@ -114,7 +114,7 @@ class Group:
         return max(node.kind for node in self.nodes)
 
 
-Rule = Callable[[Group, Sequence[GraphNode], GraphNode], bool]
+Rule = Callable[[FusionGroup, Sequence[GraphNode], GraphNode], bool]
 """Whether a group is joined with the post-dominator of its root, and the nodes between them."""
 
 
@@ -123,9 +123,9 @@ class Partition:
 
     def __init__(self, graph: FusionGraph) -> None:
         self.graph = graph
-        self._group = {node: Group([node]) for node in graph.nodes}
+        self._group = {node: FusionGroup([node]) for node in graph.nodes}
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[FusionGroup]:
         """The groups, by their last nodes."""
         return [self._group[node] for node in self.graph.nodes if self._group[node].root is node]
 
@@ -137,7 +137,7 @@ class Partition:
                 while self._extend(self._group[node], node, rule):
                     pass
 
-    def _extend(self, group: Group, node: GraphNode, rule: Rule) -> bool:
+    def _extend(self, group: FusionGroup, node: GraphNode, rule: Rule) -> bool:
         """Join the group that `node` begins or ends with the post-dominator of its root."""
         root = group.root
         sink = root.parent
@@ -156,16 +156,16 @@ class Partition:
         if len(anchors) > 1 or kernels > MOST_KERNELS:
             return False
         if len({member.epoch for member in united}) > 1:
-            return False  # what is read may be written over before the last one is computed
+            return False  # its operands may be overwritten before the last one is computed
         if not rule(group, between, sink):
             return False
-        joined = Group(list(united))
+        joined = FusionGroup(list(united))
         for member in united:
             self._group[member] = joined
         return True
 
     def _may_follow_anchor(
-        self, group: Group, between: Sequence[GraphNode], sink: GraphNode
+        self, group: FusionGroup, between: Sequence[GraphNode], sink: GraphNode
     ) -> bool:
         """What reads the results of an anchor element by element is computed for each tile."""
         if group.kind not in (PatternKind.COMM_REDUCE, PatternKind.OUT_EWISE_FUSABLE):
@@ -177,13 +177,13 @@ class Partition:
             if consumer is sink or consumer in between
         )
 
-    def _may_join(self, group: Group, between: Sequence[GraphNode], sink: GraphNode) -> bool:
-        """What is element-wise is computed where it is read, unless it is read again and again."""
+    def _may_join(self, group: FusionGroup, between: Sequence[GraphNode], sink: GraphNode) -> bool:
+        """Elementwise producers are inlined into their reader, unless it reads them repeatedly."""
         if group.kind > _BROADCAST or sink.kind > PatternKind.OUT_EWISE_FUSABLE:
             return False
         return not any(sink.reuses(node) for node in (group.root, *between))
 
-    def _may_move(self, group: Group, between: Sequence[GraphNode], sink: GraphNode) -> bool:
+    def _may_move(self, group: FusionGroup, between: Sequence[GraphNode], sink: GraphNode) -> bool:
         """What only moves elements is computed where they are read, outside of tiles."""
         return (
             group.kind <= _INJECTIVE

@@ -133,7 +133,7 @@ def _as_fusion_pattern(value: object) -> FusionPattern:
         )
     for what, function in (("check", made.check), ("attrs_getter", made.attrs_getter)):
         if function is not None and not callable(function):
-            raise ArgumentError(f"FuseOpsByPattern: the {what} of {made.name!r} is no function")
+            raise ArgumentError(f"FuseOpsByPattern: the {what} of {made.name!r} is not a function")
     return made
 
 

@@ -58,7 +58,7 @@ class FuseTIR(ModulePass):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         joined: dict[GlobalVar, Kernel] = {}
-        elsewhere = _used_elsewhere(mod)
+        elsewhere = _used_outside_groups(mod)
         kernels = _Kernels(mod)
         for var, func in mod.functions.items():
             if isinstance(func, Function) and int(func.attrs.get(PRIMITIVE, 0)):
@@ -222,7 +222,7 @@ def _buffers_for(name: str, info: StructInfo | None) -> list[Buffer]:
 # --- the module around the new programs ------------------------------------------------------
 
 
-def _used_elsewhere(mod: IRModule) -> set[str]:
+def _used_outside_groups(mod: IRModule) -> set[str]:
     """The names of functions that are used in another way than by calls with known sizes."""
     used: Counter[str] = Counter()
     for func in mod.functions.values():

@@ -37,8 +37,8 @@ class GraphNode:
         binding: the binding.
         position: its place in the block.
         epoch: how many calls that may write over arrays come before; see `WriteEpochs`.
-        kind: how its value depends on what it reads.
-        reused: the arguments of which each element is read several times.
+        kind: pattern of its reads.
+        reused: arguments whose elements are each read several times.
         consumers: the nodes that use the value, with how they do.
         is_visible: whether the value is used outside of the block.
         parent: the immediate post-dominator: the first node that everything that depends on this
@@ -142,7 +142,7 @@ class FusionGraph:
         kinds = self._pattern(called_kernel(node.binding)).parameters
         for arg, kind in zip(arguments, kinds, strict=False):
             if isinstance(arg, Var) and arg in by_var:
-                # What is declared of a program of which nothing is known holds for all of it.
+                # The declared pattern of an opaque program holds for all of it.
                 found = node.kind if kind is None or kind is PatternKind.OPAQUE else kind
                 yield by_var[arg], found
 

@@ -126,7 +126,7 @@ def _name_of(bindings: Sequence[Binding]) -> str:
 
 
 class Outlined(NamedTuple):
-    """A function made of bindings, and what it is called with."""
+    """A function made of bindings, and its arguments."""
 
     func: Function
     arguments: tuple[RelaxExpr, ...]
@@ -138,7 +138,7 @@ def outline(
     """The function that computes the last of some bindings.
 
     Its parameters are what the bindings use and do not bind, in the order of use. Symbolic sizes
-    that are no extents of these come last, as a shape.
+    that are not extents of these come last, as a shape.
     """
     bound = {binding.var for binding in bindings}
     arguments = list(_free_values(bindings, bound, keeps_constants))

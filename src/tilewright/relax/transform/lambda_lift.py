@@ -45,7 +45,7 @@ class _Lifting(ModuleMutator):
         self._values: set[Var] = set()
         """Variables that are used as values, not only called."""
         self._called: dict[Var, tuple[GlobalVar, list[RelaxExpr]]] = {}
-        """For functions that are only called, the lifted one and what it takes in addition."""
+        """The lifted function and its additional arguments, by function that is only called."""
 
     def visit_function_(self, function: Function) -> Any:
         if not self.builder_.is_in_body:
@@ -118,7 +118,7 @@ def _closed(
     captured: Sequence[Var],
     sizes: Sequence[ScalarVar],
 ) -> Function:
-    """The lifted function: what it uses from around are parameters, after its own."""
+    """The lifted function: captured variables become parameters, after its own."""
     fresh = {s: ScalarVar(s.name, s.dtype) for s in (*defined_symbolic_vars(inner), *sizes)}
     for var in captured:
         if var.struct_info is not None:
@@ -133,7 +133,7 @@ def _closed(
 
 
 class _Recursion(Substitution):
-    """Renames everything, and lets a function that calls itself pass on what it was given."""
+    """Renames everything, and lets recursive calls pass on the captured variables."""
 
     def __init__(
         self, own: Var, name: GlobalVar, extra: Sequence[Var], variables: Any, sizes: Any

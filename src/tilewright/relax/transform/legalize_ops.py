@@ -111,7 +111,7 @@ def _call_key(call: Call) -> Hashable:
 
 
 def _operand_key(operand: Any, positions: dict[int, int]) -> Hashable:
-    """What is known of an operand, and at which position the same one stood first."""
+    """Facts about an operand, and the position of its first occurrence."""
     if isinstance(operand, Tuple):
         return tuple(_operand_key(field, positions) for field in operand.fields)
     if isinstance(operand, ShapeExpr):
@@ -242,7 +242,7 @@ class _Legalization(ModuleMutator):
 
 
 def _unknown(argument: Any) -> list[StructInfo]:
-    """The parts of what is known of an argument that do not say enough for a tensor program."""
+    """Parts of the struct info of an argument that are too vague for a tensor program."""
     return _unknown_parts(getattr(argument, "struct_info", None))
 
 

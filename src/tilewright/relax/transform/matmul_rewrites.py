@@ -42,7 +42,7 @@ from tilewright.topi.accumulation import accumulator
 class AdjustMatmulOrder(ModulePass):
     """Multiply three matrices in the order that takes fewer multiplications.
 
-    What is computed of constants only costs nothing, because `FoldConstant` does it::
+    Products of constants cost nothing, because `FoldConstant` computes them::
 
         before:  lv = R.matmul(x, a)            after:  lv = R.matmul(a, b)
                  lv1 = R.matmul(lv, b)                  lv1 = R.matmul(x, lv)

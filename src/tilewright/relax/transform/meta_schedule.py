@@ -1,4 +1,4 @@
-"""Tuning as passes: kernels are tuned, or get what was found for them earlier."""
+"""Passes that tune kernels, or apply the best schedules of a database."""
 
 from __future__ import annotations
 

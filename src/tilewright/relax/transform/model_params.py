@@ -32,14 +32,14 @@ from tilewright.relax.transform.scopes import variables_in, with_bindings, with_
 from tilewright.relax.transform.substitution import Substitution
 
 NUM_INPUT: Final = "num_input"
-"""The attribute of a function that says how many of its parameters are no weights."""
+"""Attribute of a function: number of parameters before the weights."""
 
 
 class LiftTransformParams(ModulePass):
     """Compute what depends on weights only in a function that is called once.
 
-    For functions with the attribute ``num_input``, the parameters after so many are weights. The
-    new function takes them as one tuple, and returns what the other takes instead of them::
+    For functions with the attribute ``num_input``, the parameters after the first `num_input` are
+    weights. The new function takes them as one tuple, and returns the values that replace them::
 
         before:  def main(x, w):                after:  def main(x, lv):
                      R.func_attr({"num_input": 1})          return R.matmul(x, lv)
@@ -64,7 +64,7 @@ class LiftTransformParams(ModulePass):
 
 
 def number_of_inputs(function: Function) -> int:
-    """How many parameters of a function, which says so, are no weights."""
+    """Number of parameters before the weights, by the attribute of a function."""
     count = int(getattr(function.attrs[NUM_INPUT], "value", -1))
     if not 0 <= count <= len(function.params):
         raise ArgumentError(f"num_input is {count}, of {len(function.params)} parameters")
@@ -84,7 +84,7 @@ def _lifted(function: Function, mod: IRModule, name: str) -> tuple[Function, Fun
 
 
 def _of_weights(body: SeqExpr, weights: tuple[Var, ...], mod: IRModule) -> Iterator[Binding]:
-    """The bindings that need nothing but weights, and what is computed of them."""
+    """Bindings that depend on weights alone, directly or not."""
     known: set[Any] = set(weights)
     for weight in weights:
         if weight.struct_info is not None:
@@ -145,7 +145,8 @@ def _transformation(
 class BundleModelParams(ModulePass):
     """Take the weights of a function as one tuple.
 
-    For functions with the attribute ``num_input``, the parameters after so many are weights::
+    For functions with the attribute ``num_input``, the parameters after the first `num_input` are
+    weights::
 
         before:  def main(x, w, b):             after:  def main(x, model_params):
                      R.func_attr({"num_input": 1})          w = model_params[0]
@@ -185,7 +186,7 @@ def _bundled(function: Function, name: str) -> Function:
 
 
 class UpdateParamStructInfo(ModulePass):
-    """Change what is known of parameters, and infer again what follows from it.
+    """Change the struct info of parameters, and infer that of the bindings again.
 
     ::
 
@@ -195,7 +196,7 @@ class UpdateParamStructInfo(ModulePass):
                      lv: R.Tensor((4,), "float16") = R.exp(x)
 
     Args:
-        sinfo_func: from a parameter to its new struct info; None for what stays.
+        sinfo_func: from a parameter to its new struct info; None to keep it.
     """
 
     def __init__(self, sinfo_func: Callable[[Var], StructInfo | None]) -> None:

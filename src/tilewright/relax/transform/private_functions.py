@@ -25,7 +25,7 @@ from tilewright.relax.visitor import bindings_of
 
 
 def private_functions(mod: IRModule) -> dict[str, Function]:
-    """By name, the graph functions of which all calls are known, so that they can be changed.
+    """Graph functions whose calls are all known, so that they can be changed, by name.
 
     They are not exported, no name refers to them, and they are nobody's argument.
     """

@@ -18,7 +18,7 @@ from tilewright.relax.transform.mutators import ModuleMutator
 
 
 class RemovePurityChecking(ModulePass):
-    """Call directly what was said to be pure.
+    """Call functions directly that are marked as pure.
 
     The functions get the attribute ``relax.force_pure`` instead, by which they are still known not
     to have effects. In a dataflow block, where no call may have an effect, calls stay as they are;

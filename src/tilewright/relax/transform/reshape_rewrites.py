@@ -21,7 +21,7 @@ from tilewright.tir.function import PrimFunc
 class RemoveRedundantReshape(ModulePass):
     """Remove a reshape that another one follows, and one to the shape that the array has.
 
-    So are `expand_dims`, `squeeze` and `flatten`. What is written over later stays::
+    So are `expand_dims`, `squeeze` and `flatten`. Arrays that are overwritten later stay::
 
         before:  lv = R.flatten(x)                      # x has the shape (2, 3)
                  lv1 = R.reshape(lv, (3, 2))            after:  lv1 = R.reshape(x, (3, 2))

@@ -116,7 +116,7 @@ def _registered(compiler: str) -> Callable[..., Any]:
 
 
 def _kernel(compiler: str, name: str, made: object) -> PrimFunc | ExternFunc:
-    """What is called in place of a function."""
+    """The callee that replaces a function."""
     if isinstance(made, PrimFunc):
         return made.without_attr("global_symbol")
     if isinstance(made, str):
@@ -189,7 +189,7 @@ class _LocalFunctions(Rewriter):
 
 
 def _called_functions(mod: IRModule) -> set[str]:
-    """The names of functions that are called, of which none is a value besides that."""
+    """Names of functions that are called, and never used as a value."""
     called: dict[str, int] = {}
     mentioned: dict[str, int] = {}
     for function in mod.functions.values():

@@ -22,7 +22,7 @@ from tilewright.relax.sizes import symbolic_vars_of
 
 
 class ScopeRewriter(Rewriter):
-    """A rewriter of what is in the bodies of functions and branches.
+    """A rewriter of the bodies of functions and branches.
 
     It does not look into leaves and into struct info, and visits variables neither where they are
     bound nor where they are used.
@@ -53,7 +53,7 @@ def map_scopes(function: Function, change: Callable[[SeqExpr], SeqExpr]) -> Func
 def variables_in(root: Node) -> Iterator[Any]:
     """The graph variables and symbolic sizes that `root` mentions.
 
-    Also in what is known of the variables that it uses and binds.
+    Includes those in the struct info of variables that it uses and binds.
     """
     for node in walk(root):
         if isinstance(node, (Var, ScalarVar)):
@@ -101,7 +101,7 @@ def sizes_by_definition(function: Function) -> dict[Binding, list[Any]]:
 
 
 def with_blocks(seq: SeqExpr, blocks: Sequence[BindingBlock]) -> SeqExpr:
-    """`seq` with other blocks, of which empty ones are left out."""
+    """`seq` with other blocks, without the empty ones."""
     kept = tuple(block for block in blocks if block.bindings)
     same = len(kept) == len(seq.blocks) and all(map(_is, kept, seq.blocks))
     return seq if same else seq.replace(blocks=kept)

@@ -104,7 +104,7 @@ class AttentionKVCache:
         """The rows as an array of `shape`, over the memory of the cache.
 
         Raises:
-            ShapeError: if they do not have so many elements, or so many rows are not there.
+            ShapeError: if the number of elements differs, or there are fewer rows.
         """
         if tuple(shape[1:]) == self._rows.shape[1:]:
             if shape[0] > self.length:
@@ -123,7 +123,7 @@ def _memory(capacity: int, like: np.ndarray) -> np.ndarray:
 
 @register_func(CREATE_CACHE, override=True)
 def attention_kv_cache_create(rows: NDArray, shape: Sequence[int], length: int) -> Any:
-    """A cache with room for `shape`, of which the first `length` rows are those of `rows`."""
+    """A cache of capacity `shape`, with the first `length` rows of `rows`."""
     return AttentionKVCache(rows.numpy(), int(shape[0]), int(length))
 
 

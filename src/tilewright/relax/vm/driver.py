@@ -55,7 +55,7 @@ def build(
         ArgumentError: for something that cannot be compiled.
         VerifyError: for a malformed graph function.
         BoundsError: for a tensor program that certainly accesses elements outside of its buffers.
-        DeviceError: for an array on a device that is no processor.
+        DeviceError: for an array on a device other than a processor.
         LoweringError: for operators that the pipeline did not lower.
         UnknownNameError: for a call of a function that is nowhere.
     """
@@ -84,7 +84,7 @@ def compile(
     *,
     relax_pipeline: Pipeline = "default_build",
 ) -> Executable | Module:
-    """Compile whatever is in a module.
+    """Compile a module.
 
     Args:
         mod: a module, or one function.

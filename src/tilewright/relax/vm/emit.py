@@ -21,8 +21,8 @@ from tilewright.relax.vm.steps import (
     CallStep,
     CheckStep,
     Memory,
+    MemoryOrigin,
     PackedCallStep,
-    Place,
     Step,
     in_order,
 )
@@ -205,23 +205,23 @@ class _Emission(ValueSteps):
 
     def address(self, memory: Memory) -> Expr:
         memory = memory.root
-        if memory.place is Place.CONSTANT:
+        if memory.origin is MemoryOrigin.CONSTANT:
             return lookup_param(self._constants.symbol(memory.data))
         if memory.slot is not None:
             return self.value_address(memory)
-        if memory.place is Place.TEMPORARY:
+        if memory.origin is MemoryOrigin.TEMPORARY:
             plan = self._plan if memory.arena is None else self._plan.arenas[memory.arena]
             return _byte(self._arenas[memory.arena], self.known(plan.offsets[memory]))
         return _byte(self._pointer(memory), const(0, INT64))
 
     def _pointer(self, memory: Memory) -> Var:
-        if memory.place is Place.RESULT:
+        if memory.origin is MemoryOrigin.RESULT:
             return self._results[memory.position].data
         return self._buffers[self._params[memory.position]].data
 
     def view(self, array: ArrayValue) -> Expr:
         memory = array.memory.root
-        if memory.place is Place.PARAMETER:
+        if memory.origin is MemoryOrigin.PARAMETER:
             data: Expr = self._pointer(memory)
         else:
             data = self.address(memory)
@@ -237,7 +237,7 @@ def _written_parameters(steps: Sequence[Step]) -> set[int]:
         if isinstance(step, (CallStep, PackedCallStep))
         for position in step.written
         if isinstance(value := step.arguments[position], ArrayValue)
-        and value.memory.root.place is Place.PARAMETER
+        and value.memory.root.origin is MemoryOrigin.PARAMETER
     }
 
 

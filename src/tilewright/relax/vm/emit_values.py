@@ -227,7 +227,7 @@ class ValueSteps:
         for axis, number in enumerate(step.numbers):
             of_shape.append(self._learn(number, items.load(abi.Field(INT64, axis))))
             is_int = items.load(abi.Field(INT32, 4 * axis)).equal(abi.TYPE_INT)
-            wrong = f"{where}: extent {axis} is no int"
+            wrong = f"{where}: extent {axis} is not an int"
             of_tuple.append(abi.require(is_int, "TypeError", wrong))
             word = abi.Field(INT64, self._words[number])
             of_tuple.append(self._memory.store(word, items.load(abi.Field(INT64, 2 * axis + 1))))

@@ -24,8 +24,8 @@ class Executable:
 
     Attributes:
         mod: the module after all passes, from which the code was made.
-        target: what it is compiled for.
-        compiled: the native code, and what it was made from.
+        target: the target of the compilation.
+        compiled: the native code, with its source.
         descriptions: how native functions are called.
         reasons: why graph functions are not native code, by name; they are evaluated.
     """
@@ -45,7 +45,7 @@ class Executable:
 
     @functools.cached_property
     def evaluator(self) -> Evaluator:
-        """Runs the functions that are no native code."""
+        """Interpreter of the functions without native code."""
         return Evaluator(self.mod, CompiledKernels(self.mod, self.target))
 
     def jit(self) -> Module:

@@ -19,7 +19,7 @@ GRAPHS_FUNCTION: Final = "tilewright_graphs"
 
 
 class GraphFunction:
-    """A native function of which some parameters are tuples or shapes.
+    """A native function with tuples or shapes among its parameters.
 
     Attributes:
         native: takes the parts of tuples and shapes one by one.
@@ -89,7 +89,7 @@ class SavedFunction:
 
 
 class EvaluatedFunction:
-    """A graph function that is no native code: Python walks through it, its kernels are compiled.
+    """An interpreted graph function with compiled kernels.
 
     Attributes:
         names: of the parameters.

@@ -18,9 +18,9 @@ from tilewright.relax.vm.signature import Signature
 from tilewright.relax.vm.steps import (
     ArrayValue,
     CallStep,
+    MemoryOrigin,
     NotCompilableError,
     PackedCallStep,
-    Place,
     Step,
     Value,
     arrays_of,
@@ -37,7 +37,7 @@ class KernelCalls:
 
     Attributes:
         kernels: the tensor programs that are called, by name; copies are added to them.
-        overlapping: those of which the arrays may overlap, because the caller of the graph
+        overlapping: parameters whose arrays may overlap, because the caller of the graph
             function has given them.
         packed: the graph functions that work with values of any kind: they are called as packed
             functions, by the symbol.
@@ -104,7 +104,7 @@ class KernelCalls:
             inputs: the arrays that it takes.
             result: the new arrays that it writes, which follow.
             scalars: what comes after the arrays.
-            analyzer: what is known of the sizes.
+            analyzer: knows the ranges of the sizes.
             written_over: the numbers of inputs that it writes, too.
 
         Raises:
@@ -122,7 +122,9 @@ class KernelCalls:
         outputs = list(arrays_of(result))
         arrays = [*inputs, *outputs]
         outputs += [inputs[number] for number in written_over]
-        if any(inputs[number].memory.root.place is Place.PARAMETER for number in written_over):
+        if any(
+            inputs[number].memory.root.origin is MemoryOrigin.PARAMETER for number in written_over
+        ):
             self.overlapping.add(callee)
         buffers = [p for p in function.params if p in function.buffer_map]
         others = [p for p in function.params if p not in function.buffer_map]
@@ -241,7 +243,7 @@ class KernelCalls:
 def _arrays(values: Sequence[Value]) -> list[ArrayValue]:
     for value in values:
         if not isinstance(value, ArrayValue):
-            raise NotCompilableError("it passes a value that is no array to a tensor program")
+            raise NotCompilableError("it passes a value other than an array to a tensor program")
     return [value for value in values if isinstance(value, ArrayValue)]
 
 

@@ -61,7 +61,7 @@ class SizeMatch:
             self._later.append(lambda: self._compare(declared, actual, what))
 
     def finish(self) -> None:
-        """Compare the sizes that are no definitions."""
+        """Compare the sizes that define no variable."""
         for compare in self._later:
             compare()
         self._later = []

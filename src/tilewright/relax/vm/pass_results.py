@@ -39,7 +39,7 @@ def after_passes(module: IRModule, target: Target, pipeline: Pipeline) -> IRModu
 
     Args:
         module: the module.
-        target: what it is compiled for.
+        target: the target of the compilation.
         pipeline: the name of a pipeline, a pass, or None for no passes.
     """
     if pipeline is None:

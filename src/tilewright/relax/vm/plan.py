@@ -17,10 +17,10 @@ from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
-from tilewright.relax.vm.steps import Arena, Memory, Place, Step, in_order, memories_of
+from tilewright.relax.vm.steps import Arena, Memory, MemoryOrigin, Step, in_order, memories_of
 
 ALIGNMENT = 64
-"""Bytes to which each array is aligned: a cache line, and the widest vector."""
+"""Alignment of each array in bytes: a cache line, and the widest vector."""
 
 
 @dataclass(eq=False)
@@ -30,7 +30,7 @@ class MemoryPlan:
     Attributes:
         offsets: of temporary memory, in bytes.
         size: bytes of the whole block.
-        unshared_size: what it would be if each array had memory of its own.
+        unshared_size: its size if no arrays shared memory.
         arenas: the plans of the blocks that are made when their sizes are known.
     """
 
@@ -50,7 +50,7 @@ class _Lifetime:
 
 
 @dataclass(eq=False)
-class _SymbolicPlace:
+class _SymbolicBlock:
     size: Expr
     busy_until: int
     users: list[Memory]
@@ -61,7 +61,7 @@ def plan_memory(steps: Sequence[Step], analyzer: Analyzer) -> MemoryPlan:
 
     Args:
         steps: of one function.
-        analyzer: what is known of its symbolic sizes.
+        analyzer: knows the ranges of its symbolic sizes.
     """
     lifetimes = _lifetimes(steps)
     plan = _plan({m: t for m, t in lifetimes.items() if m.arena is None}, analyzer)
@@ -96,7 +96,7 @@ def _lifetimes(steps: Sequence[Step]) -> dict[Memory, _Lifetime]:
     found: dict[Memory, _Lifetime] = {}
     for position, step in enumerate(in_order(steps)):
         for memory in memories_of(step):
-            if memory.place is Place.TEMPORARY and memory.slot is None:
+            if memory.origin is MemoryOrigin.TEMPORARY and memory.slot is None:
                 found.setdefault(memory, _Lifetime(position, position)).last = position
     return found
 
@@ -126,14 +126,14 @@ def _place_constant(
 
 def _place_symbolic(
     sizes: dict[Memory, Expr], lifetimes: dict[Memory, _Lifetime], analyzer: Analyzer
-) -> list[_SymbolicPlace]:
-    places: list[_SymbolicPlace] = []
+) -> list[_SymbolicBlock]:
+    places: list[_SymbolicBlock] = []
     for memory in sorted(sizes, key=lambda m: lifetimes[m].first):
         size, lifetime = sizes[memory], lifetimes[memory]
         free = [place for place in places if place.busy_until < lifetime.first]
         place = _best_place(free, size, analyzer)
         if place is None:
-            place = _SymbolicPlace(size, 0, [])
+            place = _SymbolicBlock(size, 0, [])
             places.append(place)
         elif not analyzer.can_prove(place.size >= size):
             place.size = size
@@ -143,8 +143,8 @@ def _place_symbolic(
 
 
 def _best_place(
-    free: list[_SymbolicPlace], size: Expr, analyzer: Analyzer
-) -> _SymbolicPlace | None:
+    free: list[_SymbolicBlock], size: Expr, analyzer: Analyzer
+) -> _SymbolicBlock | None:
     """A place of the same size, or a larger one, or a smaller one that can grow."""
     tests = (
         lambda place: analyzer.can_prove_equal(place.size, size),

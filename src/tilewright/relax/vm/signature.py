@@ -26,8 +26,8 @@ from tilewright.relax.vm.steps import (
     CheckStep,
     GivenValue,
     Memory,
+    MemoryOrigin,
     NotCompilableError,
-    Place,
     ShapeValue,
     TupleValue,
     Value,
@@ -87,7 +87,7 @@ class Signature:
             self.sizes.update(dict.fromkeys(symbolic_vars_of(extent)))
         handle = Scalar(name, HANDLE)
         self.buffers[handle] = decl_buffer(extents, dtype, name)
-        memory = Memory(Place.PARAMETER, size_of(extents, dtype), len(self.params))
+        memory = Memory(MemoryOrigin.PARAMETER, size_of(extents, dtype), len(self.params))
         self.params.append(handle)
         return ArrayValue(memory, tuple(extents), dtype)
 

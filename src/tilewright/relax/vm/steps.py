@@ -1,7 +1,7 @@
 """What a graph function does when it runs: a list of steps over memory.
 
-It stands between the graph, in which an operation has a value, and the tensor program that is
-compiled, in which everything has an address. Memory is planned on it.
+Steps are the form between graphs, where an operation has a value, and tensor programs, where
+everything has an address. Memory is planned on them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class NotCompilableError(TVMError):
     """Why a graph function is not compiled to native code; it is evaluated then."""
 
 
-class Place(enum.Enum):
-    """Where memory comes from."""
+class MemoryOrigin(enum.Enum):
+    """Origin of memory."""
 
     PARAMETER = "parameter"
     CONSTANT = "constant"
@@ -38,7 +38,7 @@ class Arena:
     """One block of temporary memory.
 
     Attributes:
-        known: the symbolic sizes that are known when it is made.
+        known: symbolic sizes known at its allocation.
     """
 
     known: frozenset[Var]
@@ -49,17 +49,17 @@ class Memory:
     """The elements of one array, or of several that are views of each other.
 
     Attributes:
-        place: where it comes from.
-        position: the number of the parameter, or of the result.
+        origin: parameter, constant, temporary, result or value.
+        position: number of the parameter or result.
         size: bytes.
         data: the elements of a constant.
-        merged_into: the memory that this one turned out to be.
-        arena: where temporary memory is; None for the first block, which is made at once.
-        slot: where the array is as a value that others may keep, if it has to be one.
-        made_as: the array that it was made for; others are views of that.
+        merged_into: the memory that this one is part of, if it was merged.
+        arena: block of temporary memory; None for the first, which is allocated on entry.
+        slot: slot of the array as a reference-counted object, if it escapes.
+        made_as: array that it was allocated for; others are views of it.
     """
 
-    place: Place
+    origin: MemoryOrigin
     size: Expr
     position: int = 0
     data: NDArray | None = None
@@ -82,7 +82,7 @@ class ArrayValue(NamedTuple):
 
     Attributes:
         memory: its elements.
-        extents: int64 expressions of what is known when the function starts.
+        extents: int64 expressions of values known on entry.
         dtype: the type of an element.
     """
 
@@ -125,7 +125,7 @@ Value = ArrayValue | TupleValue | ShapeValue | Expr | KeptValue | GivenValue | L
 """What a graph expression is while the function runs; an `Expr` is a scalar."""
 
 Argument = ArrayValue | Expr | KeptValue | GivenValue | LiteralValue
-"""What is passed to a registered function as it is."""
+"""Argument of a registered function."""
 
 
 @dataclass(eq=False)
@@ -153,9 +153,9 @@ class PackedCallStep:
 
     Attributes:
         name: under which it is registered; or the symbol of a function of the module.
-        arguments: what it takes.
+        arguments: arguments of the call.
         written: positions of the arrays that it writes.
-        result: the slot for what it returns; None to ignore that.
+        result: slot of the result; None to ignore it.
         is_own: whether it is a function of the module.
     """
 
@@ -210,9 +210,9 @@ class ArrayStep:
 
     Attributes:
         slot: where it is.
-        array: what is known of it afterwards; None if that is nothing but that it is an array.
+        array: its shape and dtype after the check; None if they stay unknown.
         dtype: of the elements, if the program says that.
-        where: what the value is called in messages.
+        where: description of the value in messages.
     """
 
     slot: int
@@ -229,7 +229,7 @@ class NumbersStep:
         slot: where it is.
         numbers: what they define.
         is_shape: whether the value is a shape.
-        where: what the value is called in messages.
+        where: description of the value in messages.
     """
 
     slot: int
@@ -366,11 +366,11 @@ def arrays_of(value: Value) -> Iterator[ArrayValue]:
         for item in value.fields:
             yield from arrays_of(item)
     else:
-        raise NotCompilableError("a result is no array")
+        raise NotCompilableError("a result is not an array")
 
 
 def arrays_in(value: Value) -> Iterator[ArrayValue]:
-    """The arrays of a value, whatever else is in it."""
+    """All arrays in a value."""
     if isinstance(value, ArrayValue):
         yield value
     elif isinstance(value, TupleValue):

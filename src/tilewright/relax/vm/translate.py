@@ -49,8 +49,8 @@ from tilewright.relax.vm.steps import (
     KeptValue,
     LiteralValue,
     Memory,
+    MemoryOrigin,
     NotCompilableError,
-    Place,
     ShapeValue,
     Step,
     TupleValue,
@@ -68,11 +68,11 @@ class Program:
 
     Attributes:
         name: of the function, for messages.
-        steps: what it does.
+        steps: its steps.
         signature: its parameters.
         results: the arrays that it returns, whose memory is that of the results.
-        structure: what it returns, see `tir.transform.return_results`.
-        analyzer: what is known of its sizes.
+        structure: structure of its result, see `tir.transform.return_results`.
+        analyzer: knows the ranges of its sizes.
         slots: how many values of any kind it keeps.
     """
 
@@ -97,12 +97,12 @@ def translate(function: Function, signature: Signature, kernels: KernelCalls) ->
     Args:
         function: in normal form, its operators lowered to calls of tensor programs.
         signature: its parameters.
-        kernels: what it may call.
+        kernels: functions that it may call.
 
     Raises:
         NotCompilableError: for what needs values of unknown kind.
         ShapeError: for a call with arrays that never fit.
-        LoweringError: for an operator that is no call of a tensor program.
+        LoweringError: for an operator that has not been legalised.
     """
     return Translation(function, signature, kernels).program()
 
@@ -114,7 +114,7 @@ class Translation:
         kernels: what the function may call.
         values: what the variables of the graph are.
         sizes: what the symbolic sizes of the graph are.
-        analyzer: what is known of sizes.
+        analyzer: knows the ranges of sizes.
         steps: those of the innermost branch, so far.
         name: of the function.
         where: what the value of the current binding is called in messages.
@@ -143,7 +143,7 @@ class Translation:
         """The blocks of memory that the innermost branch can use, besides the first."""
         self._first_sizes = frozenset(signature.sizes)
         self._numbers: frozenset[Scalar] = self._first_sizes
-        """What is known at this place."""
+        """Facts known at this position."""
         self.where = ""
         self.liveness = Liveness(function)
 
@@ -181,7 +181,7 @@ class Translation:
             return [self._return(item, results) for item in value.fields]
         if not isinstance(value, ArrayValue) or not self._is_written_by_callers(value):
             return {"slot": self._returned_slot(value)}
-        memory = Memory(Place.RESULT, value.memory.size, len(results))
+        memory = Memory(MemoryOrigin.RESULT, value.memory.size, len(results))
         result = ArrayValue(memory, value.extents, value.dtype)
         self._deliver(value, result, value.memory.root not in self._claimed)
         results.append(result)
@@ -206,7 +206,7 @@ class Translation:
     def _deliver(self, source: ArrayValue, target: ArrayValue, may_merge: bool) -> None:
         """Put an array into the memory of another one: by making it there, or else by a copy."""
         memory, into = source.memory.root, target.memory.root
-        if may_merge and memory.place is Place.TEMPORARY and _can_be_one(memory, into):
+        if may_merge and memory.origin is MemoryOrigin.TEMPORARY and _can_be_one(memory, into):
             into.slot = into.slot if memory.slot is None else memory.slot
             memory.merged_into = into
             self._claimed.add(into)
@@ -232,7 +232,7 @@ class Translation:
         if found is None:
             data: NDArray = constant.data
             extents = tuple(as_expr(extent, INT64) for extent in data.shape)
-            memory = Memory(Place.CONSTANT, size_of(extents, data.dtype), data=data)
+            memory = Memory(MemoryOrigin.CONSTANT, size_of(extents, data.dtype), data=data)
             found = self._constants[id(data)] = ArrayValue(memory, extents, data.dtype)
         return found
 
@@ -254,7 +254,7 @@ class Translation:
         return self.known(expr.value)
 
     def known(self, expr: Expr) -> Expr:
-        """An expression of sizes, in what is known when the function starts."""
+        """An expression of sizes, in terms of values known on entry."""
         for size in symbolic_vars_of(expr):
             if size not in self.sizes:
                 raise NotCompilableError(f"the size {size.name} is not known from the parameters")
@@ -311,7 +311,7 @@ class Translation:
         return is_array and info.extents is not None and self._knows(info)
 
     def _places(self, info: StructInfo | None) -> Value:
-        """Where branches put their results: arrays, or slots for what is no array of known size."""
+        """Destinations of branch results: arrays of known size, or slots for other values."""
         if isinstance(info, TupleStructInfo):
             return TupleValue(tuple(map(self._places, info.fields)))
         return self.new_arrays(info) if self.knows_sizes(info) else KeptValue(self.new_slot())
@@ -361,7 +361,7 @@ class Translation:
     def new_array(self, extents: tuple[Expr, ...], dtype: DType) -> ArrayValue:
         """An array inside of the function."""
         size = self.analyzer.simplify(size_of(extents, dtype))
-        memory = Memory(Place.TEMPORARY, size, arena=self._arena(size))
+        memory = Memory(MemoryOrigin.TEMPORARY, size, arena=self._arena(size))
         self._branch_memory.add(memory)
         array = memory.made_as = ArrayValue(memory, extents, dtype)
         self.steps.append(AllocateStep(array))
@@ -408,10 +408,10 @@ class Translation:
 
 
 def _can_be_one(memory: Memory, into: Memory) -> bool:
-    """Whether what is made in one memory can be made in the other."""
+    """Whether one memory can take the place of the other."""
     if memory.slot is None:
         return True
-    return into.place is Place.TEMPORARY and into.slot is None
+    return into.origin is MemoryOrigin.TEMPORARY and into.slot is None
 
 
 _HANDLERS: Final[Mapping[type, Callable[[Translation, Any], Value]]] = {

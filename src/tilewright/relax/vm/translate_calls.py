@@ -34,9 +34,9 @@ from tilewright.relax.vm.steps import (
     KeptValue,
     LiteralValue,
     LoadStep,
+    MemoryOrigin,
     NotCompilableError,
     PackedCallStep,
-    Place,
     ShapeValue,
     StoreStep,
     TupleValue,
@@ -59,7 +59,7 @@ def translate_call(to: Translation, call: Call) -> Value:
 
     Raises:
         NotCompilableError: for what needs values of unknown kind.
-        LoweringError: for an operator that is no call of a tensor program.
+        LoweringError: for an operator that has not been legalised.
     """
     if isinstance(call.op, GlobalVar):
         return _graph_call(to, call.op, call)
@@ -194,7 +194,7 @@ def own_array(to: Translation, call: Call, arguments: Sequence[Value], place: in
     others = [value for number, value in enumerate(arguments) if number != place]
     others += _used_after(to, call)
     shared = any(memory is part.memory.root for value in others for part in arrays_in(value))
-    if memory.place is not Place.CONSTANT and not shared:
+    if memory.origin is not MemoryOrigin.CONSTANT and not shared:
         return array
     copy = to.new_array(array.extents, array.dtype)
     to.steps.append(to.kernels.copy(array, copy, to.analyzer))

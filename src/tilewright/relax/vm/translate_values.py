@@ -23,10 +23,10 @@ from tilewright.relax.vm.steps import (
     KeepStep,
     KeptValue,
     Memory,
+    MemoryOrigin,
     NotCompilableError,
     NumbersStep,
     PackedCallStep,
-    Place,
     ShapeValue,
     TupleValue,
     Value,
@@ -66,7 +66,7 @@ def keep(to: Translation, value: Value, slot: int) -> None:
 def _array_slot(to: Translation, array: ArrayValue) -> int:
     """A slot with an array."""
     memory = array.memory.root
-    if memory.place is Place.TEMPORARY and memory.slot is None:
+    if memory.origin is MemoryOrigin.TEMPORARY and memory.slot is None:
         memory.slot = to.new_slot()  # it is made as a value then
     slot = to.new_slot() if memory.slot is None or not _is_whole(to, array) else memory.slot
     if memory.slot is None:
@@ -93,13 +93,13 @@ def _is_whole(to: Translation, array: ArrayValue) -> bool:
 def unpack(
     to: Translation, slot: int, info: StructInfo | None, where: str, defines: bool = False
 ) -> Value:
-    """What is in a slot, after it was checked to have some struct info.
+    """The value in a slot, checked against struct info.
 
     Args:
-        to: the translation to which the steps are added.
-        slot: where the value is.
-        info: what it must be.
-        where: what the value is called in messages.
+        to: the translation that gets the steps.
+        slot: slot of the value.
+        info: required struct info.
+        where: description of the value in messages.
         defines: whether new symbolic sizes may occur, which it defines.
     """
     if isinstance(info, TensorStructInfo):
@@ -122,7 +122,7 @@ def _array(to: Translation, slot: int, info: TensorStructInfo, where: str, defin
         to.steps.append(ArrayStep(slot, None, info.dtype, where))
         return KeptValue(slot)
     extents = to.new_sizes(info.ndim)
-    memory = Memory(Place.VALUE, size_of(extents, info.dtype), slot=slot)
+    memory = Memory(MemoryOrigin.VALUE, size_of(extents, info.dtype), slot=slot)
     array = memory.made_as = ArrayValue(memory, extents, info.dtype)
     to.steps.append(ArrayStep(slot, array, info.dtype, where))
     return _as_known(to, array, info, where, defines)
@@ -143,7 +143,7 @@ def _tuple(
 
 
 def field_of(to: Translation, value: KeptValue, index: int, info: StructInfo | None) -> Value:
-    """A field of a tuple of which the number of fields is not known."""
+    """A field of a tuple with an unknown number of fields."""
     target = to.new_slot()
     to.steps.append(FieldStep(value.slot, index, None, target, to.where))
     return unpack(to, target, info, f"{to.where}[{index}]")

@@ -200,7 +200,7 @@ class VirtualMachine:
             Profile: printed, it is a table of kernels, their times, shares and FLOP/s.
 
         Raises:
-            ArgumentError: for a function that is no native code, or was loaded from a file.
+            ArgumentError: for a function without native code, or one loaded from a file.
         """
         executable = self._observable("profile", func_name)
         if self._profiled is None:

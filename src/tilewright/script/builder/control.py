@@ -121,7 +121,7 @@ class WrapFrame(Frame):
 
     Args:
         written: how the construct is written, for messages.
-        value: what it defines, if anything.
+        value: the value that it defines, if any.
         wrap: makes the statement from its body and span.
     """
 

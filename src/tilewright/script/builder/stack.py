@@ -1,4 +1,4 @@
-"""The stack of open constructs to which statements are added."""
+"""The stack of open constructs, which collect statements."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class PartialAccess:
         return access(self.buffer, self.items + index_items(more))
 
     def as_expr(self) -> Expr:
-        """Refused: it is no single element."""
+        """Refused: a region is not one element."""
         raise wrong_rank(self.buffer, len(self.items))
 
 
@@ -41,7 +41,7 @@ def wrong_rank(buffer: Buffer, count: int) -> ShapeError:
 
 
 def index_items(subscript: Any) -> tuple[Any, ...]:
-    """What is between the brackets, as a tuple."""
+    """The indices between the brackets, as a tuple."""
     if isinstance(subscript, list):
         return tuple(subscript)
     return subscript if isinstance(subscript, tuple) else (subscript,)
@@ -150,7 +150,7 @@ def _index_range(index: Expr) -> Range:
     if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1:
         return Range.from_min_extent(index.base, const(index.lanes, index.base.dtype))
     if index.dtype.is_vector:
-        raise ShapeError(f"the index {index!r} is no contiguous region: write a slice")
+        raise ShapeError(f"the index {index!r} is not a contiguous region: write a slice")
     return Range.from_min_extent(index, const(1, index.dtype))
 
 

@@ -98,7 +98,7 @@ class Axis:
         return _push("spatial", IterType.DATA_PAR, dom, binding, dtype)
 
     def reduce(self, dom: Any, binding: object = None, dtype: str = "int32") -> Var:
-        """An iterator over what is combined commutatively and associatively; see `spatial`."""
+        """An iterator of a commutative, associative reduction; see `spatial`."""
         return _push("reduce", IterType.COMM_REDUCE, dom, binding, dtype)
 
     def scan(self, dom: Any, binding: object = None, dtype: str = "int32") -> Var:
@@ -106,7 +106,7 @@ class Axis:
         return _push("scan", IterType.ORDERED, dom, binding, dtype)
 
     def opaque(self, dom: Any, binding: object = None, dtype: str = "int32") -> Var:
-        """An iterator of which nothing is known; see `spatial`."""
+        """An opaque iterator; see `spatial`."""
         return _push("opaque", IterType.OPAQUE, dom, binding, dtype)
 
     S, R = spatial, reduce
@@ -131,7 +131,7 @@ class Axis:
         for kind, loop in zip(kinds, loops, strict=True):
             if kind not in _KINDS:
                 raise ArgumentError(
-                    f"T.axis.remap: {kind!r} is no kind of axis; use S (spatial) or R (reduce)"
+                    f"T.axis.remap: {kind!r} is not a kind of axis; use S (spatial) or R (reduce)"
                 )
             result.append(_push("remap", _KINDS[kind], _domain_of_loop(loop), loop, dtype))
         return result[0] if len(result) == 1 else result
@@ -157,7 +157,7 @@ def _domain_of_loop(loop: object) -> Range:
                 if var is loop:
                     return Range.from_min_extent(*domain)
     raise DiagnosticError(
-        f"T.axis.remap: `{loop.name}` is no variable of a loop around the block; "
+        f"T.axis.remap: `{loop.name}` is not the variable of a loop around the block; "
         f"write T.axis.spatial(extent, {loop.name})"
     )
 
@@ -208,7 +208,7 @@ def iter_var(var: Var | str, dom: Any, iter_type: str, thread_tag: str) -> IterV
     kinds = {member.name.replace("_", ""): member for member in IterType}
     kind = kinds.get(str(iter_type).upper().replace("_", ""))
     if kind is None:
-        raise ArgumentError(f"T.iter_var: {iter_type!r} is no type of iterator")
+        raise ArgumentError(f"T.iter_var: {iter_type!r} is not a type of iterator")
     domain = None if dom is None else _domain(dom, "T.iter_var")
     if isinstance(var, str):
         var = Var(var, (domain.extent if domain is not None else const(0)).dtype)

@@ -57,7 +57,7 @@ class BufferFunction:
             strides: elements between neighbours per dimension; compact by default.
             elem_offset: position of the first element.
             scope: storage scope of a new pointer.
-            align: bytes to which the pointer is known to be aligned.
+            align: alignment of the pointer in bytes.
             offset_factor: what `elem_offset` is a multiple of.
             buffer_type: ``"auto_broadcast"`` or empty.
             axis_separators: dimensions at which a new physical axis starts.

@@ -31,7 +31,7 @@ def constant_attributes(values: Any, what: str) -> dict[str, Any]:
     """A dictionary of attributes that are constants.
 
     Raises:
-        ArgumentError: if it is no dictionary, or holds variables or buffers.
+        ArgumentError: if it is not a dictionary, or holds variables or buffers.
     """
     if not isinstance(values, Mapping):
         raise ArgumentError(f"{what} expects a dictionary, got {values!r}")

@@ -112,7 +112,7 @@ def Shuffle(vectors: Sequence[object], indices: Sequence[object]) -> Expr:
     total = sum(value.dtype.lanes for value in values)
     for index in chosen:
         if not isinstance(index, nodes.IntImm) or not 0 <= index.value < total:
-            raise ArgumentError(f"T.Shuffle: {index!r} is no lane of the {total} given ones")
+            raise ArgumentError(f"T.Shuffle: {index!r} is not one of the {total} given ones")
     for value in values:
         if value.dtype.element is not values[0].dtype.element:
             raise DTypeError("T.Shuffle: the vectors have different dtypes")
@@ -154,7 +154,7 @@ def FloatImm(dtype: str, value: float) -> Expr:
     """A floating-point constant."""
     target = DType(dtype)
     if not target.is_float:
-        raise DTypeError(f"T.FloatImm: {target!s} is no floating-point type")
+        raise DTypeError(f"T.FloatImm: {target!s} is not a floating-point type")
     return const(float(value), target)
 
 

@@ -77,7 +77,7 @@ def call_kernel(kernel: Any, launch_args: Any, *args: object, **kwargs: object) 
         kernel: the name under which the function is registered, see `tilewright.register_func`.
         launch_args: numbers, and lists of numbers, such as ``[[grid_x, grid_y], block]``.
         args: numbers, strings and buffers for the kernel.
-        kwargs: options of a compiler of kernels, of which there is none.
+        kwargs: options of a kernel compiler; none is supported.
 
     Raises:
         ArgumentError: for a kernel given as source code or as a Python object.
@@ -86,7 +86,7 @@ def call_kernel(kernel: Any, launch_args: Any, *args: object, **kwargs: object) 
     if not isinstance(name, str) or not _is_name(name):
         shown = name.strip().split("\n")[0][:60] if isinstance(name, str) else name
         raise ArgumentError(
-            f"T.call_kernel: {shown!r} is no name of a registered function, and no backend "
+            f"T.call_kernel: {shown!r} is not the name of a registered function, and no backend "
             "compiles kernels from source code or from Python objects; register a function that "
             "launches the kernel with tilewright.register_func, and give its name"
         )

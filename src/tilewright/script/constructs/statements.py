@@ -212,7 +212,7 @@ def let(v: Var, value: Any, body: Any = None) -> Any:
 
 
 def Let(expr: Any, where: Mapping[Var, Any]) -> Expr:
-    """The expression `expr` in which one variable stands for a value: ``where={x: value}``."""
+    """`expr` with a variable bound to a value: ``where={x: value}``."""
     if not isinstance(where, Mapping) or len(where) != 1:
         raise ArgumentError("T.Let expects where={variable: value} with one variable")
     ((var, value),) = where.items()

@@ -158,7 +158,7 @@ def _call(evaluator: Evaluator, node: ast.Call) -> Any:
 
 
 def _wrong_arguments(function: Any, arguments: list[Any], keywords: dict[str, Any]) -> str:
-    """What is wrong with the number or names of arguments, if anything."""
+    """The mismatch of arguments and parameters, if any."""
     try:
         inspect.signature(function).bind(*arguments, **keywords)
     except TypeError as error:

@@ -62,7 +62,7 @@ class BodyParser:
             raise self.source.error(node, describe(error)) from error
 
     def block(self, statements: Sequence[ast.stmt], names: dict[str, Any] | None = None) -> None:
-        """Parse an indented body; what it opens without ``with`` ends with it."""
+        """Parse an indented body, and close the constructs that it opened without ``with``."""
         depth = len(self.builder.frames)
         self.scope.push(names)
         for statement in statements:

@@ -45,7 +45,7 @@ def parse_prim_func(
     Args:
         source: where it is written.
         node: the definition.
-        names: what is visible around it, innermost first.
+        names: visible names, innermost scope first.
         private: whether it has no `global_symbol`.
         check_well_formed: whether to make blocks independent of the loops around them, and to
             verify the result (see `verify_well_formed`).
@@ -184,7 +184,7 @@ class ModuleMember:
         self.decorator, self.function, self._definition = decorator, function, definition
 
     def __get__(self, instance: object, owner: type) -> BaseFunc:
-        """The function on its own, for a class that is no module."""
+        """The function on its own, for a class other than a module."""
         source, node, names = self._definition
         try:
             return self.decorator.parse(source, node, names)

@@ -54,7 +54,7 @@ class Evaluator:
         """The value of an expression.
 
         Raises:
-            ScriptError: whatever goes wrong, with the place.
+            ScriptError: for any failure, with its position.
         """
         handler = self.handlers.get(node.__class__)
         if handler is None:
@@ -69,7 +69,7 @@ class Evaluator:
             raise self.source.error(node, describe(error)) from error
 
     def made(self, value: Any) -> Any:
-        """A list, string or the like that an expression makes, of which a text has only so much."""
+        """Account for a list or string that an expression makes; their total size is limited."""
         allowance = self.source.allowance
         return value if allowance is None else allowance.pay_for(value)
 
@@ -119,14 +119,14 @@ def _name(evaluator: Evaluator, node: ast.Name) -> Any:
 
 
 def undefined_name(evaluator: Evaluator, name: str) -> str:
-    """What is wrong with a name that stands for nothing."""
+    """The error of an undefined name."""
     if evaluator.source.allowance is not None and name in BUILTINS:
         return f"a text may not use the builtin `{name}`; {TRUST}"
     return f"undefined name `{name}`{suggestion(name, *evaluator.scope.names())}"
 
 
 def _items(evaluator: Evaluator, nodes: list[ast.expr]) -> list[Any]:
-    """The values of several expressions, of which some may be starred."""
+    """The values of several expressions, possibly starred."""
     values: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):

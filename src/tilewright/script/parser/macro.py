@@ -24,7 +24,7 @@ class Macro:
     Args:
         source: where it is written.
         node: its definition.
-        names: what is visible where it is defined, innermost first.
+        names: names visible at the definition, innermost scope first.
         hygienic: whether its free names mean what they mean at its definition, rather than at
             its call.
     """
@@ -60,7 +60,7 @@ class Macro:
             builder.span = span
 
     def run(self, parser: Any, bound: dict[str, Any]) -> Any:
-        """Parse the statements, in which the parameters are `bound`."""
+        """Parse the statements with the parameters `bound`."""
         if any(isinstance(statement, ast.Return) for statement in self.node.body):
             raise self._source.error(self.node, "a macro adds statements, it returns nothing")
         parser.block(self.node.body, bound)

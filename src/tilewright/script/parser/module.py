@@ -109,7 +109,7 @@ def _declare(
         raise evaluate.source.error(node, f"the module has a function `{node.name}` already")
     variable = module.functions[node.name] = GlobalVar(node.name)
     outside = evaluate.scope.find(node.name)
-    if not isinstance(outside, (ModuleType, ModuleReference)):  # `R` stays what it is, and `cls`
+    if not isinstance(outside, (ModuleType, ModuleReference)):  # `R` keeps its meaning, and `cls`
         local[node.name] = variable
     decorator.declare(evaluate, node, variable, module)
     return decorator

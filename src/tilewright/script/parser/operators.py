@@ -65,7 +65,7 @@ def operand(value: Any) -> Any:
         return value.as_expr()
     if isinstance(value, Buffer):
         raise DTypeError(
-            f"the buffer {value.name} is no value: read an element, such as "
+            f"the buffer {value.name} is not a value: read an element, such as "
             f"{value.name}[{', '.join(['0'] * value.ndim) or '()'}]"
         )
     return value

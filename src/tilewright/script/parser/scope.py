@@ -92,7 +92,7 @@ class Scope:
         return name in self._blocks[-1]
 
     def left_at(self, name: str) -> int | None:
-        """The last line of the block in which `name` was defined, if it has ended."""
+        """The last line of the block that defined `name`, if it has ended."""
         return self._left.get(name)
 
     def names(self) -> tuple[set[str], set[str]]:
@@ -121,7 +121,7 @@ class Definition(NamedTuple):
     node: Any
     """Its `ast.FunctionDef` or `ast.ClassDef`."""
     names: Names
-    """What is visible around it."""
+    """The visible names."""
 
 
 def definition_of(function: FunctionType, depth: int) -> Definition:

@@ -115,7 +115,7 @@ class Source:
         allowance: what the text may use, if it is not trusted; None for a program's own source.
 
     Raises:
-        ScriptError: if the text is no Python.
+        ScriptError: if the text is not valid Python.
     """
 
     def __init__(self, text: str, filename: str, allowance: Allowance | None = None) -> None:
@@ -138,7 +138,7 @@ class Source:
             if end_line < line or (end_line == line and end <= column):
                 end_line, end = line, column + 1
             span = Span(self.filename, line, column, end_line, end)
-            raise self.error_at(span, f"this is no Python: {error.msg}") from None
+            raise self.error_at(span, f"this is not Python: {error.msg}") from None
         except (ValueError, RecursionError, MemoryError) as error:
             pass_on_recursion_error(error)
             span = Span(self.filename, 1, 0, 1, 1)

@@ -75,7 +75,7 @@ def from_source(
             call those values, but not use their attributes.
         check_well_formed: verify the result.
         trusted: the text is as good as the program that reads it: it may use all builtins, all of
-            tilewright, and any attribute of what it can name, with which it can run any code.
+            tilewright, and any attribute, so it can run any code.
 
     Raises:
         ScriptError: for any mistake in the text.

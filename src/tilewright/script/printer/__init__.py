@@ -30,7 +30,7 @@ def script(obj: Any, **options: Any) -> str:
         **options: see `PrinterOptions`.
 
     Raises:
-        ArgumentError: for an unknown option, or an object that is no IR.
+        ArgumentError: for an unknown option, or an object other than IR.
     """
     chosen = options_from(options)
     printer = Printer(chosen, nodes_to_underline(obj, chosen))
@@ -46,7 +46,7 @@ def script(obj: Any, **options: Any) -> str:
         text = printer.expr(obj)
         printer.line(printer.mark(obj, text))
     else:
-        raise ArgumentError(f"script: {type(obj).__name__} is no IR that can be printed")
+        raise ArgumentError(f"script: {type(obj).__name__} cannot be printed: it is not IR")
     lines = printer.lines
     for finisher in printer.finishers:
         lines = finisher(lines)

@@ -141,7 +141,7 @@ def _block(p: Printer, node: Block) -> None:
 
 
 def print_implicit_root(p: Printer, block: Block) -> None:
-    """Print what is in the root block, whose header is a comment."""
+    """Print the root block, with its header as a comment."""
     p.line(p.mark(block, f'# with {p.tir}block("root"):'))
     for buffer in block.alloc_buffers:
         _print_alloc_buffer(p, buffer)

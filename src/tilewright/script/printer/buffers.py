@@ -91,7 +91,7 @@ def _slice(p: Printer, item: Range) -> str:
 
 
 def buffer_arguments(p: Printer, buffer: Buffer, *, data: bool = True) -> str:
-    """Shape and whatever differs from the defaults, as the arguments of a declaration.
+    """Shape and non-default properties, as the arguments of a declaration.
 
     Args:
         buffer: the buffer.

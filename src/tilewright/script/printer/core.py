@@ -71,7 +71,7 @@ class Printer:
         module: the module that is printed, if it is one.
         bare_dtype: the dtype of integers that are written bare where the other operand of an
             operator has it, too, beside those of ``options.int_dtype``.
-        finishers: what is done to the lines of the whole text, such as adding data to its end.
+        finishers: functions that process all lines at the end, such as adding data.
     """
 
     def __init__(self, options: PrinterOptions, underlined: Iterable[object] = ()) -> None:

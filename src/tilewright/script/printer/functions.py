@@ -151,7 +151,7 @@ def _is_leaf(node: Node) -> bool:
 
 
 def print_fragment(p: Printer, stmt: Stmt) -> None:
-    """Print a statement that stands alone, after what it uses without defining it."""
+    """Print a statement on its own, after declarations of its free variables."""
     p.declarations = find_declarations(stmt, (), (), fragment=True)
     print_free_variables(p)
     if isinstance(stmt, Block):

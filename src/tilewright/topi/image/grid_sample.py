@@ -31,7 +31,7 @@ def grid_sample(
             border of the image to 1 at the other.
         method: ``"bilinear"``, or ``"nearest"``.
         layout: ``"NCHW"``.
-        padding_mode: what is around the image: ``"zeros"``, or its ``"border"``.
+        padding_mode: values around the image: ``"zeros"``, or its ``"border"``.
         align_corners: whether the borders are the centres of the outermost pixels.
     """
     for name, value, known in (

@@ -33,7 +33,7 @@ def batch_norm(
     Args:
         data: the array.
         gamma: the factors of the channels.
-        beta: what is added.
+        beta: summand.
         moving_mean: the mean that the training has found.
         moving_var: the variance that the training has found.
         axis: the dimension of channels, 1 by default.
@@ -140,7 +140,7 @@ def lrn(
         axis: the dimension of the neighbours.
         alpha: the factor of the mean of the squares.
         beta: the exponent.
-        bias: what is added to the mean.
+        bias: summand of the mean.
     """
     if size < 1 or size % 2 == 0:
         raise ArgumentValueError(f"lrn: `size` is an odd number, got {size}")

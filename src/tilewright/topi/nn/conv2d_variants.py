@@ -38,9 +38,9 @@ def depthwise_conv2d_nchw(
         Filter: ``(channel, multiplier, height, width)``: channel ``c`` of the images gives the
             channels ``c * multiplier + q`` of the result.
         stride: how far a window moves; one number, or two.
-        padding: what is added around the images; see `conv2d_nchw`.
+        padding: elements added around the images; see `conv2d_nchw`.
         dilation: the distances of the elements of a window; one number, or two.
-        out_dtype: in which products are added; by default that of `Input`.
+        out_dtype: dtype of the accumulation; by default that of `Input`.
     """
     return _depthwise(
         "depthwise_conv2d_nchw", Input, Filter, stride, padding, dilation, out_dtype,
@@ -111,11 +111,11 @@ def conv2d_NCHWc(
         data: the images.
         kernel: ``(output block, input block, height, width, input channel, output channel)``.
         stride: how far a window moves; one number, or two.
-        padding: what is added around the images; see `conv2d_nchw`.
+        padding: elements added around the images; see `conv2d_nchw`.
         dilation: the distances of the elements of a window; one number, or two.
         layout: ``"NCHWc"``, perhaps with the extent of a block: ``"NCHW16c"``.
         out_layout: that of the result, likewise.
-        out_dtype: in which products are added; by default that of `data`.
+        out_dtype: dtype of the accumulation; by default that of `data`.
     """
     owner = "conv2d_NCHWc"
     for name, value in (("layout", layout), ("out_layout", out_layout)):

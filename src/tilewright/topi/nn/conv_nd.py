@@ -41,9 +41,9 @@ def conv1d_ncw(
         data: the sequences.
         kernel: ``(filter, channel, width)``.
         strides: how far a window moves.
-        padding: what is added: one number, ``(before, after)``, ``"VALID"`` or ``"SAME"``.
+        padding: elements added: one number, ``(before, after)``, ``"VALID"`` or ``"SAME"``.
         dilation: the distance of the elements of a window.
-        out_dtype: in which products are added; by default that of `data`.
+        out_dtype: dtype of the accumulation; by default that of `data`.
     """
     return convolution(
         "conv1d_ncw", data, kernel, strides, padding, dilation, 1, out_dtype,
@@ -153,10 +153,10 @@ def conv2d_nchw(
         Input: the images.
         Filter: ``(filter, channel, height, width)``.
         stride: how far a window moves; one number, or two.
-        padding: what is added around the images: one number, ``(vertical, horizontal)``,
+        padding: elements added around the images: one number, ``(vertical, horizontal)``,
             ``(top, left, bottom, right)``, ``"VALID"`` or ``"SAME"``.
         dilation: the distances of the elements of a window; one number, or two.
-        out_dtype: in which products are added; by default that of `Input`.
+        out_dtype: dtype of the accumulation; by default that of `Input`.
     """
     return convolution(
         "conv2d_nchw", Input, Filter, stride, padding, dilation, 1, out_dtype,
@@ -241,11 +241,11 @@ def conv3d_ncdhw(
         Input: the volumes.
         Filter: ``(filter, channel, depth, height, width)``.
         stride: how far a window moves; one number, or three.
-        padding: what is added around the volumes: one number, three, six, ``"VALID"`` or
+        padding: elements added around the volumes: one number, three, six, ``"VALID"`` or
             ``"SAME"``.
         dilation: the distances of the elements of a window; one number, or three.
         groups: into how many parts, which do not mix, the channels are divided.
-        out_dtype: in which products are added; by default that of `Input`.
+        out_dtype: dtype of the accumulation; by default that of `Input`.
     """
     return convolution(
         "conv3d_ncdhw", Input, Filter, stride, padding, dilation, groups, out_dtype,

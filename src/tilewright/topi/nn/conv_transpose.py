@@ -45,9 +45,9 @@ def conv1d_transpose_ncw(
         data: the sequences.
         kernel: the weights.
         stride: how far apart the windows are that elements are spread over.
-        padding: what is cut off of the result: one number, or ``(before, after)``.
-        out_dtype: in which products are added; None for that of `data`.
-        output_padding: what is added to the end of the result.
+        padding: elements cut off the result: one number, or ``(before, after)``.
+        out_dtype: dtype of the accumulation; None for that of `data`.
+        output_padding: number of elements added to the end of the result.
     """
     return transposed_convolution(
         "conv1d_transpose_ncw", data, kernel, stride, padding, 1, output_padding, 1, out_dtype,
@@ -116,7 +116,7 @@ def transposed_convolution(
 ) -> Tensor:
     """A transposed convolution in any layout.
 
-    Where elements are spread `stride` apart, every so many results have the same part of the
+    Where elements are spread `stride` apart, every `stride`-th result has the same part of the
     kernel: each of these phases is a convolution of the images by that part, turned around::
 
         stride 2, kernel (a, b, c):   phase 0 has c a,  phase 1 has b
@@ -133,11 +133,11 @@ def transposed_convolution(
         data: the images.
         kernel: the weights; ``O`` of its layout are the output channels of one group.
         strides: how far apart the windows are that elements are spread over.
-        padding: what is cut off of the result.
+        padding: elements cut off the result.
         dilation: the distances of the elements of a window.
-        output_padding: what is added to the end of the result.
+        output_padding: number of elements added to the end of the result.
         groups: into how many parts, which do not mix, the channels are divided.
-        out_dtype: in which products are added; by default that of `data`.
+        out_dtype: dtype of the accumulation; by default that of `data`.
         data_layout: such as ``"NCHW"``.
         kernel_layout: such as ``"IOHW"``.
     """

@@ -52,10 +52,10 @@ def convolution(
         data: the images.
         kernel: the weights.
         strides: how far a window moves; one number, or one for each spatial dimension.
-        padding: what is added around the images; see `tilewright.topi.nn.window.padding_of`.
+        padding: elements added around the images; see `tilewright.topi.nn.window.padding_of`.
         dilation: the distances of the elements of a window.
         groups: into how many parts, which do not mix, the channels are divided.
-        out_dtype: in which products are added; by default that of `data`.
+        out_dtype: dtype of the accumulation; by default that of `data`.
         data_layout: such as ``"NCHW"``.
         kernel_layout: such as ``"OIHW"``.
     """
@@ -110,7 +110,7 @@ def windows_times(
         dilation: the distances of its elements.
         weight: the factor of a group, an output channel of the group, an input channel of the
             group, and a place in the window.
-        out_dtype: in which products are added; by default that of the images.
+        out_dtype: dtype of the accumulation; by default that of the images.
         groups: into how many parts, which do not mix, the channels are divided.
         filters: how many channels a group of the result has.
         depth: how many channels a group of the images has.

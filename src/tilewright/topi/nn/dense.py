@@ -30,7 +30,7 @@ def matmul(
             dimensions before the last two follow the broadcasting rules of numpy.
         tensor_b: ``(..., k, n)``, or ``(..., n, k)``, or a vector.
         bias: ``(n,)``, added to each row.
-        out_dtype: in which products are added; by default that of the operands.
+        out_dtype: dtype of the accumulation; by default that of the operands.
         transpose_a: whether the last two dimensions of `tensor_a` are exchanged.
         transpose_b: the same for `tensor_b`.
     """
@@ -46,7 +46,7 @@ def dense(
         data: ``(..., in)``.
         weight: ``(out, in)``.
         bias: ``(out,)``.
-        out_dtype: in which products are added; by default that of the operands.
+        out_dtype: dtype of the accumulation; by default that of the operands.
     """
     return _matmul("dense", data, weight, bias, out_dtype, False, True)
 
@@ -65,7 +65,7 @@ def batch_matmul(
         tensor_a: ``(batch, m, k)``, or ``(batch, k, m)`` where it is transposed.
         tensor_b: ``(batch, n, k)``, or ``(batch, k, n)`` where it is not transposed.
         oshape: the shape of the result, if it is known better than it can be computed.
-        out_dtype: in which products are added; by default that of the operands.
+        out_dtype: dtype of the accumulation; by default that of the operands.
         transpose_a: whether the last two dimensions of `tensor_a` are exchanged.
         transpose_b: the same for `tensor_b`.
     """
@@ -126,7 +126,7 @@ def _matmul(
 
 
 def _batch_place(tensor: Tensor, outer: Sequence[Any]) -> list[Any]:
-    """Where the matrix of a pair is in `tensor`, of which dimensions of extent 1 repeat."""
+    """Batch indices of a matrix in `tensor`, whose dimensions of extent 1 repeat."""
     extents = tensor.shape[:-2]
     used = outer[len(outer) - len(extents) :]
     return [

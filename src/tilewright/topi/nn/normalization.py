@@ -34,7 +34,7 @@ def layer_norm(
     Args:
         data: the array.
         gamma: the factors, with the dimensions `axis`.
-        beta: what is added, likewise; None for nothing.
+        beta: summand, likewise; None for none.
         axis: the dimensions of one mean.
         epsilon: keeps the divisor from 0.
     """
@@ -61,7 +61,7 @@ def instance_norm(
     Args:
         data: the array.
         gamma: the factors of the channels.
-        beta: what is added; None for nothing.
+        beta: summand; None for none.
         channel_axis: the dimension of channels.
         axis: the dimensions of one mean.
         epsilon: keeps the divisor from 0.
@@ -91,7 +91,7 @@ def group_norm(
     Args:
         data: the array.
         gamma: the factors of the channels; None for none.
-        beta: what is added; None for nothing.
+        beta: summand; None for none.
         num_groups: into how many groups the channels are divided.
         channel_axis: the dimension of channels.
         axes: the other dimensions of one mean.
@@ -153,7 +153,7 @@ def rms_norm(
         weight: the factors, with the dimensions `axis`.
         axis: the dimensions of one mean.
         epsilon: keeps the divisor from 0.
-        bias: what is added, likewise; None for nothing.
+        bias: summand, likewise; None for none.
     """
     axes = checked_axes("rms_norm", data, axis)
     _require_parameters("rms_norm", data, axes, weight, bias)
@@ -258,7 +258,7 @@ def _statistics(
 def _merged(
     ndim: int, axes: Sequence[int], inner: Sequence[Any], outer: Sequence[Any]
 ) -> list[Any]:
-    """The place of which `inner` are the indices along `axes`, and `outer` the others."""
+    """Index with `inner` along `axes`, and `outer` along the others."""
     along = dict(zip(axes, inner, strict=True))
     others = iter(outer)
     return [along[n] if n in along else next(others) for n in range(ndim)]

@@ -201,7 +201,7 @@ def dilate(
     Args:
         data: the array.
         strides: one for each dimension.
-        dilation_value: what is between the elements.
+        dilation_value: value of the inserted elements.
         name: of the result.
     """
     if len(strides) != data.ndim:

@@ -62,7 +62,7 @@ def pool2d(
         kernel: the extents of a window.
         stride: how far it moves.
         dilation: the distances of its elements.
-        padding: what is added around the images: one number, two, or ``(top, left, bottom,
+        padding: elements added around the images: one number, two, or ``(top, left, bottom,
             right)``. No maximum is an element that was added.
         pool_type: ``"max"`` or ``"avg"``.
         ceil_mode: whether windows may stick out at the end; each begins in the image or in what
@@ -227,7 +227,7 @@ def _windows(
     if not ceil_mode:
         count = places(owner, extent + before + after, span, stride)
         return Windows(size, stride, dilation, before, after, count, as_expr(0))
-    # One more window for what is left, unless it begins behind the image.
+    # One more window for the remainder, unless it begins behind the image.
     some = places(owner, extent + before + after + (stride - 1), span, stride)
     count = simplified(minimum(some, _ceildiv(extent + before, stride)))
     beyond = simplified(maximum((count - 1) * stride + span - extent - before - after, 0))

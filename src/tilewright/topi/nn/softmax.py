@@ -142,7 +142,7 @@ def nll_loss(
     classes = predictions.shape[channel]
 
     def of_class(place: tuple[Any, ...], value: Callable[[Any], Any]) -> Any:
-        """`value` of the right class; 0 if it does not count, and NaN if there is no such class."""
+        """`value` of the right class; 0 for the ignored class, and NaN for unknown classes."""
         kind = targets(*place)
         exists = te.all(kind >= 0, kind < cast(kind.dtype, classes))
         known = tir.if_then_else(exists, cast(wide, value(kind)), as_expr(math.nan, wide))

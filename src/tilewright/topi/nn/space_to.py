@@ -21,7 +21,7 @@ def space_to_batch_nd(
     pad_after: Sequence[Any],
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Every so many elements as images of their own: blocks of elements become the batch.
+    """Strided elements as images of their own: blocks of elements become the batch.
 
     Args:
         data: ``(batch, spatial dimensions, other dimensions)``.
@@ -106,7 +106,7 @@ def _checked(
     if len(known) != len(block) or len(block) >= data.ndim:
         raise ArgumentError(
             f"{owner}: `block_shape` has a positive integer for each spatial dimension of "
-            f"{data.ndim - 1} at the most, got {block_shape!r}"
+            f"{data.ndim - 1} at most, got {block_shape!r}"
         )
     if not len(before) == len(after) == len(block):
         raise ArgumentError(

@@ -106,8 +106,8 @@ def spread_extent(
         window: that of the kernel.
         stride: how far apart the windows are.
         dilation: the distance of the elements of a window.
-        cut: what is cut off at both ends together.
-        extra: what is added to the end.
+        cut: number of elements cut off at both ends together.
+        extra: number of elements added to the end.
     """
     return simplified((extent - 1) * stride + reach(window, dilation) - cut + extra)
 

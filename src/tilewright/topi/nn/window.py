@@ -14,7 +14,7 @@ from tilewright.te.tensor import extent_text
 
 
 class Padding(NamedTuple):
-    """What is added at each end of the spatial dimensions."""
+    """Padding at each end of the spatial dimensions."""
 
     before: tuple[Expr, ...]
     after: tuple[Expr, ...]
@@ -39,7 +39,7 @@ def constant(extent: Any) -> int | None:
 
 
 def require_equal(owner: str, what: str, a: Expr, b: Expr) -> None:
-    """Require that two extents are equal; what is not known while the program is built is allowed.
+    """Require that two extents are equal, or not known to differ at compile time.
 
     Raises:
         ShapeError: if they are known to be different.

@@ -150,7 +150,7 @@ def conv3d_transpose_ncdhw_python(
 
 
 def pads_of(padding: Any, window: Sequence[int]) -> list[tuple[int, int]]:
-    """What is added before and after each spatial dimension."""
+    """Padding before and after each spatial dimension."""
     count = len(window)
     if isinstance(padding, str):
         total = [extent - 1 if padding == "SAME" else 0 for extent in window]

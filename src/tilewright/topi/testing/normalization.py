@@ -96,7 +96,7 @@ def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, bet
 
 
 def _along(parameter: Array, axes: tuple[int, ...], data: Array) -> Array:
-    """`parameter`, of which the dimensions are `axes` of `data`, with all dimensions of `data`."""
+    """`parameter`, whose dimensions are `axes` of `data`, reshaped to broadcast to `data`."""
     ordered = parameter.transpose(np.argsort(axes))
     shape = [extent if n in axes else 1 for n, extent in enumerate(data.shape)]
     return ordered.reshape(shape)

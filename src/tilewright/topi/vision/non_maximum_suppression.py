@@ -49,16 +49,16 @@ def non_max_suppression(
     Args:
         data: ``(batch, boxes, numbers)``: for each box its class, its score, left, top, right and
             bottom.
-        valid_count: ``(batch,)``, integers: so many boxes of each image count.
+        valid_count: ``(batch,)``, integers: number of valid boxes per image.
         indices: ``(batch, boxes)``, integers: what boxes are called in the result.
-        max_output_size: how many boxes are chosen at the most; 0 or less for any number.
+        max_output_size: maximum number of chosen boxes; 0 or less for any number.
         iou_threshold: two boxes overlap too much if the area of both is more than this part of the
             area of either.
         force_suppress: whether boxes of different classes compete.
         top_k: how many of the best boxes are considered; 0 or less for all.
         coord_start: where among the numbers of a box left, top, right and bottom are.
         score_index: where its score is.
-        id_index: where its class is; negative if there are no classes.
+        id_index: position of the class; negative without classes.
         return_indices: whether the result says which boxes are chosen, or is the boxes.
         invalid_to_bottom: whether chosen boxes come first, with nothing between them.
 

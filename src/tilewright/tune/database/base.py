@@ -59,7 +59,7 @@ class Database:
         raise self._undefined("get_top_k")
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
-        """All records, also of failed candidates, in the order in which they were added."""
+        """All records, failed candidates included, in order of addition."""
         raise self._undefined("get_all_tuning_records")
 
     def __len__(self) -> int:

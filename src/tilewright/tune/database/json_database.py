@@ -39,7 +39,7 @@ class JSONDatabase(MemoryDatabase):
     Files that Apache TVM's tuner has written are read, too: each of their lines is a list. What
     is committed to them is written in the form of this class.
 
-    What is committed is on the disk when the method returns. Others may append to the files at
+    Committed records are on the disk when the method returns. Others may append to the files at
     the same time; what they append is found by the next query. A line that cannot be used (torn,
     garbage, of another version) is skipped and reported once.
 
@@ -158,7 +158,7 @@ class JSONDatabase(MemoryDatabase):
         return super().get_top_k(workload, top_k)
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
-        """All records in the order in which they were added."""
+        """All records, in order of addition."""
         self.refresh()
         return super().get_all_tuning_records()
 
@@ -261,7 +261,7 @@ def _parsed(line: Line) -> dict[str, Any] | list[Any]:
         return form
     version = form.get("version") if isinstance(form, dict) else None
     if type(version) is not int:
-        raise RecordError("this is no line of a record file: it has no version")
+        raise RecordError("this is not a line of a record file: it has no version")
     if version != VERSION:
         age = "newer" if version > VERSION else "older"
         raise RecordError(f"version {version} is {age} than this Tilewright reads ({VERSION})")

@@ -18,7 +18,7 @@ class Line(NamedTuple):
 
     Attributes:
         number: its number, from 1 on.
-        text: what it says, without the end of the line.
+        text: its content, without the line break.
         is_torn: whether the end of the line is missing, as the process that wrote it died.
     """
 
@@ -116,7 +116,7 @@ class LineFile:
         stat = os.fstat(file)
         identity = (stat.st_dev, stat.st_ino)
         if identity != self._identity or stat.st_size < self._offset:
-            # Another file of that name: what was read of the old one says nothing about it.
+            # Another file of that name: the state of the old one does not apply.
             self._start(identity)
         data = _read_from(file, self._offset, stat.st_size)
         *complete, tail = data.split(b"\n")

@@ -54,7 +54,7 @@ class MemoryDatabase(Database):
         return [] if own is None else fastest(self._by_workload[own], top_k)
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
-        """All records in the order in which they were added."""
+        """All records, in order of addition."""
         return list(self._records)
 
     def __len__(self) -> int:
@@ -77,7 +77,7 @@ class MemoryDatabase(Database):
 
 
 class ScheduleFnDatabase(MemoryDatabase):
-    """Answers every query by calling a function; keeps what is committed, and never uses it.
+    """Answers every query by calling a function; committed records are kept, but not used.
 
     Args:
         schedule_fn: gets a schedule, transforms it, and returns whether it knew how to.

@@ -20,7 +20,7 @@ class SkippedLine(NamedTuple):
     Attributes:
         path: of the file.
         number: of the line.
-        reason: what is wrong with it.
+        reason: the defect.
     """
 
     path: Path

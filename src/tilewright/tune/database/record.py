@@ -262,7 +262,7 @@ def _seconds(values: Any) -> list[float] | None:
 def _time(value: Any) -> float:
     seconds = float(value)
     if not 0 <= seconds < _LATEST:
-        raise ValueError(f"{seconds} is no time in seconds since 1970")
+        raise ValueError(f"{seconds} is not a time in seconds since 1970")
     return seconds
 
 

@@ -14,7 +14,7 @@ from tilewright.tune.machine import this_machine
 def same_machine_code(record: TuningRecord, target: Target) -> bool:
     """Whether a record counts for `target`: same instructions, same number of cores.
 
-    ``Target("llvm")`` means whatever machine reads it, so the record's machine counts too.
+    ``Target("llvm")`` means the reading machine, so the machine of the record counts too.
     """
     own = record.target
     if own is None:

@@ -197,7 +197,7 @@ class SQLiteDatabase(Database):
         return self._records(rows)
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
-        """All records in the order in which they were added."""
+        """All records, in order of addition."""
         with self._errors("read"):
             rows = self._rows("SELECT id, workload, body FROM record ORDER BY id")
         return self._records(rows)

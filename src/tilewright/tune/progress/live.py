@@ -53,11 +53,11 @@ class LiveObserver(TuningObserver):
             self._live.start()
 
     def task_picked(self, task: TaskRecord) -> None:
-        """Say what is done."""
+        """Print the current activity."""
         self._doing = f"{task.name}: searching"
 
     def sending(self, task: TaskRecord, count: int, where: str) -> None:
-        """Say what is done."""
+        """Print the current activity."""
         doing = "building" if where == "builder" else "running"
         self._doing = f"{task.name}: {doing} {count} candidate(s)"
 
@@ -67,7 +67,7 @@ class LiveObserver(TuningObserver):
             self._measured[task.task_id] = self._measured.get(task.task_id, 0) + 1
 
     def batch_ends(self, task: TaskRecord) -> None:
-        """Say what is done."""
+        """Print the current activity."""
         self._doing = f"{task.name}: learning"
 
     def end(self, scheduler: TaskScheduler) -> None:
@@ -88,7 +88,7 @@ class LiveObserver(TuningObserver):
         return Group(table, Text(self._status()))
 
     def _status(self) -> str:
-        """One line: what is done, how fast, and how long it will take."""
+        """One line: progress, speed, and remaining time."""
         budget = self._budget
         parts = [self._doing]
         if budget is None:

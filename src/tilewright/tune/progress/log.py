@@ -210,7 +210,7 @@ class LogObserver(TuningObserver):
     def end(self, scheduler: TaskScheduler) -> None:
         """Log the last table."""
         if scheduler.was_interrupted:
-            logger.info("Tuning was interrupted; what was measured so far is kept")
+            logger.info("Tuning was interrupted; measurements so far are kept")
         self._log_table()
 
     def _log_table(self) -> None:

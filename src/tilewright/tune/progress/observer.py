@@ -41,4 +41,4 @@ class TuningObserver:
         """Of some tasks, but not of all, no candidate ran; a message for each."""
 
     def end(self, scheduler: TaskScheduler) -> None:
-        """The run is over, whatever the reason."""
+        """The run has ended, for whatever reason."""

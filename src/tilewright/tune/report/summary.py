@@ -91,7 +91,7 @@ class TaskSummary:
     Attributes:
         name: of the task.
         workload: the program.
-        target: what it was tuned for.
+        target: the target of the tuning.
         trials: its candidates in the order of measurement.
         best: the fastest; None if none ran.
         flop: operations of one run; 0 if they cannot be counted.
@@ -132,7 +132,7 @@ class TaskSummary:
 
 
 def summarized(records: Iterable[TuningRecord]) -> list[TaskSummary]:
-    """A summary of each task that has records, in the order in which they were begun."""
+    """A summary of each task with records, in order of their start."""
     groups: dict[tuple[str, str, str], list[TuningRecord]] = {}
     for record in records:
         key = (record.task_name, record.workload.key, str(record.target))
@@ -149,7 +149,7 @@ def _summary(records: list[TuningRecord]) -> TaskSummary:
         name=first.task_name,
         workload=first.workload,
         target=first.target,
-        # Candidates that were measured once more are no new trials.
+        # Repeated measurements do not count as trials.
         trials=[record for record in records if not record.supersedes],
         best=best[0] if best else None,
         flop=_flop(first.workload),

@@ -59,7 +59,7 @@ def bind_value(
         name: of the variable; empty for one that is made up.
         value: an expression, or what `R.emit` or `R.match_cast` gives.
         span: where it is written.
-        annotation: what is said of it.
+        annotation: declared struct info.
         is_output: whether it can be used after the dataflow block that it is in.
     """
     blocks = builder.blocks
@@ -186,7 +186,7 @@ def _fields(parser: GraphParser, target: ast.expr, value: Any) -> list[RelaxExpr
         var = parser.guarded(target, bind_value, parser.builder, "", value, span)
     info = var.struct_info
     if not isinstance(info, TupleStructInfo):
-        raise parser.error(target, f"several names for a value that is no tuple, but {info!r}")
+        raise parser.error(target, f"several names for a value that is not a tuple but {info!r}")
     return [TupleGetItem(var, index, None, span) for index in range(len(info.fields))]
 
 
@@ -207,7 +207,7 @@ def _named(
         return value.value
     if isinstance(value, (Frame, ReturnedValue, *_FRAMES)):
         written = parser.source.text_of(getattr(statement, "value", statement))
-        raise DiagnosticError(f"`{written}` is no value of a graph")
+        raise DiagnosticError(f"`{written}` is not a value of a graph")
     if isinstance(value, Size) and not value.name:
         return _declared_size(builder, name, value)
     if annotation is None and not _is_graph_value(value):

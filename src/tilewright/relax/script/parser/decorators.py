@@ -105,7 +105,7 @@ class GraphFunctionDecorator(FunctionDecorator):
 
 
 def _check(source: Source, place: Span, checked: Function | IRModule) -> None:
-    """Refuse what is not well-formed, at the place of the mistake if that is known."""
+    """Refuse an ill-formed function or module, at the position of the mistake if known."""
     try:
         check_well_formed(checked)
     except VerifyError as error:

@@ -41,7 +41,7 @@ class GraphEvaluator(Evaluator):
         self._callee: ast.AST | None = None
 
     def __call__(self, node: ast.AST) -> Any:
-        """The value of an expression; what is emitted inside of it is bound at once."""
+        """The value of an expression; calls inside of it are bound at once."""
         value = self.unbound(node)
         if isinstance(value, (Emission, Cast)):
             from tilewright.relax.script.parser.bindings import bind_value

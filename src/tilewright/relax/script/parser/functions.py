@@ -50,7 +50,7 @@ def parse_function(
     Args:
         source: where it is written.
         node: the definition.
-        names: what is visible around it, innermost first.
+        names: visible names, innermost scope first.
         pure: whether it has no effect but its result.
         private: whether it has no `global_symbol`.
         verifies: whether annotations that say more than is known of the value are refused.
@@ -164,7 +164,7 @@ def _local_function(parser: GraphParser, node: ast.FunctionDef) -> None:
 
 
 class _NotYetKnown:
-    """What the name of a function stands for inside of it, if it does not say what it returns."""
+    """Value of the name of a function in its own body, if its result is not annotated."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def read_signature(
     evaluate: GraphEvaluator, function: GraphFunction, node: ast.FunctionDef
 ) -> list[Var]:
-    """The parameters of a function, which are defined in the scope; notes what it returns."""
+    """Define the parameters of a function in the scope, and note its result."""
     arguments = node.args
     for unsupported in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs):
         if unsupported is not None:
@@ -110,9 +110,9 @@ def _new_size(evaluate: GraphEvaluator, call: ast.Call) -> SizeVar | None:
 
 
 def declare(evaluate: GraphEvaluator, place: ast.AST, name: GlobalVar) -> None:
-    """Make known to the builder what is known of a function of the module.
+    """Tell the builder the struct info of a function of the module.
 
-    One whose signature does not say what it returns is parsed now.
+    A function without a return annotation is parsed now.
     """
     from tilewright.relax.script.parser.decorators import GraphFunctionDecorator
 
@@ -152,6 +152,6 @@ def _signature(evaluate: GraphEvaluator, node: ast.FunctionDef, pure: bool) -> F
 
 
 def signature_of(params: Sequence[Var], ret: StructInfo | None, pure: bool) -> FuncStructInfo:
-    """What is known of a function with these parameters."""
+    """Struct info of a function with these parameters."""
     infos = [param.struct_info or ObjectStructInfo() for param in params]
     return FuncStructInfo(infos, ret, pure)

@@ -148,7 +148,7 @@ def _assign(p: Printer, node: Binding, name: str | None) -> None:
 
 
 def _annotation(p: Printer, node: Binding) -> str:
-    """What is known of the variable, unless the binding says it anyway."""
+    """Struct info of the variable, unless it follows from the binding."""
     known = node.var.struct_info
     stated = stated_struct_info(node)
     if stated is None and not p.options.show_all_struct_info:
@@ -209,7 +209,7 @@ def print_branches(p: Printer, node: If, name: str | None, known: StructInfo | N
         p: the printer.
         node: the conditional.
         name: the result; None to print the values of the branches alone.
-        known: what is known of the result, which is declared if it is not what the branches give.
+        known: struct info of the result, declared if it differs from that of the branches.
     """
     is_said = name is not None and known is not None and node.struct_info is not None
     if is_said and not structural_equal(known, node.struct_info):
@@ -243,7 +243,7 @@ def _result_binding(blocks: list[BindingBlock], result: RelaxExpr) -> Binding | 
     if not blocks or isinstance(blocks[-1], DataflowBlock) or not blocks[-1].bindings:
         return None
     last = blocks[-1].bindings[-1]
-    # `y = x` alone would not bind a variable, and a function is no value of an assignment.
+    # `y = x` alone would not bind a variable, and a function cannot be assigned.
     is_alias = isinstance(last, VarBinding) and (
         is_leaf(last.value) or isinstance(last.value, Function)
     )
