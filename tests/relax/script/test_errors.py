@@ -85,7 +85,7 @@ STATEMENTS = [
     (["z = x if c else y", "return z"], "c", "write an `if` statement"),
     (["z = x < y < x", "return z"], "x < y < x", "only two values are compared at a time"),
     (["x[0] = y", "return x"], "x[0]", "values of a graph do not change"),
-    (["a, b = x", "return a"], "a, b", "a value that is no tuple"),
+    (["a, b = x", "return a"], "a, b", "a value that is not a tuple"),
     (["a, b = (x, y, x)", "return a"], "a, b", "2 names for 3 values"),
     (["a, b = 3", "return a"], "a, b", "2 names for a single value"),
     (["z: R.Object", "return x"], "z: R.Object", "no `if` gives it a value"),
@@ -127,7 +127,7 @@ STATEMENTS = [
     (["z = R.ccl.allreduce(x)", "return x"], "R.ccl.allreduce", "runs on one device"),
     (["z = R.arg('z', R.Object)", "return x"], "R.arg", "parameters stand in the signature"),
     (["z: R.DTensor((3,)) = x", "return x"], "R.DTensor", "R.Tensor"),
-    (["z = R.metadata('{}')", "return x"], "R.metadata('{}')", "no data of constants"),
+    (["z = R.metadata('{}')", "return x"], "R.metadata('{}')", "not data of constants"),
 ]  # fmt: skip
 
 

@@ -185,7 +185,7 @@ def f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
         ("T.axis.remap('SS', [i])", "'SS' names 2 axes but 1 binding is given"),
         ("T.axis.remap('X', [i])", "'X' is not a kind of axis"),
         ("T.axis.remap('S', [i + 1])", "binds loop variables, got i \\+ 1"),
-        ("T.axis.remap('S', [n])", "`n` is no variable of a loop"),
+        ("T.axis.remap('S', [n])", "`n` is not the variable of a loop"),
         ("T.axis.spatial(8)", "needs a binding"),
         ("T.axis.spatial((1, 2, 3), i)", "an extent or a pair"),
         ("T.axis.spatial(8, A[0])", "scalar integer"),
