@@ -144,6 +144,8 @@ def build_as_named(mod, target, params):
     name = next(iter(mod.functions)).name_hint
     if name == "sleeps":
         time.sleep(60)
+    while name == "computes":
+        pass
     if name == "aborts":
         os.abort()
     if name == "exits":
@@ -153,10 +155,10 @@ def build_as_named(mod, target, params):
     return default_build(tvm.IRModule.from_expr(func), target, params)
 
 
-def named(name):
+def named(name, **limits):
     """The input of a builder for `build_as_named`."""
     mod = tvm.IRModule({name: add_one.with_attr("global_symbol", "main")})
-    return BuilderInput(mod, ONE_CORE)
+    return BuilderInput(mod, ONE_CORE, **limits)
 
 
 def export_library(mod, path):

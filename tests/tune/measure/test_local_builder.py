@@ -57,6 +57,20 @@ def test_each_failure_costs_its_candidate_only():
     assert messages[4] == "building took longer than 2 s"
 
 
+def test_limits_of_one_build():
+    builder = LocalBuilder(f_build=build_as_named, max_workers=2)
+    late = time.monotonic() - 1
+    results = builder.build([
+        named("computes", cpu_seconds=0.1), named("good", cpu_seconds=60),
+        named("sleeps", deadline=time.monotonic() + 0.5), named("good", deadline=late),
+    ])  # fmt: skip
+    builder.close()
+    kinds = [result.error_kind for result in results]
+    assert kinds == ["build-timeout", None, "build-timeout", "build-timeout"]
+    assert results[0].error_msg == "building took more than 0.1 s of processor time"
+    assert results[1].cpu_seconds > 0
+
+
 def test_results_come_as_they_get_ready():
     builder = LocalBuilder(f_build=build_as_named, timeout_sec=20, max_workers=2)
     stream = builder.stream([named("sleeps"), named("good"), named("good")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import socket
 import tempfile
 import time
@@ -43,19 +44,23 @@ class BuildSettings:
 
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
-    """Build a module; answered by ``{"path", "seconds"}`` or ``{"error_msg", "seconds"}``.
+    """Build a module; answered by ``{"path"}`` or ``{"error_msg"}``, and times.
+
+    The times are "seconds" and "cpu_seconds".
 
     Attributes:
         mod: the module.
         target: for what, as `Target.export` gives it.
         params: constants by name.
         cores: where to run.
+        cpu_limit: how much processor time it may take, the child dies of more; 0 for no limit.
     """
 
     mod: IRModule
     target: dict[str, Any]
     params: Any
     cores: frozenset[int]
+    cpu_limit: float = 0.0
 
 
 def main(connection: socket.socket) -> None:
@@ -84,15 +89,18 @@ class _Worker:
         )
 
     def answer(self, content: bytes) -> dict[str, Any]:
-        start = time.monotonic()
+        start, spent = time.monotonic(), time.process_time()
         try:
             request: BuildRequest = pickle.loads(content)
             stay_on(request.cores)
+            signal.setitimer(signal.ITIMER_PROF, request.cpu_limit)
             module = self.build(request.mod, Target(request.target), request.params)
             answer = {"path": os.fspath(self.export(module))}
         except Exception as error:
             answer = {"error_msg": error_text(error)}
-        return {**answer, "seconds": time.monotonic() - start}
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        cpu_seconds = time.process_time() - spent
+        return {**answer, "seconds": time.monotonic() - start, "cpu_seconds": cpu_seconds}
 
 
 def default_build(mod: IRModule, target: Target, params: Any = None) -> Module:

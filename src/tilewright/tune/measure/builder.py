@@ -21,14 +21,14 @@ class BuilderInput:
         mod: the module, scheduled.
         target: for what.
         params: constants by name, for builders that link them in.
-        seconds: how long that may take, if it is less than the builder's own limit.
+        cpu_seconds: how much processor time that may take; infinite for no limit.
         deadline: when it is given up, by `time.monotonic`.
     """
 
     mod: IRModule
     target: Target
     params: Mapping[str, Any] | None = None
-    seconds: float = math.inf
+    cpu_seconds: float = math.inf
     deadline: float = math.inf
 
 
@@ -41,12 +41,14 @@ class BuilderResult:
         error_msg: what went wrong; the first line says the most.
         error_kind: what kind of error it is.
         seconds: how long it took.
+        cpu_seconds: how much processor time it took; 0 if that is not known.
     """
 
     artifact_path: str | None
     error_msg: str | None = None
     error_kind: ErrorKind | None = None
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if self.error_msg is not None and self.error_kind is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import selectors
 import time
 import weakref
@@ -39,6 +40,7 @@ class _Build(NamedTuple):
     position: int
     start: float
     limit: float
+    cpu_limit: float
 
     @property
     def deadline(self) -> float:
@@ -129,8 +131,8 @@ class LocalBuilder(Builder):
 
     def _build(self, position: int, build_input: BuilderInput) -> _Build:
         now = time.monotonic()
-        limit = min(self.timeout_sec, build_input.seconds, build_input.deadline - now)
-        return _Build(position, now, max(limit, 0.0))
+        limit = max(min(self.timeout_sec, build_input.deadline - now), 0.0)
+        return _Build(position, now, limit, build_input.cpu_seconds)
 
     def _count_workers(self, build_inputs: Sequence[BuilderInput]) -> int:
         if self.max_workers is not None:
@@ -185,17 +187,23 @@ class LocalBuilder(Builder):
         except ChildDiedError as error:
             death = error.death
             seconds = time.monotonic() - job.start
+            if death.kind == "timeout":
+                message = f"building took more than {job.cpu_limit:.3g} s of processor time"
+                return BuilderResult(None, message, "build-timeout", seconds)
             return BuilderResult(None, f"building: {death.message}", death.kind, seconds)
         self._idle.append(child)
         message, seconds = answer.get("error_msg"), answer["seconds"]
         if message is not None:
             return BuilderResult(None, message, "build", seconds)
-        return BuilderResult(answer["path"], seconds=seconds)
+        cpu_seconds = answer["cpu_seconds"]
+        return BuilderResult(answer["path"], seconds=seconds, cpu_seconds=cpu_seconds)
 
 
 def _request(build_input: BuilderInput) -> bytes:
     target = build_input.target.export()
-    return dumps(BuildRequest(build_input.mod, target, build_input.params, _cores(build_input)))
+    limit = build_input.cpu_seconds if math.isfinite(build_input.cpu_seconds) else 0.0
+    cores = _cores(build_input)
+    return dumps(BuildRequest(build_input.mod, target, build_input.params, cores, limit))
 
 
 def _cores(build_input: BuilderInput) -> frozenset[int]:

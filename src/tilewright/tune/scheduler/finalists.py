@@ -131,7 +131,8 @@ class _Final:
         left = self._end - time.monotonic()
         if math.isinf(left):
             return wanted
-        each = LEAST_SECONDS + (self._task.build_seconds or 0.0)
+        build = self._task.default_build
+        each = LEAST_SECONDS + (build.seconds if build is not None else 0.0)
         count = min(wanted, int(left / each))
         return count if count > 1 else 0
 

@@ -28,13 +28,13 @@ POLLING: Final = 0.005
 """Seconds between questions whether a result is there, where time is limited."""
 
 TIMES_DEFAULT: Final = 8.0
-"""Building a candidate may take so many times what building the default schedule takes."""
+"""Building a candidate may take so many times the processor time of the default schedule."""
 
 CHECK_PATIENCE: Final = 5.0
 """Seconds to wait for the right results of a program, where time is limited."""
 
-LEAST_BUILD: Final = 5.0
-"""Seconds that building a candidate may take in any case."""
+LEAST_BUILD: Final = 2.0
+"""Seconds of processor time that building a candidate may take in any case."""
 
 
 class Measuring:
@@ -198,11 +198,11 @@ class Measuring:
         if self.is_over:
             return
         limit = math.inf
-        if task.build_seconds is not None:
-            limit = max(LEAST_BUILD, TIMES_DEFAULT * task.build_seconds)
+        if task.default_build is not None:
+            limit = max(LEAST_BUILD, TIMES_DEFAULT * task.default_build.cpu_seconds)
         end = time.monotonic() + self.seconds_left()
         inputs = [
-            BuilderInput(self._deployed(c).mod, task.target, seconds=limit, deadline=end)
+            BuilderInput(self._deployed(c).mod, task.target, cpu_seconds=limit, deadline=end)
             for c in candidates
         ]
         stream = iter(self.builder.stream(inputs))
@@ -211,7 +211,7 @@ class Measuring:
                 if self.seconds_left() <= 0 and build.error_kind == "build-timeout":
                     build = _not_built()  # a longer one than there was time for
                 if candidates[position].is_default and build.artifact_path is not None:
-                    task.build_seconds = build.seconds
+                    task.default_build = build
                 yield position, build
                 if self.is_over:
                     break

@@ -15,6 +15,7 @@ from tilewright.tune.scheduler.failures import CANCELLED, FailureTally
 
 if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext
+    from tilewright.tune.measure import BuilderResult
 
 
 REMEMBERED: Final = 20
@@ -51,7 +52,7 @@ class TaskRecord:
         fastest: the fastest candidates with their latencies, the best first.
         default: the default schedule as a candidate; None before it was measured.
         default_latency: its seconds per run; infinity before they are known, and if it failed.
-        build_seconds: how long building the default schedule took; None before that.
+        default_build: how building the default schedule went; None before that.
         verified: candidates that compute what the program computes.
         history: trials and latency after each batch.
         improved_at: `trials` when `latency` became better for the last time.
@@ -82,7 +83,7 @@ class TaskRecord:
         self.fastest: list[tuple[float, Any]] = []
         self.default: Any = None
         self.default_latency = math.inf
-        self.build_seconds: float | None = None
+        self.default_build: BuilderResult | None = None
         self.verified: list[Any] = []
         self.history: list[Progress] = []
         self.improved_at = 0

@@ -1,0 +1,1 @@
+"""What tuning gains over the default schedule, and how long it takes."""
