@@ -57,7 +57,8 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="python -m benchmarks gains", description=__doc__)
     result.add_argument("--only", nargs="+", default=[], metavar="PART",
                         help="parts of names (default: all programs)")  # fmt: skip
-    result.add_argument("--trials", type=int, default=64, metavar="N", help="of a program")
+    result.add_argument("--trials", type=int, default=None, metavar="N",
+                        help="candidates to measure (default for programs: 64)")  # fmt: skip
     result.add_argument("--seconds", type=float, default=None, metavar="N",
                         help="how long tuning may take (default for models: 150)")  # fmt: skip
     result.add_argument("--rounds", type=int, default=21, metavar="N")
@@ -83,8 +84,9 @@ def _program(name: str, options: argparse.Namespace) -> Gain:
     func = PROGRAMS[name]()
     start, spent = time.monotonic(), _processor_seconds()
     database = ms.tune_tir(
-        func, TARGET, None, options.trials, database="memory", seed=1, max_seconds=options.seconds
-    )
+        func, TARGET, None, options.trials or 64, database="memory", seed=1,
+        max_seconds=options.seconds,
+    )  # fmt: skip
     took = time.monotonic() - start, _processor_seconds() - spent
     found = database.query_schedule(func, TARGET)
     assert isinstance(found, Schedule)
@@ -103,7 +105,7 @@ def _model(name: str, options: argparse.Namespace) -> Gain:
     mod = MODELS[name]()
     start, spent = time.monotonic(), _processor_seconds()
     database = relax_integration.tune_relax(
-        mod, None, TARGET, None, 100_000, database="memory", seed=1,
+        mod, None, TARGET, None, options.trials or 100_000, database="memory", seed=1,
         max_seconds=options.seconds or 150.0,
     )  # fmt: skip
     took = time.monotonic() - start, _processor_seconds() - spent

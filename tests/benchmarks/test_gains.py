@@ -14,7 +14,7 @@ def test_a_program(capsys):
 
 def test_a_model(monkeypatch):
     monkeypatch.setitem(MODELS, "small", lambda: residual_network((4, 8), 12, 1, 3))
-    options = command.parser().parse_args(["--seconds", "8", "--rounds", "3"])
+    options = command.parser().parse_args(["--trials", "3", "--rounds", "3"])
     gain = command._model("small", options)
     assert gain.records > 0
     assert len(gain.ratios) == 3

@@ -58,6 +58,7 @@ class TaskRecord:
         improved_at: `trials` when `latency` became better for the last time.
         failures: candidates that failed.
         refusals: how many candidates the search made in vain, by reason; known in the end.
+        has_begun: whether its sketches were made, when it was first chosen.
         is_terminated: whether it gets no more trials.
         is_exhausted: whether the search had no more candidates.
         measure_candidates: the batch that is being measured; None between batches.
@@ -89,6 +90,7 @@ class TaskRecord:
         self.improved_at = 0
         self.failures = FailureTally()
         self.refusals: dict[str, int] = {}
+        self.has_begun = False
         self.is_terminated = False
         self.is_exhausted = False
         self.measure_candidates: list[Any] | None = None

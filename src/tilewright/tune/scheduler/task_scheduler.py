@@ -176,12 +176,6 @@ class TaskScheduler:
     # --- the loop -------------------------------------------------------------------------------
 
     def _spend_trials(self, interrupts: Interrupts) -> None:
-        with Profiler.timeit("InitializeTasks"):
-            for task in self.tasks:
-                if self.budget.is_out_of_time:
-                    break
-                self._begin_task(task)
-                interrupts.check()
         while not self.budget.is_out_of_time and self._trials_left() > 0:
             task_id = self.next_task_id()
             if task_id < 0:
@@ -194,6 +188,10 @@ class TaskScheduler:
                 )
             if self.budget.is_out_of_time or self._trials_left() <= 0:
                 break
+            if not task.has_begun:  # sketches take long: the first tasks are measured meanwhile
+                with Profiler.timeit("InitializeTasks"):
+                    self._begin_task(task)
+                interrupts.check()
             self._begin_batch(task)
             interrupts.check()
         for task in self.tasks:
@@ -201,6 +199,7 @@ class TaskScheduler:
             interrupts.check()
 
     def _begin_task(self, task: TaskRecord) -> None:
+        task.has_begun = True
         ctx = task.ctx
         ctx.is_over = lambda: self._measuring.is_over
         spaces = ctx.generate_design_space()
