@@ -258,3 +258,12 @@ def test_the_number_of_arguments_of_a_signature():
     tvm.ir.assert_structural_equal(func, tvm.script.from_source(INTRINSICS))
     tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func)
     assert len(tvm.tir.call_llvm_intrin("int32", "llvm.x", tvm.tir.const(3, "uint32"), 1).args) == 3
+
+
+def test_an_undefined_value_is_one_number():
+    """Whatever number it is: its difference from itself is 0."""
+    c, x = tir.decl_buffer((1,), "int32", "C"), te.var("x")
+    values = np.array([7], "int32")
+    func = function([c], tir.LetStmt(x, op.undef(), c.vstore((0,), x - x)))
+    assert native(func)(values) == 0
+    assert values[0] == 0

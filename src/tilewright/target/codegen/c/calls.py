@@ -70,7 +70,7 @@ def _unsupported(call: Call) -> CodegenError:
     return CodegenError(f"target c has no code for `{call!r}`")
 
 
-# --- mathematical functions -------------------------------------------------------------------
+# --- mathematical functions ------------------------------------------------------------------
 
 
 @emits(*(f"tir.{name}" for name in LIBRARY))
@@ -122,7 +122,7 @@ def _classification(emitter: FunctionEmitter, call: Call) -> Text:
     return Text(f"({name}({emitter.code(call.args[0])}) != 0)")
 
 
-# --- bits -------------------------------------------------------------------------------------
+# --- bits ------------------------------------------------------------------------------------
 
 
 @emits(*INFIX)
@@ -196,7 +196,7 @@ def _reinterpret_small(emitter: FunctionEmitter, value: Expr, target: DType) -> 
     return Text(f"({value_type(target)})({code})", Precedence.UNARY)
 
 
-# --- selections -------------------------------------------------------------------------------
+# --- selections ------------------------------------------------------------------------------
 
 
 @emits("tir.if_then_else")
@@ -210,7 +210,7 @@ def _first_argument(emitter: FunctionEmitter, call: Call) -> Text:
     return emitter.text(call.args[0])
 
 
-# --- functions ----------------------------------------------------------------------------------
+# --- functions -------------------------------------------------------------------------------
 
 
 @emits("tir.call_extern", "tir.call_pure_extern")

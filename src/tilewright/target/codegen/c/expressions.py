@@ -80,7 +80,7 @@ def _string(emitter: FunctionEmitter, value: StringImm) -> Text:
     return Text(c_string(value.value))
 
 
-# --- operators --------------------------------------------------------------------------
+# --- operators -------------------------------------------------------------------------------
 
 
 @emits(*SUMS)
@@ -217,7 +217,7 @@ def _cast(emitter: FunctionEmitter, expr: Cast) -> Text:
     return Text(f"({value_type(expr.dtype)}){value}", Precedence.UNARY)
 
 
-# --- memory -----------------------------------------------------------------------------
+# --- memory ----------------------------------------------------------------------------------
 
 
 def lvalue(emitter: FunctionEmitter, access: Any) -> str:
@@ -244,7 +244,7 @@ def _load(emitter: FunctionEmitter, load: BufferLoad) -> Text:
     return Text(element)
 
 
-# --- calls ------------------------------------------------------------------------------
+# --- calls -----------------------------------------------------------------------------------
 
 
 def library(emitter: FunctionEmitter, name: str, dtype: DType, args: tuple[Expr, ...]) -> str:

@@ -8,22 +8,71 @@ it depends on none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from tilewright.target.codegen.llvm.scope import Region
+from tilewright.ir.dtype import BOOL, DType
+from tilewright.target.codegen.llvm.register_window import RegisterWindow
+from tilewright.target.codegen.llvm.types import value_type
+
+_READS: Final = ("load ", "phi ", "icmp ", "select ", "extractvalue ", "or ")
+"""How instructions begin that change no memory."""
+
+
+class Region:
+    """A stretch of code: the function, or the body of one loop.
+
+    The text of a loop body is kept apart from the text in front of the loop until the loop ends, so
+    an expression that does not depend on the loop can still be put in front of it.
+
+    Attributes:
+        level: nesting depth of the loops.
+        lines: the instructions so far.
+        header: instructions in front of the loop, for whatever the body needs.
+        known: registers by the text of the computations whose results they hold.
+        branches: the same for computations in branches that are being written, innermost last.
+        block: the label of the basic block that is being written.
+    """
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self.lines: list[str] = []
+        self.header: list[str] = []
+        self.known: dict[str, str] = {}
+        self.branches: list[dict[str, str]] = []
+        self.block = ""
+
+    def find(self, key: str) -> str | None:
+        """The register that holds the value `key` here."""
+        for table in reversed(self.branches):
+            found = table.get(key)
+            if found is not None:
+                return found
+        return self.known.get(key)
+
+    def remember(self, key: str, register: str) -> None:
+        """Note that `register` holds the value `key`."""
+        table = self.branches[-1] if self.branches else self.known
+        table[key] = register
 
 
 class Builder:
-    """Writes the body of one function."""
+    """Writes the instructions of one function.
 
-    def __init__(self) -> None:
+    Attributes:
+        entry: instructions at the very start of the function: `alloca`s.
+        regions: the function and the loops around the current position, outermost first.
+    """
+
+    def __init__(self, vector_registers: int) -> None:
         self.entry: list[str] = []
-        """Instructions at the very start of the function: `alloca`s."""
         self.regions: list[Region] = [Region(0)]
         self.regions[0].block = "entry"
         self._levels: dict[str, int] = {}
         self._count = 0
+        self._window = RegisterWindow(vector_registers)
+        self._window_block = ""
 
     @property
     def region(self) -> Region:
@@ -82,13 +131,71 @@ class Builder:
 
     def value(self, code: str) -> str:
         """A register with the value of an instruction that must stay where it is."""
-        register = self.define(self.fresh(), self.region.level)
-        self.region.lines.append(f"  {register} = {code}")
-        return register
+        if not code.startswith(_READS) and "@llvm.masked.load" not in code:
+            self._window.clear()
+        return self._value(code)
 
     def effect(self, code: str) -> None:
-        """Write an instruction without result."""
+        """Write an instruction without result, which may change memory."""
+        if "@llvm.prefetch" not in code:
+            self._window.clear()
         self.region.lines.append(f"  {code}")
+
+    def _value(self, code: str) -> str:
+        region = self.regions[-1]
+        register = self.define(self.fresh(), region.level)
+        region.lines.append(f"  {register} = {code}")
+        return register
+
+    def select(self, condition: str, yes: str, no: str, dtype: DType) -> str:
+        """`yes` or `no`, lane by lane; `condition` has the lanes of `dtype`."""
+        ty, test = value_type(dtype), value_type(BOOL.with_lanes(dtype.lanes))
+        return self.pure(f"select {test} {condition}, {ty} {yes}, {ty} {no}", condition, yes, no)
+
+    # --- memory -------------------------------------------------------------------------------
+
+    def load(self, ty: str, pointer: str, align: int, *, local: bool) -> str:
+        """A value in memory; LLVM does not keep it for longer than there is a register.
+
+        Args:
+            ty: its type.
+            pointer: its address.
+            align: the alignment of the address in bytes.
+            local: whether the memory is one that LLVM keeps in registers.
+        """
+        window, position = self._window_here(), (ty, pointer)
+        code = f"load {ty}, ptr {pointer}, align {align}"
+        if local:
+            window.hold(pointer, pointer)
+            return self._value(code)
+        found = window.held(position)
+        if found is None:
+            if window.was_loaded(position):
+                # The loads before it and behind it are different values to LLVM.
+                self.effect('call void asm sideeffect "", "~{memory}"()')
+            found = self._value(code)
+            window.load(position, found)
+        else:
+            window.hold(position, found)
+        return found
+
+    def store(self, ty: str, value: str, pointer: str, align: int, *, local: bool) -> None:
+        """Store a value; see `load` for the arguments."""
+        code = f"store {ty} {value}, ptr {pointer}, align {align}"
+        if local:
+            self._window_here().hold(pointer, pointer)
+            self.region.lines.append(f"  {code}")
+        else:
+            self.effect(code)
+
+    def _window_here(self) -> RegisterWindow:
+        """The window of the basic block that is being written."""
+        if self._window_block != self.region.block:
+            self._window_block = self.region.block
+            self._window.clear()
+        return self._window
+
+    # --- control flow -------------------------------------------------------------------------
 
     def start_block(self, label: str) -> None:
         """Go on writing in a new basic block."""
@@ -109,6 +216,28 @@ class Builder:
         self.region.branches.append({})
         yield
         self.region.branches.pop()
+
+    def choose(
+        self, condition: str, yes: Callable[[], str], no: Callable[[], str], dtype: DType
+    ) -> str:
+        """The value of `yes` or of `no`; only the code of the chosen one runs."""
+        then, otherwise, after = self.label("then"), self.label("else"), self.label("after")
+        self.branch(condition, then, otherwise)
+        self.start_block(then)
+        with self.conditional():
+            yes_value = yes()
+        yes_block = self.region.block
+        self.jump(after)
+        self.start_block(otherwise)
+        with self.conditional():
+            no_value = no()
+        no_block = self.region.block
+        self.jump(after)
+        self.start_block(after)
+        if dtype.code == "void":
+            return ""
+        sources = f"[ {yes_value}, %{yes_block} ], [ {no_value}, %{no_block} ]"
+        return self.value(f"phi {value_type(dtype)} {sources}")
 
     @contextmanager
     def counted_loop(self, start: str, end: str, *, runs_at_least_once: bool) -> Iterator[str]:
@@ -148,3 +277,13 @@ class Builder:
         self.regions.append(inner)
         yield inner
         self.regions.pop()
+
+    def loop_variable(self, counter: str, dtype: DType) -> str:
+        """A loop counter in the dtype of its variable; i64 where it is used as an index."""
+        if dtype.bits == 64:
+            return counter
+        ty = value_type(dtype)
+        narrow = self.pure(f"trunc i64 {counter} to {ty}", counter)
+        # Extending it again gives the counter itself.
+        self.region.known[f"{'sext' if dtype.is_int else 'zext'} {ty} {narrow} to i64"] = counter
+        return narrow

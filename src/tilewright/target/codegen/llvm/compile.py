@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from tilewright.error import CodegenError, InternalError, TargetError
 from tilewright.ir.module import IRModule
-from tilewright.target.codegen.llvm.control import Control
+from tilewright.target.codegen.llvm.functions import write_function
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.support import ObjectUnit, support_needed, support_text
 from tilewright.target.codegen.llvm.types import value_type
@@ -60,7 +60,7 @@ def generate_llvm(module: IRModule, target: Target) -> ModuleText:
         elif function.attrs.get("tir.is_external", False):
             text.declare(name.name_hint, "i32", types)
         else:
-            text.functions.append(Control(text).function(name.name_hint, function))
+            text.functions.append(write_function(text, name.name_hint, function))
     return text
 
 

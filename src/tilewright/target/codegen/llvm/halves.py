@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from tilewright.ir.dtype import DType
 from tilewright.target.codegen.llvm.builder import Builder
-from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.types import HALVES, float_constant, splat, value_type
+from tilewright.target.target import Target
 
 
-class Halves(Builder):
-    """Adds conversions of the half types to the builder.
+class Halves:
+    """Writes conversions of the half types.
 
     Where the target has no instructions for float16, the bits are computed: a libm of some
     platforms lacks the functions that LLVM would call.
     """
 
-    module: ModuleText
-
-    def __init__(self) -> None:
-        Builder.__init__(self)
+    def __init__(self, builder: Builder, target: Target) -> None:
+        self._pure, self._target = builder.pure, target
         self._bits_of: dict[tuple[str, str], str] = {}
 
     def rounded(self, value: str, dtype: DType) -> str:
@@ -44,43 +42,43 @@ class Halves(Builder):
     def _widened(self, bits: str, dtype: DType) -> str:
         short, word, wide, half = self._types(dtype)
         if dtype.element == "bfloat16":
-            extended = self.pure(f"zext {short} {bits} to {word}", bits)
-            shifted = self.pure(f"shl {word} {extended}, {self._splat(16, dtype)}", extended)
-            return self.pure(f"bitcast {word} {shifted} to {wide}", shifted)
-        if self.module.target.has_native_float16:
-            value = self.pure(f"bitcast {short} {bits} to {half}", bits)
-            return self.pure(f"fpext {half} {value} to {wide}", value)
-        extended = self.pure(f"zext {short} {bits} to {word}", bits)
+            extended = self._pure(f"zext {short} {bits} to {word}", bits)
+            shifted = self._pure(f"shl {word} {extended}, {self._splat(16, dtype)}", extended)
+            return self._pure(f"bitcast {word} {shifted} to {wide}", shifted)
+        if self._target.has_native_float16:
+            value = self._pure(f"bitcast {short} {bits} to {half}", bits)
+            return self._pure(f"fpext {half} {value} to {wide}", value)
+        extended = self._pure(f"zext {short} {bits} to {word}", bits)
         size = self._op("and", word, extended, 0x7FFF, dtype)
         sign = self._op("shl", word, self._op("and", word, extended, 0x8000, dtype), 16, dtype)
         shifted = self._op("shl", word, size, 13, dtype)
-        small = self.pure(f"bitcast {word} {shifted} to {wide}", shifted)
+        small = self._pure(f"bitcast {word} {shifted} to {wide}", shifted)
         # Scaling by 2**112 moves the exponent, and makes denormals normal.
         scale = self._splat_float(2.0**112, dtype)
-        scaled = self.pure(f"fmul {wide} {small}, {scale}", small)
-        magnitude = self.pure(f"bitcast {wide} {scaled} to {word}", scaled)
-        special = self.pure(f"icmp uge {word} {size}, {self._splat(0x7C00, dtype)}", size)
+        scaled = self._pure(f"fmul {wide} {small}, {scale}", small)
+        magnitude = self._pure(f"bitcast {wide} {scaled} to {word}", scaled)
+        special = self._pure(f"icmp uge {word} {size}, {self._splat(0x7C00, dtype)}", size)
         infinite = self._op("or", word, shifted, 0x7F800000, dtype)
         magnitude = self._choose(special, infinite, magnitude, word, dtype)
-        result = self.pure(f"or {word} {magnitude}, {sign}", magnitude, sign)
-        return self.pure(f"bitcast {word} {result} to {wide}", result)
+        result = self._pure(f"or {word} {magnitude}, {sign}", magnitude, sign)
+        return self._pure(f"bitcast {word} {result} to {wide}", result)
 
     def _narrowed(self, value: str, dtype: DType) -> str:
         short, word, wide, half = self._types(dtype)
-        if dtype.element == "float16" and self.module.target.has_native_float16:
-            rounded = self.pure(f"fptrunc {wide} {value} to {half}", value)
-            return self.pure(f"bitcast {half} {rounded} to {short}", rounded)
-        bits = self.pure(f"bitcast {wide} {value} to {word}", value)
-        is_nan = self.pure(f"fcmp uno {wide} {value}, {value}", value)
+        if dtype.element == "float16" and self._target.has_native_float16:
+            rounded = self._pure(f"fptrunc {wide} {value} to {half}", value)
+            return self._pure(f"bitcast {half} {rounded} to {short}", rounded)
+        bits = self._pure(f"bitcast {wide} {value} to {word}", value)
+        is_nan = self._pure(f"fcmp uno {wide} {value}, {value}", value)
         if dtype.element == "bfloat16":
             upper = self._op("lshr", word, bits, 16, dtype)
             odd = self._op("and", word, upper, 1, dtype)
             biased = self._op("add", word, odd, 0x7FFF, dtype)
-            total = self.pure(f"add {word} {bits}, {biased}", bits, biased)
+            total = self._pure(f"add {word} {bits}, {biased}", bits, biased)
             result = self._op("lshr", word, total, 16, dtype)
             quiet = self._op("or", word, upper, 0x40, dtype)
             result = self._choose(is_nan, quiet, result, word, dtype)
-            return self.pure(f"trunc {word} {result} to {short}", result)
+            return self._pure(f"trunc {word} {result} to {short}", result)
         return self._narrowed_float16(bits, is_nan, dtype)
 
     def rounded_to_odd(self, value: str, dtype: DType) -> str:
@@ -91,17 +89,17 @@ class Halves(Builder):
         """
         _, word, wide, _ = self._types(dtype)
         double, test = value_type(dtype), value_type(DType("bool").with_lanes(dtype.lanes))
-        nearest = self.pure(f"fptrunc {double} {value} to {wide}", value)
-        back = self.pure(f"fpext {wide} {nearest} to {double}", nearest)
-        exact = self.pure(f"fcmp ueq {double} {back}, {value}", back, value)
-        above = self.pure(f"fcmp ogt {double} {back}, {value}", back, value)
-        negative = self.pure(f"fcmp olt {double} {value}, {self._zero(dtype)}", value)
-        away = self.pure(f"xor {test} {above}, {negative}", above, negative)
-        bits = self.pure(f"bitcast {wide} {nearest} to {word}", nearest)
+        nearest = self._pure(f"fptrunc {double} {value} to {wide}", value)
+        back = self._pure(f"fpext {wide} {nearest} to {double}", nearest)
+        exact = self._pure(f"fcmp ueq {double} {back}, {value}", back, value)
+        above = self._pure(f"fcmp ogt {double} {back}, {value}", back, value)
+        negative = self._pure(f"fcmp olt {double} {value}, {self._zero(dtype)}", value)
+        away = self._pure(f"xor {test} {above}, {negative}", above, negative)
+        bits = self._pure(f"bitcast {wide} {nearest} to {word}", nearest)
         down = self._op("sub", word, bits, 1, dtype)
         odd = self._op("or", word, self._choose(away, down, bits, word, dtype), 1, dtype)
         chosen = self._choose(exact, bits, odd, word, dtype)
-        return self.pure(f"bitcast {word} {chosen} to {wide}", chosen)
+        return self._pure(f"bitcast {word} {chosen} to {wide}", chosen)
 
     def sum_rounded_to_odd(self, a: str, b: str, dtype: DType) -> str:
         """The sum of two float64 values, with an odd last bit if it is not exact.
@@ -114,25 +112,25 @@ class Halves(Builder):
         one, zero = splat("i64", "1", dtype.lanes), self._zero(dtype)
 
         def apply(op: str, x: str, y: str, kind: str = double) -> str:
-            return self.pure(f"{op} {kind} {x}, {y}", x, y)
+            return self._pure(f"{op} {kind} {x}, {y}", x, y)
 
         total = apply("fadd", a, b)
         part = apply("fsub", total, a)
         rest = apply("fsub", a, apply("fsub", total, part))
         error = apply("fadd", rest, apply("fsub", b, part))
-        bits = self.pure(f"bitcast {double} {total} to {word}", total)
+        bits = self._pure(f"bitcast {double} {total} to {word}", total)
         # Not equal, and no NaN, which an infinite sum makes of the error.
         inexact = apply("fcmp one", error, zero)
         inward = apply("xor", apply("fcmp olt", error, zero), apply("fcmp olt", total, zero), test)
         below = apply("sub", bits, one, word)
-        nearer = self.pure(
+        nearer = self._pure(
             f"select {test} {inward}, {word} {below}, {word} {bits}", inward, below, bits
         )
         odd = apply("or", nearer, one, word)
-        chosen = self.pure(
+        chosen = self._pure(
             f"select {test} {inexact}, {word} {odd}, {word} {bits}", inexact, odd, bits
         )
-        return self.pure(f"bitcast {word} {chosen} to {double}", chosen)
+        return self._pure(f"bitcast {word} {chosen} to {double}", chosen)
 
     def _zero(self, dtype: DType) -> str:
         return splat("double", float_constant(0.0, 64), dtype.lanes)
@@ -143,21 +141,21 @@ class Halves(Builder):
         sign = self._op("and", word, self._op("lshr", word, bits, 16, dtype), 0x8000, dtype)
         odd = self._op("and", word, self._op("lshr", word, size, 13, dtype), 1, dtype)
         biased = self._op("add", word, odd, 0xFFF - 0x38000000, dtype)
-        total = self.pure(f"add {word} {size}, {biased}", size, biased)
+        total = self._pure(f"add {word} {size}, {biased}", size, biased)
         normal = self._op("lshr", word, total, 13, dtype)
         # Adding 0.5 leaves a denormal result, rounded, in the low bits.
-        magnitude = self.pure(f"bitcast {word} {size} to {wide}", size)
+        magnitude = self._pure(f"bitcast {word} {size} to {wide}", size)
         half = self._splat_float(0.5, dtype)
-        moved = self.pure(f"fadd {wide} {magnitude}, {half}", magnitude)
-        moved = self.pure(f"bitcast {wide} {moved} to {word}", moved)
+        moved = self._pure(f"fadd {wide} {magnitude}, {half}", magnitude)
+        moved = self._pure(f"bitcast {wide} {moved} to {word}", moved)
         denormal = self._op("sub", word, moved, 0x3F000000, dtype)
-        is_small = self.pure(f"icmp ult {word} {size}, {self._splat(0x38800000, dtype)}", size)
-        is_large = self.pure(f"icmp uge {word} {size}, {self._splat(0x477FF000, dtype)}", size)
+        is_small = self._pure(f"icmp ult {word} {size}, {self._splat(0x38800000, dtype)}", size)
+        is_large = self._pure(f"icmp uge {word} {size}, {self._splat(0x477FF000, dtype)}", size)
         result = self._choose(is_small, denormal, normal, word, dtype)
         result = self._choose(is_large, self._splat(0x7C00, dtype), result, word, dtype)
         result = self._choose(is_nan, self._splat(0x7E00, dtype), result, word, dtype)
-        result = self.pure(f"or {word} {result}, {sign}", result, sign)
-        return self.pure(f"trunc {word} {result} to {short}", result)
+        result = self._pure(f"or {word} {result}, {sign}", result, sign)
+        return self._pure(f"trunc {word} {result} to {short}", result)
 
     def _types(self, dtype: DType) -> tuple[str, str, str, str]:
         names = ("i16", "i32", "float", "half")
@@ -173,10 +171,10 @@ class Halves(Builder):
         return splat("float", float_constant(value, 32), dtype.lanes)
 
     def _op(self, op: str, word: str, value: str, constant: int, dtype: DType) -> str:
-        return self.pure(f"{op} {word} {value}, {self._splat(constant, dtype)}", value)
+        return self._pure(f"{op} {word} {value}, {self._splat(constant, dtype)}", value)
 
     def _choose(self, condition: str, yes: str, no: str, word: str, dtype: DType) -> str:
         test = "i1" if dtype.lanes == 1 else f"<{dtype.lanes} x i1>"
-        return self.pure(
+        return self._pure(
             f"select {test} {condition}, {word} {yes}, {word} {no}", condition, yes, no
         )

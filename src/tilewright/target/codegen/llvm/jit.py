@@ -16,12 +16,15 @@ from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.target.codegen.llvm.compile import binding, machine_for, optimised, parse
-from tilewright.target.codegen.llvm.objects import objects_text
-from tilewright.target.codegen.llvm.raising import SHARED
-from tilewright.target.codegen.llvm.shared_errors import errors_text
-from tilewright.target.codegen.llvm.support import ObjectUnit, support_text
+from tilewright.target.codegen.llvm.error_functions import SHARED
+from tilewright.target.codegen.llvm.support import (
+    ObjectUnit,
+    errors_text,
+    objects_text,
+    support_text,
+    workspace_text,
+)
 from tilewright.target.codegen.llvm.threads import has_pool, pool_text
-from tilewright.target.codegen.llvm.workspace import workspace_text
 from tilewright.target.codegen.params import Param
 from tilewright.target.target import Target
 

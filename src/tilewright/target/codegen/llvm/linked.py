@@ -14,7 +14,7 @@ from tilewright.target.codegen.llvm.compile import (
     optimised,
     parse,
 )
-from tilewright.target.codegen.llvm.raising import SHARED
+from tilewright.target.codegen.llvm.error_functions import SHARED
 from tilewright.target.codegen.llvm.support import ObjectUnit, support_text
 from tilewright.target.codegen.params import write_objects
 from tilewright.target.target import Target

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.target.codegen.c_library import NO_HOST, NOT_REGISTERED
+from tilewright.target.codegen.llvm.error_functions import (
+    RAISE,
+    SHARED_TYPES,
+    error_function_name,
+    error_function_text,
+)
 from tilewright.target.codegen.llvm.interrupts import POLL_TEXT
-from tilewright.target.codegen.llvm.raising import RAISE, SHARED_TYPES, raising_name, raising_text
 from tilewright.target.target import Target
 
 FFI_FUNCTIONS = {
@@ -106,7 +111,7 @@ class ModuleText:
         self.needs_nontemporal = False
         self.needs_packed_calls = False
         self.needs_polls = False
-        self._raising: set[tuple[str, ...]] = set()
+        self._error_functions: set[tuple[str, ...]] = set()
         self.needs_objects = False
         self.params: dict[str, None] = {}
         """Names of the constants that the program refers to and that are not in it."""
@@ -143,20 +148,20 @@ class ModuleText:
         self.parts.append(f"define internal i32 {name}({parameters}) nounwind {{\n{body}\n}}")
         return name
 
-    def raising(self, types: tuple[str, ...]) -> str:
+    def error_function(self, types: tuple[str, ...]) -> str:
         """The name of the function that raises an error whose text has values of such types.
 
         Its parameters are the kind and the text, a printf format if there are values, as strings,
         and the values.
         """
-        name = raising_name(types)
+        name = error_function_name(types)
         self.declare_error(RAISE, ("ptr", "ptr"))
         if types in SHARED_TYPES:
             self.declare_error(name, ("ptr", "ptr", *types))
-        elif types and types not in self._raising:
-            self._raising.add(types)
+        elif types and types not in self._error_functions:
+            self._error_functions.add(types)
             self.declare("snprintf", "i32", ("ptr", "i64", "ptr", "..."))
-            self.parts.append(raising_text(types, "internal "))
+            self.parts.append(error_function_text(types, "internal "))
         return f"@{name}"
 
     def declare_error(self, name: str, parameters: tuple[str, ...]) -> None:
@@ -205,8 +210,8 @@ class ModuleText:
     def _support(self) -> Iterator[str]:
         """The helper functions that the functions of the module call."""
         if self.needs_packed_calls:
-            self.raising(("ptr", "ptr", "ptr"))
-            self.raising(("ptr", "ptr"))
+            self.error_function(("ptr", "ptr", "ptr"))
+            self.error_function(("ptr", "ptr"))
             for name in ("TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall", "TVMFFIObjectDecRef"):
                 self.declare_ffi(name)
             yield CALL_PACKED

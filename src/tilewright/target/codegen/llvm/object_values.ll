@@ -1,4 +1,4 @@
-; Values that compiled functions keep, whatever they are: see objects.py.
+; Values that compiled functions keep, whatever they are: see support.py.
 
 declare extern_weak i32 @TVMFFIAnyViewToOwnedAny(ptr, ptr)
 declare extern_weak i32 @TVMFFITensorCreateUnsafeView(ptr, ptr, ptr)

@@ -1,4 +1,4 @@
-; Arrays and tuples that compiled functions make: see objects.py.
+; Arrays and tuples that compiled functions make: see support.py.
 
 @tilewright.memory_error = private unnamed_addr constant [12 x i8] c"MemoryError\00"
 @tilewright.value_error = private unnamed_addr constant [11 x i8] c"ValueError\00"

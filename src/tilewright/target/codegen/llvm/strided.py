@@ -1,11 +1,11 @@
-"""Vectors of elements that are a few places apart, as shuffles of vectors of neighbours.
+"""Strided vector loads as shuffles of contiguous loads.
 
 A gather takes as long as a load of each element; a few whole vectors and their shuffle take a
 fraction of that::
 
     x[Ramp(i, 2, 8)]  ->  Shuffle([x[Ramp(i, 1, 8)], x[Ramp(i + 7, 1, 8)]], [0, 2, 4, 6, 9, ...])
 
-All of them lie between the first and the last element, which are in the array.
+All loaded elements lie between the first and the last element, which are in the array.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tilewright.ir.expr import Broadcast, Expr, IntImm, Ramp, Shuffle
 from tilewright.tir.buffer import BufferLoad
 
 MOST_STRIDE: Final = 4
-"""From farther apart, there are more vectors to load than a gather would take."""
+"""With larger strides, a gather is faster than that many vectors."""
 
 FEWEST_LANES: Final = 4
 
 
 def is_strided(index: Expr) -> bool:
-    """Whether an index is one of a vector of elements that are a few places apart."""
+    """Whether an index is a ramp with a small stride."""
     return (
         isinstance(index, Ramp)
         and isinstance(index.stride, IntImm)
@@ -33,7 +33,7 @@ def is_strided(index: Expr) -> bool:
 
 
 def neighbours_of(load: BufferLoad) -> Shuffle:
-    """A load of elements that are a few places apart, as a shuffle of vectors."""
+    """A strided load as a shuffle of contiguous loads."""
     (index,) = load.indices
     assert isinstance(index, Ramp)
     assert isinstance(index.stride, IntImm)
@@ -53,13 +53,13 @@ def neighbours_of(load: BufferLoad) -> Shuffle:
 
 
 def _place(element: int, starts: list[int], lanes: int) -> int:
-    """The lane of all vectors, one after the other, that has an element."""
+    """The position of an element in the concatenated vectors."""
     number = next(n for n in reversed(range(len(starts))) if starts[n] <= element)
     return number * lanes + element - starts[number]
 
 
 def _spread(predicate: Expr, places: list[int]) -> Shuffle:
-    """The mask of one vector: what is to be loaded are the lanes of it that elements come from."""
+    """The mask of one vector: only lanes that are used are loaded."""
     lanes = len(places)
     wanted = {place: lane for lane, place in enumerate(places)}
     nothing = Broadcast(IntImm(BOOL, 0), lanes)

@@ -7,7 +7,9 @@ from typing import Final
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call
-from tilewright.target.codegen.llvm.memory import Memory
+from tilewright.target.codegen.llvm.addresses import index_operand
+from tilewright.target.codegen.llvm.casts import cast
+from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.types import value_type
 from tilewright.tir.op.memory import StructField
 
@@ -37,86 +39,98 @@ DTYPE_CODES: Final = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4,
 """DLPack's numbers of the kinds of dtypes."""
 
 
-class Structures(Memory):
-    """Adds access to structures, and arrays on the stack."""
+def _structure(emitter: FunctionEmitter, call: Call, size: int) -> str:
+    """The address of element `call.args[1]` of the structures at `call.args[0]`."""
+    pointer, position = emitter.operand(call.args[0]), index_operand(emitter, call.args[1])
+    if position == "0":
+        return pointer
+    code = f"getelementptr [{size} x i8], ptr {pointer}, i64 {position}"
+    return emitter.pure(code, pointer, position)
 
-    def _structure(self, call: Call, size: int) -> str:
-        """The address of element `call.args[1]` of the structures at `call.args[0]`."""
-        pointer, position = self.operand(call.args[0]), self.index(call.args[1])
-        if position == "0":
-            return pointer
-        code = f"getelementptr [{size} x i8], ptr {pointer}, i64 {position}"
-        return self.pure(code, pointer, position)
 
-    def _field(self, call: Call, dtype: DType) -> tuple[str, DType]:
-        """The address and dtype of the field that a call reads or writes as `dtype`."""
-        field = StructField(int(call.args[2]))  # type: ignore[call-overload]
-        if field is StructField.ANY_VALUE:
-            offset, found = VALUE_OFFSET, dtype
-        else:
-            offset, found = FIELDS[field]
-        is_any = field in (StructField.ANY_TYPE_INDEX, StructField.ANY_VALUE)
-        pointer = self._structure(call, ANY_SIZE if is_any else TENSOR_SIZE)
-        return self._at(pointer, offset), found
+def _field(emitter: FunctionEmitter, call: Call, dtype: DType) -> tuple[str, DType]:
+    """The address and dtype of the field that a call reads or writes as `dtype`."""
+    field = StructField(int(call.args[2]))  # type: ignore[call-overload]
+    if field is StructField.ANY_VALUE:
+        offset, found = VALUE_OFFSET, dtype
+    else:
+        offset, found = FIELDS[field]
+    is_any = field in (StructField.ANY_TYPE_INDEX, StructField.ANY_VALUE)
+    pointer = _structure(emitter, call, ANY_SIZE if is_any else TENSOR_SIZE)
+    return _at(emitter, pointer, offset), found
 
-    def _at(self, pointer: str, offset: int) -> str:
-        if not offset:
-            return pointer
-        return self.pure(f"getelementptr i8, ptr {pointer}, i64 {offset}", pointer)
 
-    def call_tvm_struct_get(self, call: Call) -> str:
-        if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
-            return self._structure(call, TENSOR_SIZE)
-        slot, dtype = self._field(call, call.dtype)
-        value = self.value(f"load {value_type(dtype)}, ptr {slot}")
-        return self.cast(value, dtype, call.dtype)
+def _at(emitter: FunctionEmitter, pointer: str, offset: int) -> str:
+    if not offset:
+        return pointer
+    return emitter.pure(f"getelementptr i8, ptr {pointer}, i64 {offset}", pointer)
 
-    def call_tvm_struct_set(self, call: Call) -> str:
-        given = call.args[3].dtype
-        if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
-            raise CodegenError(f"target llvm: the address of an array cannot be set: {call!r}")
-        slot, dtype = self._field(call, given)
-        value = self.cast(self.operand(call.args[3]), given, dtype)
-        self.effect(f"store {value_type(dtype)} {value}, ptr {slot}")
-        return "0"
 
-    def stack(self, size: int) -> str:
-        """`size` bytes on the stack."""
-        register = self.fresh("%stack")
-        self.entry.append(f"  {register} = alloca [{max(size, 1)} x i8], align 16")
-        return register
+@emits("tir.tvm_struct_get")
+def _tvm_struct_get(emitter: FunctionEmitter, call: Call) -> str:
+    if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
+        return _structure(emitter, call, TENSOR_SIZE)
+    slot, dtype = _field(emitter, call, call.dtype)
+    value = emitter.value(f"load {value_type(dtype)}, ptr {slot}")
+    return cast(emitter, value, dtype, call.dtype)
 
-    def call_tvm_stack_alloca(self, call: Call) -> str:
-        kind, count = call.args
-        unit = STACK_SIZES.get(kind.value)  # type: ignore[attr-defined]
-        if unit is None:
-            known = ", ".join(STACK_SIZES)
-            raise CodegenError(f"tvm_stack_alloca: unknown kind of structure, known are {known}")
-        return self.stack(unit * int(count))  # type: ignore[call-overload]
 
-    def call_tvm_stack_make_shape(self, call: Call) -> str:
-        array = self.stack(8 * len(call.args))
-        for position, arg in enumerate(call.args):
-            self.effect(f"store i64 {self.index(arg)}, ptr {self._at(array, 8 * position)}")
-        return array
+@emits("tir.tvm_struct_set")
+def _tvm_struct_set(emitter: FunctionEmitter, call: Call) -> str:
+    given = call.args[3].dtype
+    if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
+        raise CodegenError(f"target llvm: the address of an array cannot be set: {call!r}")
+    slot, dtype = _field(emitter, call, given)
+    value = cast(emitter, emitter.operand(call.args[3]), given, dtype)
+    emitter.effect(f"store {value_type(dtype)} {value}, ptr {slot}")
+    return "0"
 
-    def call_tvm_stack_make_array(self, call: Call) -> str:
-        data, shape, strides, ndim, element, offset = call.args
-        array, dtype = self.stack(TENSOR_SIZE), element.dtype
-        start = self.index(offset)
-        values = {
-            StructField.ARRAY_DATA: self.operand(data),
-            StructField.ARRAY_DEVICE_TYPE: "1",
-            StructField.ARRAY_DEVICE_ID: "0",
-            StructField.ARRAY_NDIM: self.cast(self.operand(ndim), ndim.dtype, INT32),
-            StructField.ARRAY_TYPE_CODE: str(DTYPE_CODES[dtype.code]),
-            StructField.ARRAY_TYPE_BITS: str(8 if dtype.is_bool else dtype.bits),
-            StructField.ARRAY_TYPE_LANES: str(dtype.lanes),
-            StructField.ARRAY_SHAPE: self.operand(shape),
-            StructField.ARRAY_STRIDES: self.operand(strides) if strides.dtype.is_handle else "null",
-            StructField.ARRAY_BYTE_OFFSET: self.pure(f"mul i64 {start}, {dtype.itemsize}", start),
-        }
-        for field, value in values.items():
-            position, kind = FIELDS[field]
-            self.effect(f"store {value_type(kind)} {value}, ptr {self._at(array, position)}")
-        return array
+
+def _stack(emitter: FunctionEmitter, size: int) -> str:
+    """`size` bytes on the stack."""
+    register = emitter.fresh("%stack")
+    emitter.entry.append(f"  {register} = alloca [{max(size, 1)} x i8], align 16")
+    return register
+
+
+@emits("tir.tvm_stack_alloca")
+def _tvm_stack_alloca(emitter: FunctionEmitter, call: Call) -> str:
+    kind, count = call.args
+    unit = STACK_SIZES.get(kind.value)  # type: ignore[attr-defined]
+    if unit is None:
+        known = ", ".join(STACK_SIZES)
+        raise CodegenError(f"tvm_stack_alloca: unknown kind of structure, known are {known}")
+    return _stack(emitter, unit * int(count))  # type: ignore[call-overload]
+
+
+@emits("tir.tvm_stack_make_shape")
+def _tvm_stack_make_shape(emitter: FunctionEmitter, call: Call) -> str:
+    array = _stack(emitter, 8 * len(call.args))
+    for position, arg in enumerate(call.args):
+        emitter.effect(
+            f"store i64 {index_operand(emitter, arg)}, ptr {_at(emitter, array, 8 * position)}"
+        )
+    return array
+
+
+@emits("tir.tvm_stack_make_array")
+def _tvm_stack_make_array(emitter: FunctionEmitter, call: Call) -> str:
+    data, shape, strides, ndim, element, offset = call.args
+    array, dtype = _stack(emitter, TENSOR_SIZE), element.dtype
+    start = index_operand(emitter, offset)
+    values = {
+        StructField.ARRAY_DATA: emitter.operand(data),
+        StructField.ARRAY_DEVICE_TYPE: "1",
+        StructField.ARRAY_DEVICE_ID: "0",
+        StructField.ARRAY_NDIM: cast(emitter, emitter.operand(ndim), ndim.dtype, INT32),
+        StructField.ARRAY_TYPE_CODE: str(DTYPE_CODES[dtype.code]),
+        StructField.ARRAY_TYPE_BITS: str(8 if dtype.is_bool else dtype.bits),
+        StructField.ARRAY_TYPE_LANES: str(dtype.lanes),
+        StructField.ARRAY_SHAPE: emitter.operand(shape),
+        StructField.ARRAY_STRIDES: emitter.operand(strides) if strides.dtype.is_handle else "null",
+        StructField.ARRAY_BYTE_OFFSET: emitter.pure(f"mul i64 {start}, {dtype.itemsize}", start),
+    }
+    for field, value in values.items():
+        position, kind = FIELDS[field]
+        emitter.effect(f"store {value_type(kind)} {value}, ptr {_at(emitter, array, position)}")
+    return array

@@ -73,6 +73,19 @@ def splat(scalar_type: str, constant: str, lanes: int) -> str:
     return constant if lanes == 1 else f"splat ({scalar_type} {constant})"
 
 
+def constant(value: float, dtype: DType) -> str:
+    """A constant operand of `dtype`, the same in all lanes."""
+    if dtype.is_bool:
+        text = "true" if value else "false"
+    elif dtype.is_float:
+        text = float_constant(value, 32 if dtype.element in HALVES else dtype.bits)
+    elif dtype.is_handle:
+        return "null" if value == 0 else f"inttoptr (i64 {int(value)} to ptr)"
+    else:
+        text = str(int(value))
+    return splat(value_type(dtype.element), text, dtype.lanes)
+
+
 def mangled(dtype: DType) -> str:
     """The suffix of an overloaded intrinsic, such as ``v16f32``."""
     names = {"float": "f32", "double": "f64", "ptr": "p0"}

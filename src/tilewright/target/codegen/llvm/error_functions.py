@@ -1,7 +1,7 @@
 """The functions that raise errors, in LLVM IR: compiled code calls them and returns their status.
 
 Those that argument checks need are the same for every program, so they are a module of their own
-(see `shared_errors`), which is compiled once for a process.
+(see `support`), which is compiled once for a process.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ plain:
 """Hands an error to the host, or prints it where there is none."""
 
 
-def raising_name(types: tuple[str, ...]) -> str:
+def error_function_name(types: tuple[str, ...]) -> str:
     """The name of the function for a text with values of such types."""
     return ".".join((RAISE, *types))
 
 
-def raising_text(types: tuple[str, ...], linkage: str) -> str:
+def error_function_text(types: tuple[str, ...], linkage: str) -> str:
     """The definition of that function.
 
     Its parameters are the kind and the text, a printf format, as strings, and the values. It is a
     function because a call is short, and most code of a check would be for its failure.
     """
     values = ", ".join(f"{ty} %v{number}" for number, ty in enumerate(types))
-    name = raising_name(types)
+    name = error_function_name(types)
     return f"""
 define {linkage}i32 @{name}(ptr %kind, ptr %format, {values}) {COLD} {{
   %text = alloca [{MESSAGE_SIZE} x i8]

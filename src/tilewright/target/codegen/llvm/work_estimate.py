@@ -1,7 +1,7 @@
-"""How much work an iteration of a loop is: whether threads pay is decided by it.
+"""Estimate of the work of a loop iteration, which decides whether threads pay.
 
-The unit is about a cycle of a processor. What is counted is operations, each as often as the loops
-around it run; where they find their data is not known here.
+The unit is about a cycle of a processor. Operations count as often as the loops around them run;
+the cost of cache misses is not known here.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ FUNCTIONS: Final = ("tir.call_extern", "tir.call_pure_extern", "tir.tvm_call_pac
 
 
 class _UnknownError(Exception):
-    """The work depends on what is not known in front of the loop."""
+    """The work depends on values that are not known in front of the loop."""
 
 
 def iteration_work(loop: For, vector_bits: int) -> Expr | None:
     """The work of an average iteration of `loop`, in float64.
 
-    It mentions only variables that are known in front of the loop. None if the work cannot be said
-    there: it calls functions, or it depends on what is computed inside.
+    It mentions only variables that are known in front of the loop. None if there is no such
+    estimate: the body calls functions, or its work depends on values that it computes.
     """
     try:
         work = _Estimate(vector_bits).of(loop.body)

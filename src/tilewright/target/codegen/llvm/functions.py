@@ -1,0 +1,68 @@
+"""Whole functions in LLVM IR."""
+
+from __future__ import annotations
+
+from tilewright.error import CodegenError
+from tilewright.ir.expr import Var
+from tilewright.ir.types import PointerType, PrimType
+from tilewright.target.codegen.c_library import own_name
+from tilewright.target.codegen.llvm import (  # noqa: F401, their emitters
+    addresses,
+    allocations,
+    arithmetic,
+    calls,
+    casts,
+    dot_products,
+    exits,
+    intrinsics,
+    loops,
+    memory,
+    statements,
+    structures,
+    vectors,
+)  # fmt: skip
+from tilewright.target.codegen.llvm.emitter import FunctionEmitter
+from tilewright.target.codegen.llvm.error_functions import COLD, SHARED
+from tilewright.target.codegen.llvm.interrupts import can_poll
+from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.types import value_type
+from tilewright.tir.function import PrimFunc
+
+
+def write_function(module: ModuleText, name: str, func: PrimFunc) -> str:
+    """The definition of `func` under the given name."""
+    if func.buffer_map:
+        raise CodegenError(f"function {name} has buffer parameters; lower its calls first")
+    emitter = FunctionEmitter(module)
+    noalias = bool(func.attrs.get("tir.noalias", False))
+    parameters = ", ".join(_parameter(emitter, param, noalias) for param in func.params)
+    if func.ret_type is None:
+        emitter.result_type = "void"
+    elif isinstance(func.ret_type, PrimType):
+        emitter.result_type = value_type(func.ret_type.dtype)
+    emitter.name = name
+    emitter.polls = emitter.result_type == "i32" and can_poll(func, module.target)
+    emitter.statement(func.body)
+    emitter.leave("zeroinitializer")
+    # `leave` starts a block for what may follow; nothing does.
+    emitter.effect("unreachable")
+    exported = "calling_conv" in func.attrs or bool(func.attrs.get("tir.is_exported", False))
+    if exported:
+        module.exported.append(name)
+    internal = SHARED if func.attrs.get("tir.is_shared", False) else "internal "
+    weak = "weak_odr " if func.attrs.get("tir.is_weak", False) else ""
+    visibility = "hidden " if func.attrs.get("tir.is_hidden", False) else ""
+    linkage = weak + visibility if exported else internal
+    symbol = name if exported else own_name(name)
+    speed = COLD if func.attrs.get("tir.is_cold", False) else ""
+    head = f'define {linkage}{emitter.result_type} @"{symbol}"({parameters}) nounwind {speed} {{'
+    return "\n".join([head, "entry:", *emitter.entry, *emitter.region.lines, "}"])
+
+
+def _parameter(emitter: FunctionEmitter, param: Var, noalias: bool) -> str:
+    register = emitter.variables[param] = emitter.fresh("%p")
+    ty = value_type(param.dtype)
+    if noalias and isinstance(param.type_annotation, PointerType):
+        emitter.unaliased.add(register)
+        return f"{ty} noalias {register}"
+    return f"{ty} {register}"
