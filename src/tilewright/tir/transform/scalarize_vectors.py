@@ -59,14 +59,33 @@ class _Lanes:
         """This lane of `expr`; a scalar stays what it is."""
         if expr.dtype.lanes == 1:
             return self._scalars(expr)
-        if isinstance(expr, BinaryExpr):
-            return type(expr)(self(expr.a), self(expr.b))  # type: ignore[call-arg]
-        method = getattr(self, type(expr).__name__, None)
-        if method is None:
-            raise CodegenError(f"cannot take the lanes of `{expr!r}` one by one")
-        return method(expr)
+        match expr:
+            case BinaryExpr():
+                return type(expr)(self(expr.a), self(expr.b))  # type: ignore[call-arg]
+            case Var():
+                return self._variable(expr)
+            case Ramp():
+                return self._ramp(expr)
+            case Broadcast():
+                return self._scalars(expr.value)
+            case Cast():
+                return Cast(expr.dtype.element, self(expr.value))
+            case Not():
+                return Not(self(expr.a))
+            case Select():
+                return Select(self(expr.condition), self(expr.true_value), self(expr.false_value))
+            case Let():
+                return self._let(expr)
+            case Shuffle():
+                return self.shuffle(expr)
+            case BufferLoad():
+                return self._load(expr)
+            case Call():
+                return self._call(expr)
+            case _:
+                raise CodegenError(f"cannot take the lanes of `{expr!r}` one by one")
 
-    def Var(self, var: Var) -> Expr:
+    def _variable(self, var: Var) -> Expr:
         found = self._bound.get(var)
         if found is not None:
             return found
@@ -76,23 +95,11 @@ class _Lanes:
         array = self._scalars.arrays[var]
         return BufferLoad(array, (self._lane,))
 
-    def Ramp(self, ramp: Ramp) -> Expr:
+    def _ramp(self, ramp: Ramp) -> Expr:
         stride = self._scalars(ramp.stride)
         return self._scalars(ramp.base) + self._lane.astype(stride.dtype) * stride
 
-    def Broadcast(self, broadcast: Broadcast) -> Expr:
-        return self._scalars(broadcast.value)
-
-    def Cast(self, cast: Cast) -> Expr:
-        return Cast(cast.dtype.element, self(cast.value))
-
-    def Not(self, expr: Not) -> Expr:
-        return Not(self(expr.a))
-
-    def Select(self, select: Select) -> Expr:
-        return Select(self(select.condition), self(select.true_value), self(select.false_value))
-
-    def Let(self, let: Let) -> Expr:
+    def _let(self, let: Let) -> Expr:
         if let.var.dtype.lanes == 1:
             return Let(let.var, self._scalars(let.value), self(let.body))
         var = Var(let.var.name, let.var.dtype.element)
@@ -101,7 +108,7 @@ class _Lanes:
         body = self(let.body)
         return Let(var, self(let.value), body) if occurs(var, body) else body
 
-    def Shuffle(self, shuffle: Shuffle) -> Expr:
+    def shuffle(self, shuffle: Shuffle) -> Expr:
         sources = [(v, lane) for v in shuffle.vectors for lane in range(v.dtype.lanes)]
         chosen = [sources[int(index)] for index in shuffle.indices]  # type: ignore[call-overload]
         if isinstance(self._lane, IntImm):
@@ -112,14 +119,14 @@ class _Lanes:
             result = Select(here, self._scalars.lane(*chosen[position]), result)
         return result
 
-    def BufferLoad(self, load: BufferLoad) -> Expr:
+    def _load(self, load: BufferLoad) -> Expr:
         indices = tuple(map(self, load.indices))
         result = BufferLoad(load.buffer, indices)
         if load.predicate is None:
             return result
         return if_then_else(self(load.predicate), result, const(0, result.dtype))
 
-    def Call(self, call: Call) -> Expr:
+    def _call(self, call: Call) -> Expr:
         if call.op is _IF:
             condition, yes, no = call.args
             return Call(call.dtype.element, call.op, (self(condition), self(yes), self(no)))
@@ -140,7 +147,7 @@ class _Scalarizer(Rewriter):
         return _Lanes(self, const(lane, INT32), {})(vector)
 
     def Shuffle(self, shuffle: Shuffle) -> Expr:
-        return _Lanes(self, ZERO, {}).Shuffle(shuffle)
+        return _Lanes(self, ZERO, {}).shuffle(shuffle)
 
     def Let(self, let: Let) -> Expr:
         if let.var.dtype.lanes == 1:

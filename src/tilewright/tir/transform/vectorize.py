@@ -181,10 +181,25 @@ class LaneStatements:
 
     def statement(self, stmt: Stmt) -> Stmt:
         """`stmt` for all pieces."""
-        method = getattr(self, f"_{type(stmt).__name__.lower()}", None)
-        if method is None:
-            raise NotVectorizable(f"a {type(stmt).__name__} has no vector form")
-        return method(stmt)
+        match stmt:
+            case BufferStore():
+                return self._buffer_store(stmt)
+            case SeqStmt():
+                return self._sequence(stmt)
+            case LetStmt():
+                return self._let(stmt)
+            case IfThenElse():
+                return self._if_then_else(stmt)
+            case For():
+                return self._for(stmt)
+            case Allocate():
+                return self._allocate(stmt)
+            case AttrStmt():
+                return self._attribute(stmt)
+            case Evaluate():
+                return self._evaluate(stmt)
+            case _:
+                raise NotVectorizable(f"a {type(stmt).__name__} has no vector form")
 
     def _depends(self, node: Node) -> bool:
         return any(var in self._varying for var in variables_of(node))
@@ -215,10 +230,10 @@ class LaneStatements:
         lane = piece.base + (piece.lanes - 1) if grows else piece.base
         return Iteration({self._var: lane})(condition)
 
-    def _seqstmt(self, stmt: SeqStmt) -> Stmt:
+    def _sequence(self, stmt: SeqStmt) -> Stmt:
         return seq(*map(self.statement, stmt.seq))
 
-    def _bufferstore(self, store: BufferStore) -> Stmt:
+    def _buffer_store(self, store: BufferStore) -> Stmt:
         stores: list[Stmt | None] = []
         for number, piece in enumerate(self._pieces):
             if piece.lanes == 1:
@@ -269,7 +284,7 @@ class LaneStatements:
         value = broadcast(value, index.dtype.lanes)
         return store.replace(value=value, indices=(index,), predicate=lanes.mask)
 
-    def _ifthenelse(self, stmt: IfThenElse) -> Stmt:
+    def _if_then_else(self, stmt: IfThenElse) -> Stmt:
         if not self._depends(stmt.condition):
             other = None if stmt.else_case is None else self.statement(stmt.else_case)
             return stmt.replace(then_case=self.statement(stmt.then_case), else_case=other)
@@ -295,7 +310,7 @@ class LaneStatements:
         finally:
             self._conditions.pop()
 
-    def _letstmt(self, stmt: LetStmt) -> Stmt:
+    def _let(self, stmt: LetStmt) -> Stmt:
         if not self._depends(stmt.value):
             return stmt.replace(body=self.statement(stmt.body))
         values = []
@@ -333,7 +348,7 @@ class LaneStatements:
         extents = (as_expr(count * lanes),)
         return stmt.replace(extents=extents, body=substitute(body, {}, grown))
 
-    def _attrstmt(self, stmt: AttrStmt) -> Stmt:
+    def _attribute(self, stmt: AttrStmt) -> Stmt:
         if self._depends(stmt.value):
             raise NotVectorizable(f"attribute {stmt.attr_key} depends on the loop variable")
         return stmt.replace(body=self.statement(stmt.body))

@@ -300,11 +300,11 @@ class _Reducing(LaneStatements):
         LaneStatements.__init__(self, var, pieces, frozenset())
         self._accumulators = accumulators
 
-    def _bufferstore(self, store: BufferStore) -> Stmt:
+    def _buffer_store(self, store: BufferStore) -> Stmt:
         for accumulator in self._accumulators:
             if accumulator.reduction.store is store:
                 return seq(*(self._reduce(accumulator, i) for i in range(len(self._pieces))))
-        return LaneStatements._bufferstore(self, store)
+        return LaneStatements._buffer_store(self, store)
 
     def _reduce(self, accumulator: Accumulator, number: int) -> Stmt:
         lanes = self._lanes(number)
