@@ -46,6 +46,12 @@ def test_a_tuple_of_new_arrays_is_returned(target, n):
     np.testing.assert_array_equal(z.numpy(), np.full(2 * n + 1, 3, "int8"))
 
 
+def test_few_arrays_are_checked_one_by_one():
+    source = tvm.build(returning("[0, 1]"), target="c").get_source()
+    assert source.count("if (tw_new_array(") == 2
+    assert "status" not in source
+
+
 @TARGETS
 def test_one_array_and_an_array_without_dimensions(target):
     @T.prim_func

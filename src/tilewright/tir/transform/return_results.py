@@ -55,8 +55,11 @@ IS_PRIVATE: Final = "tir.is_private"
 INTO: Final = "_into"
 """What the name of the function ends in that writes into arrays of its caller."""
 
+FEW: Final = 8
+"""Results that are checked one by one, and not all at once."""
+
 MANY: Final = 32
-"""Words that are set by a loop, not one by one."""
+"""Words that are set one by one, and not by a loop."""
 
 
 def result_buffers(function: PrimFunc) -> tuple[Buffer, ...]:
@@ -159,14 +162,16 @@ class _Results:
     def allocate(self, buffers: tuple[Buffer, ...]) -> None:
         """Make the arrays of the results.
 
-        There is one check for all, and no variable of a statement for any: thousands of results
-        would nest thousands deep.
+        No statement binds a variable: thousands of results would nest thousands deep. Many results
+        share one check, which keeps the number of branches small.
         """
         shape = self._steps.memory(
             "shape", max((buffer.ndim for buffer in buffers), default=0) or 1
         )
-        status, field = self._steps.memory("status", 1), abi.Field(INT32, 0)
-        self._steps.do(status.store(field, const(0, INT32)))
+        status, field = None, abi.Field(INT32, 0)
+        if len(buffers) > FEW:
+            status = self._steps.memory("status", 1)
+            self._steps.do(status.store(field, const(0, INT32)))
         for position, buffer in enumerate(buffers):
             for axis, extent in enumerate(buffer.shape):
                 size = cast(INT64, substitute(extent, self.values))
@@ -174,13 +179,17 @@ class _Results:
             word = IntImm(INT32, abi.dtype_word(buffer.dtype))
             slot = _slot(self._slots.pointer, position)
             made = new_array(slot, IntImm(INT32, buffer.ndim), word, shape.pointer)
-            self._steps.do(status.store(field, status.load(field) | made))
+            if status is None:
+                self.attempt(made)
+            else:
+                self._steps.do(status.store(field, status.load(field) | made))
             struct = abi.pointer_var(f"{buffer.name}_array")
             address = self._slots.load(abi.Field(INT64, 2 * position + 1))
             header = const(abi.OBJECT_HEADER_SIZE, "int64")
             data = abi.as_pointer(abi.View(struct).load(abi.DATA))
             self.values[buffer.data] = Let(struct, abi.as_pointer(address + header), data)
-        self.attempt(status.load(field))
+        if status is not None:
+            self.attempt(status.load(field))
 
     def attempt(self, status: Expr) -> None:
         """Give up the arrays and leave if `status` is not 0."""
