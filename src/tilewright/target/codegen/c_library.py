@@ -1,7 +1,7 @@
-"""Names that belong to the C library, and texts that the code of all backends has.
+"""Names of C library functions, and messages that all backends share.
 
-Compilers call its functions on their own, ``memset`` for a loop that writes zeros and ``exp`` for
-an intrinsic. So a function of a module that has such a name gets another one in the code.
+Compilers insert calls of these functions: ``memset`` for a loop that writes zeros, ``exp`` for an
+intrinsic. Functions of a module with such a name are therefore renamed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAMES: Final = frozenset(_OTHERS) | {f"{name}{kind}" for name in _MATH for kind
 
 
 def own_name(function: str) -> str:
-    """The name of a function of a module in the code: another one if it is one of C's."""
+    """The name of a module's function in the code: not that of a C library function."""
     return f"{function}.own" if function in _NAMES else function
 
 

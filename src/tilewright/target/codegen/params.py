@@ -1,4 +1,4 @@
-"""Constants outside of the code: programs find them by `tir.lookup_param`.
+"""Constants outside of the code, which programs look up by `tir.lookup_param`.
 
 In a process they stay where they are, and code has their addresses. In a library they are an object
 file of their own, which is written here, byte by byte: an assembler would need minutes for the
@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, NamedTuple
 from tilewright.error import ExportError
 
 ALIGNMENT: Final = 64
-"""Bytes to which each constant is aligned."""
+"""Alignment of each constant in bytes."""
 
 
 class Param(NamedTuple):

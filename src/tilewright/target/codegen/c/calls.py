@@ -101,7 +101,7 @@ def _round(emitter: FunctionEmitter, call: Call) -> Text:
 
 @emits(*(f"tir.{name}" for name in (*KERNELS, "rsqrt")))
 def _expanded(emitter: FunctionEmitter, call: Call) -> Text:
-    """A call of a helper with the same arithmetic that vector code has in place."""
+    """A call of a helper function, with the same arithmetic as vector code."""
     dtype = FLOAT64 if call.dtype.bits == 64 else FLOAT32
     helper = f"tw_{_name(call).removeprefix('tir.')}_{suffix(dtype)}"
     if helper not in emitter.helpers:

@@ -17,20 +17,20 @@ from tilewright.tir.stmt import Stmt
 
 
 class Precedence:
-    """How tightly C's operators bind."""
+    """Precedence of C's operators."""
 
     CONDITIONAL, OR, AND, BIT_OR, BIT_XOR, BIT_AND = 3, 4, 5, 6, 7, 8
     EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, PRIMARY = 9, 10, 11, 12, 13, 15, 16
 
 
 class Text(NamedTuple):
-    """A C expression, and how tightly its outermost operator binds."""
+    """A C expression and the precedence of its outermost operator."""
 
     code: str
     precedence: int = Precedence.PRIMARY
 
     def at(self, precedence: int) -> str:
-        """The code, in parentheses if it binds less tightly than `precedence`."""
+        """The code, in parentheses if its precedence is lower than `precedence`."""
         return f"({self.code})" if self.precedence < precedence else self.code
 
 
@@ -123,7 +123,7 @@ class FunctionEmitter:
         return emit(self, expr)
 
     def code(self, expr: Expr, precedence: int = 0) -> str:
-        """`expr` in C, in parentheses if it binds less tightly than `precedence`."""
+        """`expr` in C, in parentheses if its precedence is lower than `precedence`."""
         return self.text(expr).at(precedence)
 
     def arguments(self, values: tuple[Expr, ...]) -> str:

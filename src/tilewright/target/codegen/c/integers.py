@@ -35,7 +35,7 @@ FLOORED: Final = {FloorDiv: ("/", "floordiv"), FloorMod: ("%", "floormod")}
 
 @emits(IntImm)
 def _integer(emitter: FunctionEmitter, value: IntImm) -> Text:
-    """A constant that has its type also where nothing else says so."""
+    """A constant with a suffix or macro that fixes its type."""
     dtype, number = value.dtype, value.value
     if dtype.is_bool:
         return Text("true" if number else "false")
@@ -103,7 +103,7 @@ def _unsigned_operand(emitter: FunctionEmitter, expr: Expr, dtype: DType) -> str
 
 
 def _fits(emitter: FunctionEmitter, expr: Expr) -> bool:
-    """Whether the value provably fits into its type, as all index arithmetic does."""
+    """Whether the value provably fits its type, as all index arithmetic does."""
     if expr in emitter.index_sums:
         return True
     low, high = emitter.analyzer.const_int_bound(expr)

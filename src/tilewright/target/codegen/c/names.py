@@ -17,7 +17,7 @@ KEYWORDS: Final = frozenset(
 
 
 class Names:
-    """Gives each variable an identifier of its own, as near to its name as C allows."""
+    """Unique identifiers of variables, as similar to their names as C allows."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set(KEYWORDS)
@@ -35,7 +35,7 @@ class Names:
         return var in self._of
 
     def fresh(self, wanted: str) -> str:
-        """An identifier that is not taken, made of `wanted`."""
+        """An unused identifier, derived from `wanted`."""
         base = re.sub(r"\W", "_", wanted) or "v"
         if base[0].isdigit() or base.startswith(("tw_", "_")):
             base = f"v{base}"

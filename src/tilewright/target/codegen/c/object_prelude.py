@@ -1,4 +1,4 @@
-"""C functions that make arrays and tuples for the host, and keep values of it; see `prelude`."""
+"""Helper functions of C that make arrays and tuples, and copy and keep values of the host."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ static inline double tw_odd_sum(double a, double b) {
 
 
 def division(operation: str, name: str, c_type: str, is_signed: bool) -> str:
-    """A quotient or remainder that is some number, and no trap, where the divisor is 0."""
+    """A quotient or remainder that is an unspecified number, without a trap, for divisor 0."""
     head = f"static inline {c_type} tw_{operation}_{name}({c_type} a, {c_type} b) {{\n"
     is_quotient = operation.endswith("div")
     operator = "/" if is_quotient else "%"

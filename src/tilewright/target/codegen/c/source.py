@@ -1,4 +1,4 @@
-"""From a module to C source."""
+"""Translation of a module to C source."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _loop(emitter: FunctionEmitter, stmt: For) -> None:
 
 
 def _end(emitter: FunctionEmitter, stmt: For, start: str, extent: str) -> str:
-    """The first number after the loop's."""
+    """The end of the loop's range, exclusive."""
     if isinstance(stmt.min, IntImm) and isinstance(stmt.extent, IntImm):
         return plain(emitter, const(stmt.min.value + stmt.extent.value, stmt.min.dtype))
     return f"{start} + {extent}"
@@ -163,7 +163,7 @@ def _let_statement(emitter: FunctionEmitter, stmt: LetStmt) -> None:
 
 
 def _body_using(emitter: FunctionEmitter, name: str, body: Stmt, mentioned: set[str]) -> None:
-    """Write `body`; if it leaves `name` unmentioned, mention it, or compilers complain."""
+    """Write `body`, with a mention of `name` if it has none, which avoids warnings."""
     position, indent = len(emitter.lines), INDENT * emitter.depth
     emitter.statement(body)
     if name not in mentioned:
@@ -230,12 +230,12 @@ def _evaluate(emitter: FunctionEmitter, stmt: Evaluate) -> None:
 
 
 def immediate(dtype: Any, value: Any) -> Any:
-    """A constant as it stands in an initialiser: half types as their bits."""
+    """A constant in an initialiser; half types as their bits."""
     return const(int(value), "uint16") if dtype in HALVES else const(value, dtype)
 
 
 def _schedule_clause(loop: For) -> str:
-    """How OpenMP divides the iterations of a loop."""
+    """OpenMP's schedule clause for a loop."""
     schedule = parallel_schedule(loop)
     if not schedule.dynamic:
         return ""

@@ -1,4 +1,4 @@
-"""How the dtypes of the IR are spelled in C.
+"""C types of the dtypes of the IR.
 
 float16 and bfloat16 values are held in `float` variables, always rounded to their type; in memory
 they are `uint16_t`.

@@ -18,8 +18,8 @@ _WIDE_OPS: Final[dict[type, str]] = {Add: "add", Sub: "sub", Mul: "mul"}
 def index_operand(emitter: FunctionEmitter, expr: Expr) -> str:
     """An integer expression as an i64 register or constant.
 
-    What is made of 32-bit sums and products is computed with 64 bits, so the positions in an
-    array of more than 2**31 elements are right.
+    32-bit sums and products are computed with 64 bits, so positions in arrays of more than 2**31
+    elements are right.
     """
     if isinstance(expr, IntImm):
         return str(expr.value)

@@ -17,7 +17,7 @@ from tilewright.target.codegen.llvm.register_window import RegisterWindow
 from tilewright.target.codegen.llvm.types import value_type
 
 _READS: Final = ("load ", "phi ", "icmp ", "select ", "extractvalue ", "or ")
-"""How instructions begin that change no memory."""
+"""Prefixes of instructions that leave memory unchanged."""
 
 
 class Region:
@@ -44,7 +44,7 @@ class Region:
         self.block = ""
 
     def find(self, key: str) -> str | None:
-        """The register that holds the value `key` here."""
+        """The register that holds the value `key` at this position; None if there is none."""
         for table in reversed(self.branches):
             found = table.get(key)
             if found is not None:
@@ -105,7 +105,7 @@ class Builder:
         return register
 
     def pure(self, code: str, *operands: str) -> str:
-        """A register with the value of an instruction that only computes.
+        """A register with the value of an instruction without side effects.
 
         Args:
             code: the instruction, without the result.
@@ -130,7 +130,7 @@ class Builder:
         return register
 
     def value(self, code: str) -> str:
-        """A register with the value of an instruction that must stay where it is."""
+        """A register with the value of an instruction that is not moved."""
         if not code.startswith(_READS) and "@llvm.masked.load" not in code:
             self._window.clear()
         return self._value(code)
@@ -155,13 +155,13 @@ class Builder:
     # --- memory -------------------------------------------------------------------------------
 
     def load(self, ty: str, pointer: str, align: int, *, local: bool) -> str:
-        """A value in memory; LLVM does not keep it for longer than there is a register.
+        """A value in memory, which LLVM is made to load again when it has left the registers.
 
         Args:
             ty: its type.
             pointer: its address.
             align: the alignment of the address in bytes.
-            local: whether the memory is one that LLVM keeps in registers.
+            local: whether LLVM promotes the memory to registers.
         """
         window, position = self._window_here(), (ty, pointer)
         code = f"load {ty}, ptr {pointer}, align {align}"
@@ -198,7 +198,7 @@ class Builder:
     # --- control flow -------------------------------------------------------------------------
 
     def start_block(self, label: str) -> None:
-        """Go on writing in a new basic block."""
+        """Start a new basic block."""
         self.region.lines.append(f"{label}:")
         self.region.block = label
 
@@ -212,7 +212,7 @@ class Builder:
 
     @contextmanager
     def conditional(self) -> Iterator[None]:
-        """Code of one branch: what is computed inside is not known after it."""
+        """Code of one branch, whose values are not known after it."""
         self.region.branches.append({})
         yield
         self.region.branches.pop()

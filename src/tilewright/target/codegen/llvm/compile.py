@@ -113,7 +113,7 @@ class CompiledModule:
 
     @functools.cached_property
     def shared_object(self) -> bytes:
-        """The object file without what modules share in a process: threads and workspaces.
+        """The object file without the support modules, which modules of a process share.
 
         It is for a process of this package, see `load_object`.
         """
@@ -123,7 +123,7 @@ class CompiledModule:
 
     @property
     def unit(self) -> ObjectUnit:
-        """The object file, and what it is linked with."""
+        """The object file, and the names of what it is linked with."""
         return ObjectUnit(self.shared_object, self.needs, self.externals)
 
     def write_objects(self, directory: str) -> list[str]:

@@ -12,27 +12,27 @@ RAISE: Final = "tilewright_raise"
 """The function that raises an error with a given text."""
 
 MESSAGE_SIZE: Final = 512
-"""Bytes of an error's text; the rest is cut off."""
+"""Maximum size of an error's text in bytes; longer texts are cut off."""
 
 COLD: Final = "noinline cold optnone"
-"""Attributes of functions that hardly ever run: they are compiled quickly, not well."""
+"""Attributes of functions that hardly ever run: they are compiled fast, without optimisation."""
 
 SHARED: Final = "linkonce_odr hidden "
-"""The linkage of functions that several modules define alike."""
+"""The linkage of functions of which several modules have equal definitions."""
 
 SHARED_TYPES: Final = (
     ("i64",), ("i64", "i64"), ("i64", "i64", "i64"),
     ("ptr",), ("ptr", "i64"), ("ptr", "i64", "i64"), ("ptr", "ptr"),
     ("ptr", "ptr", "ptr"), ("ptr", "ptr", "ptr", "i64"), ("ptr", "ptr", "ptr", "i64", "i64"),
 )  # fmt: skip
-"""The types of values for which every process has a function."""
+"""The types of values for which the support module has a function."""
 
 DECLARATIONS: Final = (
     "declare extern_weak void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)",
     "declare i32 @dprintf(i32, ptr, ...)",
     "declare i32 @snprintf(ptr, i64, ptr, ...)",
 )
-"""What the functions call; tvm-ffi's is weak, so the code also loads where there is no host."""
+"""Functions that they call; tvm-ffi's is weak, so the code also loads without a host."""
 
 RAISE_TEXT: Final = f"""
 @tilewright.error = private unnamed_addr constant [8 x i8] c"%s: %s\\0A\\00"
@@ -47,19 +47,19 @@ plain:
   %n = call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @tilewright.error, ptr %kind, ptr %message)
   ret i32 -1
 }}"""
-"""Hands an error to the host, or prints it where there is none."""
+"""Hands an error to the host, or prints it if there is none."""
 
 
 def error_function_name(types: tuple[str, ...]) -> str:
-    """The name of the function for a text with values of such types."""
+    """The name of the function for texts with values of such types."""
     return ".".join((RAISE, *types))
 
 
 def error_function_text(types: tuple[str, ...], linkage: str) -> str:
     """The definition of that function.
 
-    Its parameters are the kind and the text, a printf format, as strings, and the values. It is a
-    function because a call is short, and most code of a check would be for its failure.
+    Its parameters are the kind and the text, a printf format, as strings, and the values. A call of
+    a function keeps the code of checks short.
     """
     values = ", ".join(f"{ty} %v{number}" for number, ty in enumerate(types))
     name = error_function_name(types)

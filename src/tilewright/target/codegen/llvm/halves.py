@@ -20,7 +20,7 @@ class Halves:
         self._bits_of: dict[tuple[str, str], str] = {}
 
     def rounded(self, value: str, dtype: DType) -> str:
-        """A result that was computed in float, rounded to `dtype`."""
+        """A result of float arithmetic, rounded to `dtype`."""
         if dtype.element not in HALVES:
             return value
         return self.widened(self.narrowed(value, dtype), dtype)
@@ -34,7 +34,7 @@ class Halves:
     def narrowed(self, value: str, dtype: DType) -> str:
         """The 16 bits of the half nearest to a float value; ties go to even.
 
-        What was rounded before, or comes from memory as it is, need not be rounded again.
+        Values that come from memory or were rounded before are not rounded again.
         """
         known = self._bits_of.get((value, str(dtype)))
         return self._narrowed(value, dtype) if known is None else known

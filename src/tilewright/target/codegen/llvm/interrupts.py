@@ -1,13 +1,12 @@
-"""Polls for interrupts (Ctrl-C) in code that runs for long.
+"""Polls for interrupts (Ctrl-C) in code that runs for a long time.
 
-Python notes a signal and handles it when it is asked to, so compiled code asks from time to time:
+Python notes a signal and handles it on request, so compiled code asks from time to time:
 in the outermost serial loop of a kernel whose work may take more than `SHORT`, and after parallel
 loops. A poll reads a clock, and asks Python if `PAUSE` has passed since it was last asked, because
-to ask is to wait for the interpreter, which other threads may use. Without a host there is nobody
-to ask.
+asking waits for the interpreter, which other threads may use. Without a host, nothing is asked.
 
-Only the thread that called asks. Workers do not: they would wait for the interpreter, which the
-thread that waits for them may hold.
+Only the calling thread asks. Workers would wait for the interpreter, which the thread that waits
+for them may hold.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, While
 
 SHORT: Final = 30_000_000
-"""Cycles of work, about 10 ms: what surely takes less is not interrupted."""
+"""Cycles of work, about 10 ms: loops that surely take less are not interrupted."""
 
 STEP: Final = 3_000_000
 """Cycles of work between two polls in a loop."""
@@ -32,10 +31,10 @@ UNKNOWN_STEP: Final = 1024
 """Iterations between two polls if their work is not known."""
 
 PAUSE: Final = 50_000_000
-"""Nanoseconds between two questions."""
+"""Minimum of nanoseconds between two questions to Python."""
 
 CLOCK: Final = 6
-"""Linux's CLOCK_MONOTONIC_COARSE, which is read in a few nanoseconds and is 4 ms late at most."""
+"""Linux's CLOCK_MONOTONIC_COARSE, which takes a few nanoseconds to read and is up to 4 ms late."""
 
 POLL: Final = "tilewright_poll"
 """``i32 tilewright_poll()``: 0, or -1 if the call has to end; an error is set then."""

@@ -1,4 +1,4 @@
-"""Operators with instructions or intrinsics of LLVM: mathematical functions, bits, choices."""
+"""Operators that are instructions or intrinsics of LLVM: mathematics, bits, selections."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def load(
 
 
 def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Library]]:
-    """Load an object file of which only one symbol is known.
+    """Load an object file, of which only one symbol is known.
 
     Args:
         code: the `CompiledModule.shared_object` of a module for this machine.
@@ -106,7 +106,7 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
 
 
 def _library_builder(codes: Sequence[bytes], support: Sequence[str]) -> Any:
-    """LLVM's builder of a library of object files and what they share with others."""
+    """LLVM's builder of a library of object files and support modules."""
     builder = binding().JITLibraryBuilder().add_current_process()
     for code in codes:
         builder.add_object_img(code)
@@ -122,7 +122,7 @@ class Library(dict[str, int]):
     tracker: Any
     jit: Any
     params: dict[str, Param]
-    """What the code refers to, which lives as long."""
+    """Libraries that the code refers to, which live as long."""
 
 
 def _link(builder: Any, names: Sequence[str]) -> Library:

@@ -55,7 +55,7 @@ class LinkedModule:
             return self._loaded[symbol]
 
     def object_code(self) -> bytes:
-        """One object file, which this program is only without functions elsewhere."""
+        """One object file, if the program has no functions in others."""
         if self._units:
             raise ExportError("the program consists of several object files: see write_objects")
         return self.main.object_code()
@@ -70,12 +70,12 @@ class LinkedModule:
         return write_objects(directory, codes, self.main.params)
 
     def source(self, fmt: str) -> str:
-        """The text of the main module, without the functions elsewhere."""
+        """The text of the main module, without functions of other object files."""
         return self.main.source(fmt)
 
 
 def _support_object(name: str, target: Target) -> bytes:
-    """A support module as an object file, whose functions other libraries do not see.
+    """A support module as an object file, whose functions are hidden from other libraries.
 
     A program may be linked from the object files of several libraries, each of which has them.
     """

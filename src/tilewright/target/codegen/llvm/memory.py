@@ -26,7 +26,7 @@ from tilewright.tir.stmt import BufferStore
 
 
 def _from_memory(emitter: FunctionEmitter, raw: str, dtype: DType) -> str:
-    """The register value of what was loaded."""
+    """The register value of a loaded representation."""
     if dtype.element in HALVES:
         return emitter.halves.widened(raw, dtype)
     if dtype.is_bool:
@@ -36,7 +36,7 @@ def _from_memory(emitter: FunctionEmitter, raw: str, dtype: DType) -> str:
 
 
 def _to_memory(emitter: FunctionEmitter, value: str, dtype: DType) -> str:
-    """What is stored for a register value."""
+    """The representation of a register value in memory."""
     if dtype.element in HALVES:
         return emitter.halves.narrowed(value, dtype)
     if dtype.is_bool:
@@ -214,7 +214,7 @@ def _reversed(vector: Expr) -> Expr:
 
 
 def _forwards(index: Any, predicate: Expr | None) -> dict[str, Any]:
-    """The index and the predicate of an access that goes backwards, in the other direction."""
+    """The index and the predicate of a backwards access, in forward order."""
     first = index.base - (index.lanes - 1)
     forwards = Ramp(first, IntImm(index.stride.dtype, 1), index.lanes)
     if predicate is not None and predicate.dtype.lanes > 1:

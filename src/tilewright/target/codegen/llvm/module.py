@@ -1,4 +1,4 @@
-"""What the functions of one LLVM module share: declarations and constants."""
+"""The text of an LLVM module: declarations, constants and functions."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class ModuleText:
         """An empty module.
 
         Args:
-            target: what it is for.
-            defines_errors: whether it is the module that defines what raises errors.
+            target: the target of its code.
+            defines_errors: whether it is the support module that defines the error functions.
         """
         self.target = target
         self._defines_errors = defines_errors
@@ -104,7 +104,7 @@ class ModuleText:
         self.externals: dict[str, None] = {}
         """Names of C functions that the program calls."""
         self.parts: list[str] = []
-        """Functions that others were taken apart into."""
+        """Bodies of parallel loops, and other helper functions."""
         self.needs_thread_pool = False
         self.needs_workspaces = False
         self.needs_errors = False
@@ -114,7 +114,7 @@ class ModuleText:
         self._error_functions: set[tuple[str, ...]] = set()
         self.needs_objects = False
         self.params: dict[str, None] = {}
-        """Names of the constants that the program refers to and that are not in it."""
+        """Names of the constants that the program refers to and does not contain."""
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...]) -> str:
         """The name under which the external function `name` is called."""
@@ -149,7 +149,7 @@ class ModuleText:
         return name
 
     def error_function(self, types: tuple[str, ...]) -> str:
-        """The name of the function that raises an error whose text has values of such types.
+        """The name of the function that raises an error with a text with values of such types.
 
         Its parameters are the kind and the text, a printf format if there are values, as strings,
         and the values.
@@ -165,7 +165,7 @@ class ModuleText:
         return f"@{name}"
 
     def declare_error(self, name: str, parameters: tuple[str, ...]) -> None:
-        """Note the use of a function that raises an error and is the same for all modules."""
+        """Declare an error function that all modules share."""
         if not self._defines_errors:
             self.needs_errors = True
             self.declare(name, "i32", parameters)

@@ -25,10 +25,10 @@ from tilewright.tir.stmt import Allocate, For, Stmt
 from tilewright.tir.substitute import variables_of
 
 LEAST_WORK: Final = 10_000
-"""Cycles of work for which a thread is used: what sharing it costs, and a bit more."""
+"""Cycles of work from which an additional thread pays."""
 
 FINE_WORK: Final = 100_000
-"""Cycles of a part at least, if a thread has several: what it costs to take one is nothing then."""
+"""Minimum of cycles of a part, if threads take several: taking one is then cheap beside it."""
 
 
 # --- the surrounding function ----------------------------------------------------------------
@@ -112,7 +112,7 @@ def _body_function(emitter: FunctionEmitter, closure: Closure, stmt: For) -> str
 
 
 def _iterations(emitter: FunctionEmitter, stmt: For, body: Stmt) -> None:
-    """The loop over a part; memory that each iteration would take is taken once in front."""
+    """The loop over a part; allocations of the body are hoisted in front of it."""
     if isinstance(body, Allocate) and stmt.loop_var not in {
         var for extent in body.extents for var in variables_of(extent)
     }:

@@ -1,4 +1,4 @@
-"""Which loaded values are still in registers, as straight code goes on.
+"""Estimate of which loaded values are still in registers in straight-line code.
 
 A value that is used again soon is loaded once. One that is used again much later is loaded again: a
 long unrolled kernel that has its accumulators in registers has none left to keep it in, and LLVM,
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 class RegisterWindow:
-    """The values that straight code has used last, as many as there are registers."""
+    """The most recently used values of straight-line code, as many as there are registers."""
 
     def __init__(self, registers: int) -> None:
         self._registers = registers
@@ -17,7 +17,7 @@ class RegisterWindow:
         self._loaded: set[object] = set()
 
     def clear(self) -> None:
-        """Nothing is known any more: memory may have changed, or other code came in between."""
+        """Forget all values: memory may have changed, or control flow intervened."""
         self._held.clear()
         self._loaded.clear()
 
@@ -29,7 +29,7 @@ class RegisterWindow:
             del self._held[next(iter(self._held))]
 
     def held(self, place: object) -> str | None:
-        """The register with the value of `place`, if it has been used lately."""
+        """The register with the value of `place`, if it was used recently; else None."""
         return self._held.get(place)
 
     def load(self, place: object, register: str) -> None:

@@ -31,12 +31,12 @@ FIELDS: Final = {
 """Offset in bytes and dtype of the fields of DLTensor and TVMFFIAny, on 64-bit machines."""
 
 VALUE_OFFSET: Final = 8
-"""Of the value in TVMFFIAny; its dtype is that of the access."""
+"""Offset of the value in TVMFFIAny; its dtype is that of the access."""
 
 TENSOR_SIZE, ANY_SIZE = 48, 16
 STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": TENSOR_SIZE}
 DTYPE_CODES: Final = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
-"""DLPack's numbers of the kinds of dtypes."""
+"""DLPack's type codes."""
 
 
 def _structure(emitter: FunctionEmitter, call: Call, size: int) -> str:

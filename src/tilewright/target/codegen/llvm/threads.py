@@ -48,7 +48,7 @@ MOST_THREADS: Final = 1024
 
 PAUSES: Final = 64
 PATIENCE: Final = 200_000
-"""Nanoseconds, about what it costs to sleep and be woken."""
+"""Nanoseconds: about the cost of sleeping and being woken."""
 
 
 class _Arch(NamedTuple):
@@ -66,7 +66,7 @@ ARCHITECTURES: Final = {
     ),
     "riscv64": _Arch(98, 'fence syncscope("singlethread") acquire', ""),
 }
-"""Linux on these has the pool."""
+"""Architectures with a pool, on Linux."""
 
 
 def has_pool(target: Target) -> bool:

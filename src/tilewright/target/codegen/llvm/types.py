@@ -1,4 +1,4 @@
-"""How dtypes and constants are spelled in LLVM IR.
+"""LLVM types of the dtypes of the IR, and constants.
 
 float16 and bfloat16 values are kept in float registers, rounded after every operation; in memory
 they are 16-bit integers. A bool is `i1` in a register and a byte in memory.

@@ -72,7 +72,7 @@ def _shuffle(emitter: FunctionEmitter, expr: Shuffle) -> str:
 def _shuffle_vectors(
     emitter: FunctionEmitter, values: list[str], indices: list[int], dtype: DType
 ) -> str:
-    """The lanes `indices` of several vectors of one dtype; -1 is any value.
+    """The lanes `indices` of several vectors of one dtype; -1 is an undefined lane.
 
     LLVM shuffles two at a time: of more, each half gives its lanes, in their final places.
     """

@@ -1,4 +1,4 @@
-"""C source, and what the C compiler of this machine makes of it."""
+"""C source, compiled by the C compiler of this machine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tilewright.target.target import Target
 
 COMPILERS = ("cc", "gcc", "clang")
 OPTIONS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
-"""Contraction is off so that the arithmetic of mathematical functions stays what it is."""
+"""Without contraction, which would change the arithmetic of mathematical functions."""
 
 
 class CompiledSource:
-    """The C source of a module; compiled when its functions or its object code are asked for."""
+    """The C source of a module; compiled on demand."""
 
     def __init__(
         self, module: IRModule, target: Target, params: Mapping[str, Param] | None = None
@@ -90,11 +90,11 @@ class CompiledSource:
 def compile_module(
     module: IRModule, target: Target | None = None, params: Mapping[str, Param] | None = None
 ) -> CompiledSource:
-    """The code of `module`, whose functions are in the form that backends take.
+    """The code of `module`, whose functions are legal for this target.
 
     Args:
         module: the functions.
-        target: what to compile for.
+        target: the target.
         params: the constants that they look up.
     """
     return CompiledSource(module, target or Target("c"), params)
@@ -107,7 +107,7 @@ def _run(command: list[str]) -> None:
 
 
 def _compiler() -> list[str]:
-    """The command of the C compiler: ``$CC``, or the first one there is."""
+    """The command of the C compiler: ``$CC``, or the first of `COMPILERS` that exists."""
     named = os.environ.get("CC", "").split()
     if named and shutil.which(named[0]):
         return named
