@@ -325,7 +325,7 @@ def test_several_short_rows_are_reduced_at_once():
 
 
 def test_parts_of_a_few_long_rows_are_reduced_by_all_cores():
-    n = 1 << 17
+    n = 1 << 19
     sch = tvm.default_schedule(sums(1, n, 1), "llvm -num-cores=2")
     assert loops_of(sch, "S_rf")[0] == ("parallel", 2)
     sch = tvm.default_schedule(sums(1, n // 4, 1), "llvm -num-cores=2")

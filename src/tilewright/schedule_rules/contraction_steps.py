@@ -202,8 +202,7 @@ class _Steps:
         if place is not None:
             sch.compute_at(copy, place)
         around = loops_around(sch, copy, place)
-        tile, column = plan.tile, used.index(columns[-1])
-        if not copy_squares(sch, copy, column, around, tile.vectors, self.tile.lanes):
+        if not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
             self._vectorize(copy, around)
         return block_of(sch, copy).writes[0].buffer
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.nest import block_of, loops_by_iterator, present, split_into
+from tilewright.schedule_rules.tiles import RegisterTile
 from tilewright.tir.schedule import BlockRV, Schedule
 
 
 def copy_squares(
-    sch: Schedule, block: BlockRV, column: int, outer: int, vectors: int, lanes: int
+    sch: Schedule, block: BlockRV, column: int, outer: int, tile: RegisterTile
 ) -> bool:
     """Transpose squares in registers, where columns come next to each other by copying.
 
@@ -17,8 +18,7 @@ def copy_squares(
         block: a block that copies.
         column: the position of the iterator over neighbours in the copy.
         outer: how many loops around it belong to others.
-        vectors: how many vectors of columns a panel has.
-        lanes: elements of a vector.
+        tile: the tile that the panels are for.
 
     Returns:
         Whether it does: not where columns are next to each other already, or nothing is.
@@ -31,9 +31,9 @@ def copy_squares(
     if along not in loops or load.stride(along) == 1 or step is None:
         return False
     others = [loop for var, loop in loops.items() if var is not along and var is not step]
-    (panel, vector), lane = split_into(sch, loops[along], [vectors, lanes], vector=True)
-    (square,), row = split_into(sch, loops[step], [lanes])
-    sch.reorder(*present(panel, vector), *others, *present(square), row, lane)
+    panel, vector, lane = sch.split(loops[along], [None, tile.vectors, tile.lanes])
+    (square,), row = split_into(sch, loops[step], [tile.lanes])
+    sch.reorder(panel, vector, *others, *present(square), row, lane)
     sch.unroll(row)
     sch.vectorize(lane)
     return True

@@ -28,7 +28,7 @@ SHORT_ROW: Final = 4
 LONG_ROW: Final = 64
 """Vectors of a row from which on it may pay to ask for what comes later in it."""
 
-MUCH: Final = 1 << 16
+MUCH: Final = 1 << 18
 """Elements for each core from which on it pays to share a row."""
 
 MANY_CACHES: Final = 16

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.schedule_rules.contraction_plan import Plan
-from tilewright.schedule_rules.contraction_steps import position_of
+from tilewright.schedule_rules.contraction_steps import loops_around, position_of
+from tilewright.schedule_rules.copies import copy_squares
 from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import block_of, extent_of, is_complete, parallelize
@@ -41,17 +42,14 @@ def pack(sch: Schedule, form: Form, tile: RegisterTile, tiled: Tiled) -> BlockRV
     index_map = IndexMap.from_func(layout, len(iterators))
     copy = sch.reindex_cache_read(form.block, form.operand, "global", index_map)
     sch.compute_at(copy, tiled.panels, preserve_unit_loops=True)
-    loops = sch.get_loops(copy)
-    steps = loops[-len(inner) :]
-    panel, vector, lane = sch.split(loops[-len(inner) - 1], [None, tile.vectors, tile.lanes])
-    if form.is_contiguous:
-        sch.reorder(panel, *steps, vector, lane)
+    used = [n for n in range(len(iterators)) if n in (*outer, column, *inner)]
+    around = loops_around(sch, copy, tiled.panels)
+    if form.is_contiguous or not copy_squares(sch, copy, used.index(column), around, tile):
+        loops = sch.get_loops(copy)
+        panel, vector, lane = sch.split(loops[-len(inner) - 1], [None, tile.vectors, tile.lanes])
+        sch.reorder(panel, *loops[-len(inner) :], vector, lane)
         sch.unroll(vector)
-    else:
-        outer_step, inner_step = sch.split(steps[-1], [None, tile.lanes])
-        sch.reorder(panel, vector, *steps[:-1], outer_step, inner_step, lane)
-        sch.unroll(inner_step)
-    sch.vectorize(lane)
+        sch.vectorize(lane)
     return copy
 
 
