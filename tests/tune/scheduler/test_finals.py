@@ -14,8 +14,8 @@ def default_task(n=64, available=12):
     return task(n, name=str(n), strategy=CountFromDefault(available))
 
 
-def tune(tmp_path, tasks, runner, trials=12, weights=None, **options):
-    database = MemoryDatabase()
+def tune(tmp_path, tasks, runner, trials=12, weights=None, database=None, **options):
+    database = database or MemoryDatabase()
     scheduler = GradientBased(seed=1)
     scheduler.tune(
         tasks, weights or [1.0] * len(tasks), trials, None, 4, PaperBuilder(tmp_path), runner,
@@ -52,6 +52,18 @@ def test_what_was_lucky_once_loses_to_the_default(tmp_path):
     runner.latency = lambda factor: 1.0 if factor == 1 else (1.1 if runner.again else 0.6)
     _, database = tune(tmp_path, [context], runner)
     assert best_factor(database, context) == (1, True)
+
+
+def test_the_default_of_an_earlier_run_takes_part(tmp_path):
+    first = default_task(available=2)
+    _, database = tune(tmp_path, [first], PaperRunner(lambda factor: float(factor)))
+    second = default_task(available=6)
+    log = []
+    runner = PaperRunner(lambda factor: 1.0 if factor == 1 else 0.99, log=log)
+    tune(tmp_path, [second], runner, database=database)
+    assert 1 not in [factor for _, factor in log[:4]], "it is known"
+    assert runner.again[0][0] == 1
+    assert best_factor(database, second) == (1, True)
 
 
 def test_what_is_clearly_faster_wins(tmp_path):

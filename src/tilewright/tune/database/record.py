@@ -173,7 +173,7 @@ class TuningRecord:
     def as_measure_candidate(self) -> MeasureCandidate:
         """The candidate, to measure it again."""
         args_info = self.args_info or ArgInfo.from_entry_func(self.workload.mod)
-        return MeasureCandidate(self.schedule(), args_info)
+        return MeasureCandidate(self.schedule(), args_info, is_default=self.is_default)
 
     # --- JSON ---------------------------------------------------------------------------------
 

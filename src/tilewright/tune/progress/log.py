@@ -198,6 +198,12 @@ class LogObserver(TuningObserver):
         logger.info(
             "%s has finished: %s. Remaining task(s): %d", f"Task #{task.task_id}", reason, remaining
         )
+        if task.is_measured and math.isfinite(task.default_latency):
+            logger.info(
+                "%s: %.4f us with the default schedule, %.4f us with the best one, which is %s",
+                _name(task), task.default_latency * 1e6, task.latency * 1e6,
+                "the same" if task.fastest[0][1].is_default else "another one",
+            )  # fmt: skip
         if task.failures.total:
             logger.info("Failed candidates of %s: %s", _name(task), task.failures)
             task.ctx.logger.info("Failed candidates:\n%s", task.failures.describe())

@@ -91,7 +91,8 @@ class KnownTrials:
         args_info = ArgInfo.from_entry_func(self._mod)
         for record in records:
             try:
-                yield record, MeasureCandidate(record.schedule(self._mod), args_info)
+                sch = record.schedule(self._mod)
+                yield record, MeasureCandidate(sch, args_info, is_default=record.is_default)
             except RecordError as error:
                 _logger.warning("passed over %r: %s", record, error)
 

@@ -162,7 +162,7 @@ class TaskRecord:
     def note_default(self, candidates: Sequence[Any], results: Sequence[Any]) -> None:
         """Take in the default schedule, if it is one of candidates that were measured before."""
         for candidate, result in zip(candidates, results, strict=True):
-            if candidate.is_default:
+            if candidate.is_default and self.default is None:
                 self.replace([(latency_of(result), candidate)])
 
     def replace(self, latencies: Sequence[tuple[float, Any]]) -> None:
