@@ -404,6 +404,31 @@ def test_an_expensive_producer_that_is_read_often_keeps_its_memory():
     assert names_of(sch) == ["E", "B"]
 
 
+@pytest.mark.parametrize("size", [21, 40])
+def test_results_that_come_from_two_places_in_turn_are_vectors_of_each(size):
+    pairs, singles = te.placeholder((2, 14), name="A"), te.placeholder((14,), name="B")
+    turns = te.compute(
+        (size,),
+        lambda i: te.if_then_else(
+            (i + 1) % 3 < 2, pairs[(i + 1) % 3, (i + 1) // 3], singles[i // 3]
+        ),
+        name="C",
+    )
+    sch = scheduled(te.create_prim_func([pairs, singles, turns]), LARGE)
+    assert loops_of(sch, "C") == [
+        ("serial", -(-size // 12)),
+        ("unrolled", 3),
+        ("vectorized", 4),
+    ]
+
+
+def test_neighbours_that_come_from_one_place_run_along_it():
+    rows = te.placeholder((16, 3), name="A")
+    flat = te.compute((48,), lambda i: rows[i // 3, i % 3], name="C")
+    sch = scheduled(te.create_prim_func([rows, flat]), LARGE)
+    assert all(kind != "unrolled" for kind, _ in loops_of(sch, "C"))
+
+
 # --- others -----------------------------------------------------------------------------------
 
 

@@ -64,13 +64,13 @@ class BlockAccesses:
         variables = [item.var for item in block.iter_vars]
         nodes = list(walk(block.body))
         self.stores = [
-            _access(node.buffer, node.indices, variables)
+            access_to(node.buffer, node.indices, variables)
             for node in nodes
             if isinstance(node, BufferStore)
         ]
         written = {store.buffer.data for store in self.stores}
         self.loads = [
-            _access(node.buffer, node.indices, variables)
+            access_to(node.buffer, node.indices, variables)
             for node in nodes
             if isinstance(node, BufferLoad) and node.buffer.data not in written
         ]
@@ -133,7 +133,8 @@ def accesses_of(block: Block) -> BlockAccesses:
     return found[0]
 
 
-def _access(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -> Access:
+def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -> Access:
+    """The access to an element, in terms of some of the variables that its indices mention."""
     forms = [affine(index) for index in indices]
     steps = _buffer_strides(buffer)
     strides: dict[Var, int | None] = {}

@@ -9,6 +9,7 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import BlockAccesses
 from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.interleaving import interleave, interleaving_period
 from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import is_complete, parallelize
 from tilewright.schedule_rules.plain_nest import Nest
@@ -36,7 +37,11 @@ def vectorize_elements(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[
     assert vector is not None
     if transposed_along(nest.accesses, vector) is not None:
         return []
-    return [partial(_vectors, machine=machine, streams=_may_stream_rows(sch, nest, machine))]
+    vectors = partial(_vectors, machine=machine, streams=_may_stream_rows(sch, nest, machine))
+    period = interleaving_period(nest.accesses, vector)
+    if period is None:
+        return [vectors]
+    return [partial(interleave, vector=vector, period=period, machine=machine), vectors]
 
 
 def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> Sequence[BlockRV]:
