@@ -4,6 +4,8 @@
 """
 
 import json
+import subprocess
+import sys
 
 import pytest
 from tests.te.replaying import as_python
@@ -58,6 +60,21 @@ def test_a_saved_trace_applies_to_tensors_that_are_written_again():
     assert_structural_equal(
         schedule_to_prim_func(other, again), schedule_to_prim_func(s, [a, b, c]), map_free_vars=True
     )
+
+
+def test_a_saved_trace_is_understood_in_another_process():
+    _, _, c = product()
+    form = json.dumps(blocked(te.create_schedule(c.op), c).trace.as_json())
+    program = f"""
+import json
+from tests.te.schedule.test_trace import product, te, tir
+c = product()[-1]
+s = te.create_schedule(c.op)
+tir.Trace.apply_json_to_schedule(json.loads({form!r}), s)
+print(len(s[c].leaf_iter_vars))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stdout == "4\n", found.stderr
 
 
 def test_a_trace_applies_to_other_sizes():

@@ -15,10 +15,9 @@ class Stage(LoopPrimitives, PlacementPrimitives):
 
     def copy(self) -> Stage:
         """A stage with the same loops, which can be changed on its own."""
-        twin = Stage(self.schedule, None, self.is_output, self._name)
+        twin = Stage.__new__(Stage)
         for name, value in vars(self).items():
-            same = not isinstance(value, (list, dict))
-            setattr(twin, name, value if same else value.copy())
+            vars(twin)[name] = value.copy() if isinstance(value, (list, dict)) else value
         twin.prefetches = {leaf: list(wanted) for leaf, wanted in self.prefetches.items()}
         twin.pragmas = {leaf: dict(notes) for leaf, notes in self.pragmas.items()}
         return twin

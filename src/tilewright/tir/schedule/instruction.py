@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir.expr import Expr, Var
+from tilewright.providers import provider
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.index_maps import with_free_variables
 from tilewright.tir.schedule.primitive import PRIMITIVES, Parameter, Primitive
@@ -27,6 +28,9 @@ class InstructionKind:
     def get(cls, name: str) -> InstructionKind:
         """The kind of that name, such as ``"split"`` (also in the form ``"GetBlock"``)."""
         found = cls._known.get(name)
+        if found is None and name.startswith("te."):
+            provider("steps of te.Schedule")  # which registers them
+            found = cls._known.get(name)
         if found is None:
             primitive = PRIMITIVES.get(name) or PRIMITIVES.get(_snake_case(name))
             if primitive is None:
