@@ -140,6 +140,7 @@ def test_workspaces_inside_of_parallel_loops():
     target = np.zeros(64, "float32")
     assert run(target, 3000) == 0
     np.testing.assert_array_equal(target, np.arange(64) * 3000)
+    assert 'c"f: not enough memory for the workspace W' in run.code.llvm_ir
 
 
 def product(kind):

@@ -51,7 +51,7 @@ class FunctionEmitter(Builder):
         self.streamed: set[Var] = set()
         self.workspaces: list[str] = []
         self.closure = closure
-        self.name = ""
+        self.name = "" if closure is None else closure.parent.name
         self.result_type = "i32"
         self.polls = False
 
