@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.te.replaying import as_python
+from tests.te.replaying import as_python, check_replays
 
 import tilewright as tvm
 from tilewright import te, tir
@@ -180,6 +180,28 @@ def test_sizes_and_threads_are_looked_up():
         'threadIdx_x = te.thread_axis(dom=[0, 4], tag="threadIdx.x", name="threadIdx.x")',
         "sch[B].bind(ivar=i_inner, thread_ivar=threadIdx_x)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (lambda v: tir.all(v < 1, v >= 0), "tir.And((v5 < 1), (v5 >= 0))"),
+        (lambda v: tir.any(v.equal(0), v != v), "tir.Or((v5 == 0), (v5 != v5))"),
+        (lambda v: tir.Not(v > 0), "tir.Not((v5 > 0))"),
+        (lambda v: tir.const(True, "bool"), "True"),
+    ],
+)
+def test_conditions(condition, text):
+    x = te.placeholder((8, 32), name="X")
+    k = te.reduce_axis((0, 32), "k")
+    y = te.compute((8,), lambda i: te.sum(x[i, k], axis=k), name="Y")
+    s = te.create_schedule(y.op)
+    thread = te.thread_axis("threadIdx.x")
+    s[y].bind(k, thread)
+    s[y].bind(y.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[y].set_store_predicate(condition(thread.var))
+    assert s.trace.as_python()[-1] == f"sch[Y].set_store_predicate(predicate={text})"
+    check_replays(s, lambda other, _: schedule_to_prim_func(other, [x, y]))
 
 
 def test_intrinsics_are_known_by_name():

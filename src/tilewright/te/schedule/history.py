@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.te.operation import Operation
 from tilewright.te.schedule.primitive import STAGE, Primitive
 from tilewright.te.schedule.stage import Stage
@@ -231,6 +231,8 @@ class _Draft:
             return self._thread(value) if is_thread else self._loop(value, stage)
         if isinstance(value, TensorIntrin):
             return value.registered_name or value
+        if isinstance(value, IntImm) and value.dtype.is_bool:
+            return bool(value.value)
         if isinstance(value, Expr):
             numbers = {var: self._number(var) for var in variables_of(value)}
             return substitute(value, numbers)

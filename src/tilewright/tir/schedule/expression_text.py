@@ -11,6 +11,7 @@ from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.arithmetic import (
     equal,
     logical_and,
+    logical_not,
     logical_or,
     maximum,
     minimum,
@@ -36,6 +37,7 @@ from tilewright.ir.expr import (
     Min,
     Mod,
     Mul,
+    Not,
     Or,
     Sub,
     Var,
@@ -57,6 +59,7 @@ _PREFIX: Final = {
     Mod: "tir.truncmod",
     And: "tir.And",
     Or: "tir.Or",
+    Not: "tir.Not",
 }
 
 
@@ -77,8 +80,8 @@ def format_expression(expr: Expr, names: Mapping[Any, str]) -> str:
     infix, prefix = _INFIX.get(type(expr)), _PREFIX.get(type(expr))
     if infix is None and prefix is None:
         raise ArgumentValueError(f"the expression {expr!r} of a trace has no form as text")
-    a, b = (format_expression(child, names) for child in expr.children())  # type: ignore[arg-type]
-    return f"({a} {infix} {b})" if infix else f"{prefix}({a}, {b})"
+    operands = [format_expression(child, names) for child in expr.children()]  # type: ignore[arg-type]
+    return f"({f' {infix} '.join(operands)})" if infix else f"{prefix}({', '.join(operands)})"
 
 
 _OPERATORS: Final[dict[type[ast.AST], Callable[[Any, Any], Any]]] = {
@@ -96,13 +99,14 @@ _COMPARISONS: Final[dict[type[ast.AST], Callable[[Any, Any], Any]]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_FUNCTIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "max": maximum,
     "min": minimum,
     "truncdiv": truncdiv,
     "truncmod": truncmod,
     "And": logical_and,
     "Or": logical_or,
+    "Not": logical_not,
 }
 
 
@@ -130,9 +134,8 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any], text: str) -> Any:
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS and len(node.ops) == 1:
         sides = (_evaluate(side, values, text) for side in (node.left, node.comparators[0]))
         return _COMPARISONS[type(node.ops[0])](*map(as_expr, sides))
-    if isinstance(node, ast.Call) and len(node.args) == 2:
+    if isinstance(node, ast.Call) and not node.keywords:
         function = _FUNCTIONS.get(ast.unparse(node.func).removeprefix("tir."))
         if function is not None:
-            a, b = (as_expr(_evaluate(side, values, text)) for side in node.args)
-            return function(a, b)
+            return function(*(as_expr(_evaluate(side, values, text)) for side in node.args))
     raise ArgumentValueError(f"{text!r}: {ast.unparse(node)!r} is not understood here")

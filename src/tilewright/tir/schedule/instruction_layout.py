@@ -53,11 +53,16 @@ _BUFFER_KINDS: Final = ("read", "write")
 def json_name(kind: InstructionKind) -> str:
     """The name of an instruction in JSON: ``"GetBlock"`` for `get_block`.
 
-    A name with a point, of a step that is no primitive of `tir.Schedule`, stays as it is.
+    The name of a step that is no primitive of `tir.Schedule` stays as it is.
     """
-    if "." in kind.name:
+    if _is_foreign(kind):
         return kind.name
     return _NAMES.get(kind.name) or "".join(word.capitalize() for word in kind.name.split("_"))
+
+
+def _is_foreign(kind: InstructionKind) -> bool:
+    """Whether a step is one of another schedule than `tir.Schedule`, and so not of Apache TVM's."""
+    return "." in kind.name
 
 
 def kind_of(name: str) -> InstructionKind:
@@ -100,7 +105,10 @@ def arranged(kind: InstructionKind, arguments: Mapping[str, Any]) -> tuple[list[
     attrs: list[Any] = []
     for name in layout.attrs:
         value = _value(arguments, parameters[name])
-        attrs += _buffer_attributes(value) if name == "buffer" else [_number(value)]
+        if name == "buffer":
+            attrs += _buffer_attributes(value)
+        else:
+            attrs.append(value if _is_foreign(kind) else _number(value))
     return inputs, attrs
 
 
