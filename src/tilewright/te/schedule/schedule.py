@@ -10,14 +10,9 @@ from tilewright.ir.expr import Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
 from tilewright.te.schedule import cache, group, replay, rfactor
+from tilewright.te.schedule.draft import axes_of, one_of, tensors_named, variables_named
 from tilewright.te.schedule.graph import inline, replace_tensors
-from tilewright.te.schedule.history import (
-    History,
-    axes_of,
-    one_of,
-    tensors_named,
-    variables_named,
-)
+from tilewright.te.schedule.history import History
 from tilewright.te.schedule.primitive import recorded
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.stage_state import AttachType

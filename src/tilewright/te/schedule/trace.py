@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tilewright.te.reducer import thread_axis
 from tilewright.te.schedule import primitive as recorded
-from tilewright.te.schedule.history import Reference, Step
+from tilewright.te.schedule.draft import Reference, Step
 from tilewright.te.schedule.replay import PREFIX, SAMPLINGS
 from tilewright.tir.schedule import trace as tir_trace
 from tilewright.tir.schedule.instruction import Instruction, InstructionKind
