@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright import tir
-from tilewright.tir.schedule.instruction import Instruction
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.traces.instruction import Instruction
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "docs" / "schedule" / "programs.py"

@@ -11,7 +11,7 @@ from tilewright.arith.linear import mentions
 from tilewright.ir.expr import Call, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.scope import Scope
+from tilewright.tir.schedule.proofs.scope import Scope
 from tilewright.tir.stmt import BlockRealize, BufferStore
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tests.time_limit import LAST_WORDS
 from tilewright.error import TVMError
 from tilewright.tir import Schedule, ScheduleError
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
-from tilewright.tir.schedule.scope import Scope, scope_of
+from tilewright.tir.schedule.proofs.scope import Scope, scope_of
 from tilewright.tir.stmt import BlockRealize
 
 EXCLUDED = frozenset(

@@ -11,7 +11,7 @@ from tests.property.step_arguments import RefusedError
 
 from tilewright.ir.expr import is_const_int
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.scope import Scope
+from tilewright.tir.schedule.proofs.scope import Scope
 
 if TYPE_CHECKING:
     from tests.property.random_schedules import Steps

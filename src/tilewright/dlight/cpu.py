@@ -9,7 +9,7 @@ from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
 from tilewright.tir.stmt import Block
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.building.statements import statements
 
 
 class GEMV(ScheduleRule):

@@ -18,8 +18,8 @@ from tilewright.te.schedule.untouched import unscheduled_function
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.index_bounds import check_bounds
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.call_boundary.metadata import signatures_of
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.metadata import signatures_of
 
 Buildable = Schedule | PrimFunc | IRModule
 _DEFAULT_NAME = "default_function"

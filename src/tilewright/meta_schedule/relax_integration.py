@@ -19,7 +19,7 @@ from tilewright.schedule_rules.eligible import IS_SCHEDULED
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext

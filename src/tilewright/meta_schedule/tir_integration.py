@@ -11,7 +11,7 @@ from tilewright.ir.module import IRModule
 from tilewright.meta_schedule.compatibility import TuneConfig
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel

@@ -16,7 +16,7 @@ from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import Block, BufferStore
-from tilewright.tir.transform.affine import Affine, affine, split
+from tilewright.tir.transform.analysis.affine import Affine, affine, split
 
 UNKNOWN = None
 """The stride of an index that is no sum of multiples of the iterators, or of a symbolic size."""

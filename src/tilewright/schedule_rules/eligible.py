@@ -15,7 +15,7 @@ from tilewright.ir.expr import Var, is_const_int
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, Stmt
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.building.statements import statements
 
 IS_SCHEDULED: Final = "tir.is_scheduled"
 """The attribute of a function that has a schedule, whatever it looks like."""

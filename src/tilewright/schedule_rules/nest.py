@@ -9,7 +9,7 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import Block, BlockRealize
-from tilewright.tir.transform.affine import affine
+from tilewright.tir.transform.analysis.affine import affine
 
 Step = Callable[[Schedule], object]
 

@@ -9,7 +9,7 @@ from tilewright.ir.node import Node
 from tilewright.te.elementwise import same_extent
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.stmt import BufferStore, Stmt
-from tilewright.tir.transform.affine import difference
+from tilewright.tir.transform.analysis.affine import difference
 
 Points = dict[Buffer, list[tuple[Expr, ...]]]
 

@@ -14,7 +14,7 @@ from tilewright.te.tag import TagScope
 from tilewright.te.tensor import Tensor, shape_text
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
-from tilewright.tir.transform.affine import expand
+from tilewright.tir.transform.analysis.affine import expand
 
 
 def scan(

@@ -11,7 +11,7 @@ from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
-from tilewright.tir.schedule.trace import Trace
+from tilewright.tir.schedule.traces.trace import Trace
 from tilewright.tune.database import Database
 from tilewright.tune.database.replay import apply_trace
 from tilewright.tune.workload import normalized

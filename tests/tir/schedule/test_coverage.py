@@ -4,8 +4,8 @@ import pytest
 
 from tilewright.script import tir as T
 from tilewright.tir import Schedule
-from tilewright.tir.schedule.coverage import writes_all
-from tilewright.tir.schedule.regions import whole
+from tilewright.tir.schedule.proofs.coverage import writes_all
+from tilewright.tir.schedule.proofs.regions import whole
 
 
 def is_covered(func, name, place=None):

@@ -9,7 +9,7 @@ from tilewright.ir.expr import Var
 from tilewright.script import tir as T
 from tilewright.tir import BufferLoad, decl_buffer
 from tilewright.tir.buffer import Range
-from tilewright.tir.schedule.images import Image, box_of
+from tilewright.tir.schedule.proofs.images import Image, box_of
 
 
 @T.prim_func

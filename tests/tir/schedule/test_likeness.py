@@ -4,7 +4,7 @@ import pytest
 
 from tilewright.script import tir as T
 from tilewright.tir import Schedule
-from tilewright.tir.schedule.likeness import runs_alike
+from tilewright.tir.schedule.proofs.structural_match import runs_alike
 
 
 @T.prim_func

@@ -5,7 +5,7 @@ from tilewright.arith.interval import EVERYTHING, IntervalSet
 from tilewright.ir.convert import const
 from tilewright.script import tir as T
 from tilewright.tir import Schedule
-from tilewright.tir.schedule.regions import Access, accesses, clipped, covers, hull, relaxed
+from tilewright.tir.schedule.proofs.regions import Access, accesses, clipped, covers, hull, relaxed
 
 
 @T.prim_func

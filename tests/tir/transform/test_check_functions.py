@@ -10,8 +10,8 @@ from tilewright import tir
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.script import tir as T
 from tilewright.target.codegen.llvm.compile import MOST_BLOCKS
-from tilewright.tir.transform import make_packed_api
-from tilewright.tir.transform.return_results import RETURNS
+from tilewright.tir.call_boundary import make_packed_api
+from tilewright.tir.call_boundary.return_results import RETURNS
 
 
 @T.prim_func

@@ -14,7 +14,7 @@ from tilewright.ir.expr import IntImm
 from tilewright.tir import max as maximum
 from tilewright.tir import min as minimum
 from tilewright.tir import substitute
-from tilewright.tir.transform.extrema import at_most, upper_bound
+from tilewright.tir.transform.analysis.symbolic_min_max import at_most, upper_bound
 
 I, J = int_var("i"), int_var("j")
 

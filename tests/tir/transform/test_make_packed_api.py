@@ -9,10 +9,10 @@ from tilewright import te, tir
 from tilewright.error import LoweringError
 from tilewright.ir.library import Parameter
 from tilewright.ir.types import PointerType, PrimType
+from tilewright.tir.call_boundary import structures as abi
+from tilewright.tir.call_boundary.make_packed_api import make_packed_api
+from tilewright.tir.call_boundary.metadata import parameters_of
 from tilewright.tir.stmt import nop
-from tilewright.tir.transform import call_boundary as abi
-from tilewright.tir.transform.make_packed_api import make_packed_api
-from tilewright.tir.transform.metadata import parameters_of
 
 
 def lowered(n=4):

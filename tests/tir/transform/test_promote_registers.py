@@ -28,7 +28,7 @@ from tilewright.tir import (
     seq,
 )
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.guarded_stores import same_conditions
+from tilewright.tir.transform.analysis.guarded_stores import same_conditions
 from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.unroll import unroll

@@ -12,9 +12,9 @@ from tilewright.error import AllocationError, ArgumentError, ArgumentValueError,
 from tilewright.runtime.ndarray import NDArray
 from tilewright.runtime.packed_func import from_address
 from tilewright.script import tir as T
-from tilewright.tir.transform.make_packed_api import make_packed_api
-from tilewright.tir.transform.metadata import signatures_of
-from tilewright.tir.transform.return_results import RETURNS
+from tilewright.tir.call_boundary.make_packed_api import make_packed_api
+from tilewright.tir.call_boundary.metadata import signatures_of
+from tilewright.tir.call_boundary.return_results import RETURNS
 
 TARGETS = pytest.mark.parametrize("target", ["llvm", "c"])
 

@@ -15,9 +15,9 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.tir import BufferStore, For, PrimFunc, decl_buffer
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import nop
-from tilewright.tir.transform.locations import Touches
+from tilewright.tir.transform.analysis.enclosing_scope import Surroundings
+from tilewright.tir.transform.analysis.locations import Touches
 from tilewright.tir.transform.machine import GenericMachine
-from tilewright.tir.transform.surroundings import Surroundings
 
 TRUE = const(True, "bool")
 MACHINE = Machine(vector_bits=128, vector_registers=32)

@@ -9,7 +9,7 @@ from tilewright.error import LoweringError
 from tilewright.script import tir as T
 from tilewright.target import Target
 from tilewright.tir import AttrStmt, For, Schedule
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell"

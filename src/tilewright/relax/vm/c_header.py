@@ -14,15 +14,15 @@ from tilewright.relax.sizes import assume_sizes
 from tilewright.target.codegen.c.emitter import FunctionEmitter
 from tilewright.target.codegen.c.names import c_name
 from tilewright.tir.buffer import Buffer
-from tilewright.tir.function import PrimFunc
-from tilewright.tir.substitute import symbolic_sizes
-from tilewright.tir.transform.return_results import (
+from tilewright.tir.call_boundary.return_results import (
     ANY_PARAMS,
     INTO,
     passed_params,
     result_buffers,
     writes_results,
 )
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.substitute import symbolic_sizes
 
 _HEADER: Final = """\
 /* The functions of a model, for C and C++ programs that are linked with its library.

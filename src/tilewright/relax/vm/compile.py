@@ -21,8 +21,8 @@ from tilewright.relax.vm.steps import NotCompilableError
 from tilewright.relax.vm.translate import Program, translate
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.target import Target
+from tilewright.tir.call_boundary.metadata import TEXTS, signatures_of
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.metadata import TEXTS, signatures_of
 
 
 @dataclass(eq=False)

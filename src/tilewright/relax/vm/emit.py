@@ -28,6 +28,9 @@ from tilewright.relax.vm.steps import (
 )
 from tilewright.relax.vm.translate import Program
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
+from tilewright.tir.call_boundary import structures as abi
+from tilewright.tir.call_boundary.metadata import WRITES
+from tilewright.tir.call_boundary.return_results import ANY_PARAMS, IS_PRIVATE, RETURNS, SLOTS
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.calls import call_packed
 from tilewright.tir.op.memory import (
@@ -38,9 +41,6 @@ from tilewright.tir.op.memory import (
 )
 from tilewright.tir.op.objects import call_cpacked_into, call_packed_into
 from tilewright.tir.stmt import Allocate, Evaluate, IfThenElse, LetStmt, Stmt, nop, seq
-from tilewright.tir.transform import call_boundary as abi
-from tilewright.tir.transform.metadata import WRITES
-from tilewright.tir.transform.return_results import ANY_PARAMS, IS_PRIVATE, RETURNS, SLOTS
 
 
 class Observer(NamedTuple):

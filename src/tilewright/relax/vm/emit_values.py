@@ -30,6 +30,8 @@ from tilewright.relax.vm.steps import (
     ViewStep,
 )
 from tilewright.tir.buffer import BufferLoad, decl_buffer
+from tilewright.tir.call_boundary import structures as abi
+from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.op.memory import tvm_stack_make_array, tvm_stack_make_shape
 from tilewright.tir.op.objects import (
     any_at,
@@ -52,8 +54,6 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform import call_boundary as abi
-from tilewright.tir.transform.argument_checks import ArgumentChecks
 
 CPU: Final = 1
 """DLPack's number of the device."""

@@ -43,7 +43,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.allocations import BUFFER_DIM_ALIGN
+from tilewright.tir.transform.building.allocations import BUFFER_DIM_ALIGN
 
 
 class ScheduledFunctionBuilder(FunctionBuilder):

@@ -14,7 +14,7 @@ from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, ForKind
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.building.statements import statements
 
 _AT_ONCE: Final = (ForKind.PARALLEL, ForKind.VECTORIZED)
 
@@ -61,8 +61,8 @@ def _require_independent(name: str, func: PrimFunc) -> None:
         return
     # The proofs take long to load, and many programs need none.
     from tilewright.tir.schedule.errors import ScheduleError
-    from tilewright.tir.schedule.legality import require_all_independent
     from tilewright.tir.schedule.prepare import prepare
+    from tilewright.tir.schedule.proofs.legality import require_all_independent
     from tilewright.tir.schedule.tree import FunctionTree
 
     tree = FunctionTree(name, prepare(name, func))

@@ -12,10 +12,10 @@ from tilewright.te.schedule.relation import domain
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.instruction import InstructionKind
 from tilewright.tir.schedule.prepare import prepare
-from tilewright.tir.schedule.random_state import RandomState
 from tilewright.tir.schedule.symbols import SymbolTable
+from tilewright.tir.schedule.traces.instruction import InstructionKind
+from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, Evaluate, For, ForKind, Stmt
 

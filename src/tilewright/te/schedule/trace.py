@@ -9,10 +9,10 @@ from tilewright.te.reducer import thread_axis
 from tilewright.te.schedule import primitive as recorded
 from tilewright.te.schedule.draft import Reference, Step
 from tilewright.te.schedule.replay import PREFIX, SAMPLINGS
-from tilewright.tir.schedule import trace as tir_trace
-from tilewright.tir.schedule.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.primitive import Parameter, Primitive
 from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.traces import trace as tir_trace
+from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
 
 
 class Trace(tir_trace.Trace):

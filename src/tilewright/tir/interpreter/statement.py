@@ -43,7 +43,7 @@ from tilewright.tir.stmt import (
     Stmt,
     While,
 )
-from tilewright.tir.transform.empty_reductions import initialisation_of
+from tilewright.tir.transform.building.empty_reductions import initialisation_of
 
 
 class StatementCompiler:

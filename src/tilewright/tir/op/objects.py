@@ -1,7 +1,7 @@
 """Operators on objects of the host: arrays and tuples that a function makes and gives away.
 
 They are for the functions with a calling convention, see
-`tilewright.tir.transform.return_results`. A *slot* is the address of a ``TVMFFIAny``.
+`tilewright.tir.call_boundary.return_results`. A *slot* is the address of a ``TVMFFIAny``.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import Range
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule.counterexamples import no_inverse
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.proofs.counterexamples import no_inverse
 from tilewright.tir.substitute import substitute
 
 

@@ -13,8 +13,8 @@ from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import with_free_variables
 from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
-from tilewright.tir.schedule.sampled_numbers import value_of
 from tilewright.tir.schedule.state import ScheduleState
+from tilewright.tir.schedule.traces.sampled_numbers import value_of
 from tilewright.tir.stmt import Block, BlockRealize, For
 from tilewright.tir.substitute import substitute, variables_of
 

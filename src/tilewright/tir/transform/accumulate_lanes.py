@@ -24,24 +24,24 @@ from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, SeqStmt, Stmt, seq
-from tilewright.tir.transform.accumulators import (
-    Reduction,
-    as_reduction,
-    neutral,
-    reduced_vector,
-    updated,
-)
-from tilewright.tir.transform.alias import Aliases
-from tilewright.tir.transform.limits import RESERVED_REGISTERS
-from tilewright.tir.transform.local_memory import allocated, lane_index, local_buffer
-from tilewright.tir.transform.locations import (
+from tilewright.tir.transform.analysis.alias import Aliases
+from tilewright.tir.transform.analysis.locations import (
     Location,
     LoopSummary,
     Touches,
     all_disjoint,
     summarize,
 )
-from tilewright.tir.transform.statements import StatementRewriter, resequenced
+from tilewright.tir.transform.building.accumulators import (
+    Reduction,
+    as_reduction,
+    neutral,
+    reduced_vector,
+    updated,
+)
+from tilewright.tir.transform.building.local_memory import allocated, lane_index, local_buffer
+from tilewright.tir.transform.building.statements import StatementRewriter, resequenced
+from tilewright.tir.transform.limits import RESERVED_REGISTERS
 
 
 def accumulate_lanes(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Add, Expr, IntImm, Max, Min, Mul, Sub, Var
+from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.stmt import Allocate, IfThenElse, LetStmt, Stmt, seq
-from tilewright.tir.transform import call_boundary as abi
-from tilewright.tir.transform.statements import StatementRewriter
+from tilewright.tir.transform.building.statements import StatementRewriter
 
 ARITHMETIC = (Add, Sub, Mul, Min, Max)
 

@@ -25,16 +25,16 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, BufferStore, For, Stmt
 from tilewright.tir.substitute import BufferRewriter
-from tilewright.tir.transform.accessed_boxes import AccessedBoxes, Sides
-from tilewright.tir.transform.allocations import (
+from tilewright.tir.transform.analysis.accessed_boxes import AccessedBoxes, Sides
+from tilewright.tir.transform.analysis.memory_uses import MemoryUses, allocates
+from tilewright.tir.transform.analysis.ranges import Ranges
+from tilewright.tir.transform.analysis.symbolic_min_max import upper_bound
+from tilewright.tir.transform.building.allocations import (
     aligned_strides,
     alignments_of,
     allocation,
     with_alignments,
 )
-from tilewright.tir.transform.extrema import upper_bound
-from tilewright.tir.transform.memory_uses import MemoryUses, allocates
-from tilewright.tir.transform.ranges import Ranges
 
 
 def compact_buffers(func: PrimFunc) -> PrimFunc:

@@ -16,11 +16,11 @@ from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ZERO, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, For, Prefetch, Stmt
-from tilewright.tir.transform.affine import expand
-from tilewright.tir.transform.allocations import compact_strides, element_count, span
-from tilewright.tir.transform.folding import FoldingRewriter
-from tilewright.tir.transform.prefetch_lines import prefetch_lines
-from tilewright.tir.transform.ranges import Ranges
+from tilewright.tir.transform.analysis.affine import expand
+from tilewright.tir.transform.analysis.ranges import Ranges
+from tilewright.tir.transform.building.allocations import compact_strides, element_count, span
+from tilewright.tir.transform.building.folding import FoldingRewriter
+from tilewright.tir.transform.building.prefetch_lines import prefetch_lines
 
 
 def flatten_buffers(func: PrimFunc) -> PrimFunc:

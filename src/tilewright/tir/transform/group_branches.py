@@ -23,12 +23,12 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, SeqStmt, Stmt, seq
-from tilewright.tir.transform.affine import Key
-from tilewright.tir.transform.alias import Aliases
-from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, keys_of
-from tilewright.tir.transform.locations import Location, Touches, is_opaque
-from tilewright.tir.transform.statements import StatementRewriter, resequenced, statements
-from tilewright.tir.transform.surroundings import Surroundings
+from tilewright.tir.transform.analysis.affine import Key
+from tilewright.tir.transform.analysis.alias import Aliases
+from tilewright.tir.transform.analysis.enclosing_scope import Surroundings
+from tilewright.tir.transform.analysis.guarded_stores import Conditions, guarded_stores, keys_of
+from tilewright.tir.transform.analysis.locations import Location, Touches, is_opaque
+from tilewright.tir.transform.building.statements import StatementRewriter, resequenced, statements
 
 
 def group_branches(func: PrimFunc) -> PrimFunc:

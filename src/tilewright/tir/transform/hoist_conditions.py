@@ -33,8 +33,8 @@ from tilewright.ir.node import Node
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, IfThenElse, Stmt
-from tilewright.tir.transform.ranges import conjuncts
-from tilewright.tir.transform.statements import StatementRewriter
+from tilewright.tir.transform.analysis.ranges import conjuncts
+from tilewright.tir.transform.building.statements import StatementRewriter
 
 
 def hoist_conditions(func: PrimFunc) -> PrimFunc:

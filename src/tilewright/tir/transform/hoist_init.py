@@ -45,9 +45,9 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.substitute import substitute, variables_of
-from tilewright.tir.transform.affine import affine, difference, equal_forms, split
-from tilewright.tir.transform.allocations import compact_strides
-from tilewright.tir.transform.ranges import Ranges
+from tilewright.tir.transform.analysis.affine import affine, difference, equal_forms, split
+from tilewright.tir.transform.analysis.ranges import Ranges
+from tilewright.tir.transform.building.allocations import compact_strides
 
 
 class Frame:

@@ -20,8 +20,8 @@ from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, For, Stmt, While
 from tilewright.tir.substitute import symbolic_sizes, variables_of
-from tilewright.tir.transform.allocations import STACK_LIMIT
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.building.allocations import STACK_LIMIT
+from tilewright.tir.transform.building.statements import statements
 
 
 def hoist_workspaces(func: PrimFunc) -> PrimFunc:

@@ -12,8 +12,8 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import LetStmt, Stmt
-from tilewright.tir.transform.affine import expand
-from tilewright.tir.transform.iteration import Iteration
+from tilewright.tir.transform.analysis.affine import expand
+from tilewright.tir.transform.building.loop_substitution import Iteration
 
 
 def inline_lets(func: PrimFunc) -> PrimFunc:

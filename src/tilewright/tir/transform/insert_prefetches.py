@@ -33,11 +33,11 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import BufferStore, Evaluate, For, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.affine import Key, affine, occurs
+from tilewright.tir.transform.analysis.affine import Key, affine, occurs
+from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.hoist_conditions import is_simple
 from tilewright.tir.transform.limits import LINE_BYTES
 from tilewright.tir.transform.spread_prefetches import copy_and_work, parts_of, spread
-from tilewright.tir.transform.statements import statements
 
 SOFTWARE_PREFETCH = "software_prefetch"
 

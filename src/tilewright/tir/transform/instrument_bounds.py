@@ -25,10 +25,10 @@ from tilewright.ir.expr import (
 from tilewright.ir.node import Node
 from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, IfThenElse, SeqStmt, Stmt, While, seq
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform import call_boundary as abi
 
 TRUE: Final = const(True)
 NOTHING: Final[Mapping[Var, Expr]] = MappingProxyType({})

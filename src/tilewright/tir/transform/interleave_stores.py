@@ -21,10 +21,10 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
-from tilewright.tir.transform.affine import difference
-from tilewright.tir.transform.alias import Aliases
-from tilewright.tir.transform.locations import is_opaque
-from tilewright.tir.transform.statements import StatementRewriter, resequenced
+from tilewright.tir.transform.analysis.affine import difference
+from tilewright.tir.transform.analysis.alias import Aliases
+from tilewright.tir.transform.analysis.locations import is_opaque
+from tilewright.tir.transform.building.statements import StatementRewriter, resequenced
 
 MOST_STEPS = 16
 """Vectors that are further apart take more instructions to interleave than to scatter."""

@@ -14,7 +14,7 @@ from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.copying import copied
+from tilewright.tir.schedule.edits.copying import copied
 from tilewright.tir.stmt import Block, BlockRealize, seq
 from tilewright.tir.substitute import substitute
 

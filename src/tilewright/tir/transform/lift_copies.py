@@ -17,7 +17,7 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.copying import copied
+from tilewright.tir.schedule.edits.copying import copied
 from tilewright.tir.stmt import (
     Block,
     BlockRealize,

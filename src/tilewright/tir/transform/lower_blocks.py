@@ -31,19 +31,19 @@ from tilewright.tir.stmt import (
     nop,
     seq,
 )
-from tilewright.tir.transform.affine import expand
-from tilewright.tir.transform.allocations import (
+from tilewright.tir.transform.analysis.affine import expand
+from tilewright.tir.transform.analysis.ranges import Ranges
+from tilewright.tir.transform.building.allocations import (
     Alignment,
     aligned_strides,
     allocate,
     compact_strides,
     requested_alignments,
 )
-from tilewright.tir.transform.empty_reductions import initialisation_of
-from tilewright.tir.transform.folding import FoldingRewriter
+from tilewright.tir.transform.building.empty_reductions import initialisation_of
+from tilewright.tir.transform.building.folding import FoldingRewriter
 from tilewright.tir.transform.hoist_init import Frame, Plan, plan_init, start_condition, wrap
 from tilewright.tir.transform.imported_code import with_imported_code
-from tilewright.tir.transform.ranges import Ranges
 
 
 def lower_blocks(func: PrimFunc) -> PrimFunc:

@@ -30,7 +30,7 @@ from tilewright.tir.buffer import decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.memory import address_of
 from tilewright.tir.op.vector import LANE_OPERATORS
-from tilewright.tir.transform.float_division import expand_float_division
+from tilewright.tir.transform.building.float_division import expand_float_division
 
 
 def lower_intrinsics(func: PrimFunc) -> PrimFunc:

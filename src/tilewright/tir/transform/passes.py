@@ -16,6 +16,7 @@ from tilewright.ir.node import GUARD
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.tir.analysis.verify import verify_well_formed
+from tilewright.tir.call_boundary.make_packed_api import make_packed_api
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
@@ -34,7 +35,6 @@ from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
 from tilewright.tir.transform.lower_math import lower_math
 from tilewright.tir.transform.machine import GenericMachine, Machine
-from tilewright.tir.transform.make_packed_api import make_packed_api
 from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.remove_no_ops import remove_no_ops

@@ -26,9 +26,9 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, Stmt, While
-from tilewright.tir.transform.definitions import defines_what_it_reads
-from tilewright.tir.transform.memory_uses import MemoryUses, Mentions, allocates
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.analysis.memory_uses import MemoryUses, Mentions, allocates
+from tilewright.tir.transform.analysis.reaching_definitions import defines_what_it_reads
+from tilewright.tir.transform.building.statements import statements
 
 
 def plan_buffer_locations(func: PrimFunc) -> PrimFunc:

@@ -36,10 +36,14 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
-from tilewright.tir.transform.alias import Aliases
-from tilewright.tir.transform.guarded_stores import Conditions, guarded_stores, same_conditions
-from tilewright.tir.transform.limits import RESERVED_REGISTERS
-from tilewright.tir.transform.locations import (
+from tilewright.tir.transform.analysis.alias import Aliases
+from tilewright.tir.transform.analysis.enclosing_scope import Surroundings
+from tilewright.tir.transform.analysis.guarded_stores import (
+    Conditions,
+    guarded_stores,
+    same_conditions,
+)
+from tilewright.tir.transform.analysis.locations import (
     Location,
     Touch,
     Touches,
@@ -49,10 +53,14 @@ from tilewright.tir.transform.locations import (
     loaded_memory,
     summarize,
 )
-from tilewright.tir.transform.register_candidates import indexed_memory, invariant_elements
-from tilewright.tir.transform.register_file import Candidate, RegisterAccesses, RegisterFile
-from tilewright.tir.transform.statements import StatementRewriter, resequenced, statements
-from tilewright.tir.transform.surroundings import Surroundings
+from tilewright.tir.transform.analysis.register_candidates import indexed_memory, invariant_elements
+from tilewright.tir.transform.building.register_file import (
+    Candidate,
+    RegisterAccesses,
+    RegisterFile,
+)
+from tilewright.tir.transform.building.statements import StatementRewriter, resequenced, statements
+from tilewright.tir.transform.limits import RESERVED_REGISTERS
 
 
 def promote_registers(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from tilewright.ir.expr import IntImm, is_const_int
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Evaluate, For, IfThenElse, SeqStmt, Stmt, nop, seq
-from tilewright.tir.transform.ranges import Ranges
-from tilewright.tir.transform.statements import StatementRewriter, statements
+from tilewright.tir.transform.analysis.ranges import Ranges
+from tilewright.tir.transform.building.statements import StatementRewriter, statements
 
 
 def remove_no_ops(func: PrimFunc) -> PrimFunc:

@@ -42,7 +42,7 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
-from tilewright.tir.transform.affine import occurs
+from tilewright.tir.transform.analysis.affine import occurs
 
 TRUE = const(True)
 

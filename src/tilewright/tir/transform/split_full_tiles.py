@@ -31,11 +31,15 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, ForKind, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.affine import difference, split
-from tilewright.tir.transform.iteration import Iteration
-from tilewright.tir.transform.ranges import Ranges, conjuncts
-from tilewright.tir.transform.statements import StatementRewriter, statement_count, statements
-from tilewright.tir.transform.tile_guards import Guard, guards_in, is_reduction
+from tilewright.tir.transform.analysis.affine import difference, split
+from tilewright.tir.transform.analysis.ranges import Ranges, conjuncts
+from tilewright.tir.transform.analysis.tile_guards import Guard, guards_in, is_reduction
+from tilewright.tir.transform.building.loop_substitution import Iteration
+from tilewright.tir.transform.building.statements import (
+    StatementRewriter,
+    statement_count,
+    statements,
+)
 
 MAX_STATEMENTS = 64
 """Nests with more statements than this are not doubled."""

@@ -20,9 +20,9 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt, While
 from tilewright.tir.substitute import BufferRewriter
-from tilewright.tir.transform.affine import affine, equal_forms
+from tilewright.tir.transform.analysis.affine import affine, equal_forms
+from tilewright.tir.transform.analysis.ranges import Ranges
 from tilewright.tir.transform.hoist_init import is_injective
-from tilewright.tir.transform.ranges import Ranges
 
 NAMING: Final = ("software_prefetch", "nontemporal_stores")
 """Annotations of loops that name buffers."""

@@ -26,8 +26,8 @@ from tilewright.ir.expr import Ramp, StringImm, is_const_int
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import AttrStmt, BufferStore, For, ForKind, Stmt
-from tilewright.tir.transform.affine import affine
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.analysis.affine import affine
+from tilewright.tir.transform.building.statements import statements
 
 NONTEMPORAL_STORES = "nontemporal_stores"
 """The annotation; and the key of the attribute of memory that is aligned to so many bytes."""

@@ -30,10 +30,10 @@ from tilewright.ir.rewrite import Rewriter, walk, walk_once
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, SeqStmt, Stmt, seq
-from tilewright.tir.transform.affine import Key, affine, structural_key
-from tilewright.tir.transform.alias import Aliases
-from tilewright.tir.transform.local_memory import allocated, local_buffer
-from tilewright.tir.transform.statements import StatementRewriter
+from tilewright.tir.transform.analysis.affine import Key, affine, structural_key
+from tilewright.tir.transform.analysis.alias import Aliases
+from tilewright.tir.transform.building.local_memory import allocated, local_buffer
+from tilewright.tir.transform.building.statements import StatementRewriter
 
 _IF = Op.get("tir.if_then_else")
 

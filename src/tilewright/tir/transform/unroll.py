@@ -28,8 +28,8 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
-from tilewright.tir.transform.iteration import Iteration
-from tilewright.tir.transform.statements import statement_count, statements
+from tilewright.tir.transform.building.loop_substitution import Iteration
+from tilewright.tir.transform.building.statements import statement_count, statements
 
 MAX_STATEMENTS = 65536
 """More code than this from one loop is refused: it would take minutes to compile."""

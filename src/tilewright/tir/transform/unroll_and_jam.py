@@ -20,11 +20,11 @@ from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.affine import affine, occurs, split
-from tilewright.tir.transform.alias import Aliases
+from tilewright.tir.transform.analysis.affine import affine, occurs, split
+from tilewright.tir.transform.analysis.alias import Aliases
+from tilewright.tir.transform.analysis.locations import Touch, Touches, summarize
+from tilewright.tir.transform.building.statements import StatementRewriter
 from tilewright.tir.transform.limits import MOST_JAMMED_ROWS, RESERVED_REGISTERS
-from tilewright.tir.transform.locations import Touch, Touches, summarize
-from tilewright.tir.transform.statements import StatementRewriter
 
 MOST_STATEMENTS = 64
 

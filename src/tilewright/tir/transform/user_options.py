@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.transform import PassContext
+from tilewright.tir.call_boundary.overlapping import IF_OVERLAPPING
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import AssertStmt, Stmt
-from tilewright.tir.transform.overlapping import IF_OVERLAPPING
 
 
 def takes_distinct_buffers(func: PrimFunc) -> bool:

@@ -41,17 +41,17 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute, variables_of
-from tilewright.tir.transform.accumulators import Reduction, updated
-from tilewright.tir.transform.affine import difference, split
-from tilewright.tir.transform.allocations import element_count
-from tilewright.tir.transform.dependences import carried_dependence, loop_body
+from tilewright.tir.transform.analysis.affine import difference, split
+from tilewright.tir.transform.analysis.dependences import carried_dependence, loop_body
+from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
+from tilewright.tir.transform.analysis.vector_pieces import Piece, overlapping_lanes, pieces_of
+from tilewright.tir.transform.building.accumulators import Reduction, updated
+from tilewright.tir.transform.building.allocations import element_count
+from tilewright.tir.transform.building.lane_reductions import contribution, lane_reductions
+from tilewright.tir.transform.building.lanes import LaneRewriter, NotVectorizable, broadcast
+from tilewright.tir.transform.building.loop_substitution import Iteration
+from tilewright.tir.transform.building.statements import StatementRewriter
 from tilewright.tir.transform.hoist_conditions import is_simple
-from tilewright.tir.transform.iteration import Iteration
-from tilewright.tir.transform.lane_reductions import contribution, lane_reductions
-from tilewright.tir.transform.lanes import LaneRewriter, NotVectorizable, broadcast
-from tilewright.tir.transform.ranges import conjuncts, without_likely
-from tilewright.tir.transform.statements import StatementRewriter
-from tilewright.tir.transform.vector_pieces import Piece, overlapping_lanes, pieces_of
 
 DEFAULT_VECTOR_BITS = 512
 

@@ -44,15 +44,15 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.accumulators import Accumulator, Reduction, as_reduction
-from tilewright.tir.transform.affine import affine, split
-from tilewright.tir.transform.alias import Aliases
-from tilewright.tir.transform.dependences import LoopBody, carried_dependence, loop_body
-from tilewright.tir.transform.lanes import NotVectorizable
+from tilewright.tir.transform.analysis.affine import affine, split
+from tilewright.tir.transform.analysis.alias import Aliases
+from tilewright.tir.transform.analysis.dependences import LoopBody, carried_dependence, loop_body
+from tilewright.tir.transform.analysis.ranges import conjuncts
+from tilewright.tir.transform.analysis.vector_pieces import Piece, native_lanes, pieces_of
+from tilewright.tir.transform.building.accumulators import Accumulator, Reduction, as_reduction
+from tilewright.tir.transform.building.lanes import NotVectorizable
+from tilewright.tir.transform.building.statements import StatementRewriter, statements
 from tilewright.tir.transform.limits import HEAVY_VECTORS_PER_ITERATION, VECTORS_PER_ITERATION
-from tilewright.tir.transform.ranges import conjuncts
-from tilewright.tir.transform.statements import StatementRewriter, statements
-from tilewright.tir.transform.vector_pieces import Piece, native_lanes, pieces_of
 from tilewright.tir.transform.vectorize import LaneStatements, flattened
 
 MASKED_BITS = 256

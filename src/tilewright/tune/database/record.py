@@ -17,7 +17,7 @@ from tilewright.ir.module import IRModule
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
-from tilewright.tir.schedule.trace import Trace
+from tilewright.tir.schedule.traces.trace import Trace
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
 from tilewright.tune.database.replay import replayed
 from tilewright.tune.machine import this_machine

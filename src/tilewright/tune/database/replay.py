@@ -10,9 +10,9 @@ from tilewright.error import RecordError, TVMError
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.instruction_layout import kind_of, layout_of
 from tilewright.tir.schedule.schedule import Schedule
-from tilewright.tir.schedule.trace import Trace
+from tilewright.tir.schedule.traces.instruction_layout import kind_of, layout_of
+from tilewright.tir.schedule.traces.trace import Trace
 
 
 def replayed(trace: Any, mod: IRModule, *, enable_check: bool = True) -> Schedule:

@@ -32,7 +32,7 @@ from tilewright.runtime.ndarray import NDArray
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block
-from tilewright.tir.transform.statements import statements
+from tilewright.tir.transform.building.statements import statements
 
 FACTOR: Final = 16
 

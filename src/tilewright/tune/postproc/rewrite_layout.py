@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
-from tilewright.tir.schedule.bindings import bindings_of
 from tilewright.tir.schedule.contents import contents
+from tilewright.tir.schedule.edits.bindings import bindings_of
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.affine import affine
+from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tune.postproc.functions import root_of, trees_of
 from tilewright.tune.postproc.postproc import Postproc
 from tilewright.tune.rule.block_facts import block_of, constant, realize_of

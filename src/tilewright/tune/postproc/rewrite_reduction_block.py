@@ -6,7 +6,7 @@ import contextlib
 
 from tilewright.ir.expr import Var
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
-from tilewright.tir.schedule.bindings import bound_values, mentioned
+from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tir.stmt import ForKind
 from tilewright.tune.postproc.functions import blocks_inside, root_of, trees_of
 from tilewright.tune.postproc.postproc import Postproc

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import BufferRegion
 from tilewright.tir.stmt import Block
-from tilewright.tir.transform.affine import affine
+from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tune.rule.block_facts import constant
 
 

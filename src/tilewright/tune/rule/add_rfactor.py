@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.schedule_rules.nest import attempt
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
-from tilewright.tir.schedule.bindings import bound_values, mentioned
+from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tune.rule.block_facts import (
     block_of,
     has_reuse,

@@ -10,8 +10,8 @@ from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import BufferRegion
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
-from tilewright.tir.schedule.bindings import mentioned
-from tilewright.tir.schedule.scope import scope_of
+from tilewright.tir.schedule.edits.bindings import mentioned
+from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For
 

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.schedule_rules.nest import attempt
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tir.schedule.scope import buffers_written
+from tilewright.tir.schedule.proofs.scope import buffers_written
 from tilewright.tir.stmt import For
 from tilewright.tune.rule.add_rfactor import fuse_reduction, needs_more_parallelism
 from tilewright.tune.rule.block_facts import (

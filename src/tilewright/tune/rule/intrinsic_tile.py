@@ -12,7 +12,7 @@ from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
-from tilewright.tir.transform.affine import affine, split
+from tilewright.tir.transform.analysis.affine import affine, split
 from tilewright.tune.rule.block_facts import block_of, constant, loops_around, realize_of
 
 

@@ -9,9 +9,9 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.tir.analysis.effects import has_effects
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tir.schedule.bindings import bound_values, mentioned
+from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tir.stmt import BlockRealize, For, ForKind
-from tilewright.tir.transform.affine import affine, split
+from tilewright.tir.transform.analysis.affine import affine, split
 from tilewright.tune.rule.block_facts import constant, realize_of, tree_of
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule import Instruction, Schedule, Trace
-from tilewright.tir.schedule.instruction import random_variables
-from tilewright.tir.schedule.json_form import POSTPROC, plain_input
+from tilewright.tir.schedule.traces.instruction import random_variables
+from tilewright.tir.schedule.traces.json_form import POSTPROC, plain_input
 from tilewright.tune.decision import frozen, samplings
 
 Key = tuple[Any, ...]

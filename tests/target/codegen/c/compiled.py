@@ -15,7 +15,7 @@ from tilewright.runtime.loading import load_module
 from tilewright.target import Target
 from tilewright.target.codegen.c import generate_c
 from tilewright.tir import PrimFunc
-from tilewright.tir.transform.make_packed_api import make_packed_api
+from tilewright.tir.call_boundary.make_packed_api import make_packed_api
 
 COMPILER = find_compiler()
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")

@@ -31,7 +31,7 @@ from tilewright.tir.stmt import (
     Stmt,
     While,
 )
-from tilewright.tir.transform.allocations import STACK_LIMIT
+from tilewright.tir.transform.building.allocations import STACK_LIMIT
 
 
 def write_function(

@@ -11,7 +11,7 @@ from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.exits import leave_with_error
 from tilewright.target.codegen.llvm.types import HALVES, constant, memory_type
 from tilewright.tir.stmt import Allocate, AllocateConst
-from tilewright.tir.transform.allocations import STACK_LIMIT
+from tilewright.tir.transform.building.allocations import STACK_LIMIT
 
 ALIGNMENT: Final = 64
 """Alignment in bytes of buffers on the stack."""

@@ -31,7 +31,7 @@ from tilewright.target.codegen.llvm.functions import write_function
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.threads import pool_text
 from tilewright.target.target import Target
-from tilewright.tir.transform.argument_errors import shared_functions
+from tilewright.tir.call_boundary.argument_errors import shared_functions
 
 _FOLDER: Final = Path(__file__).parent
 

@@ -14,13 +14,13 @@ from tilewright.tir.analysis.dependence import analyze
 from tilewright.tir.analysis.dependence.repetition import is_repeated
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import TRUE, bound_values, guarded
-from tilewright.tir.schedule.counterexamples import conflict, self_conflict
+from tilewright.tir.schedule.edits.bindings import TRUE, bound_values, guarded
+from tilewright.tir.schedule.edits.stage import require_in_blocks
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.regions import Access, relaxed
-from tilewright.tir.schedule.scope import buffers_read, buffers_written, child_scope
-from tilewright.tir.schedule.stage import require_in_blocks
+from tilewright.tir.schedule.proofs.counterexamples import conflict, self_conflict
+from tilewright.tir.schedule.proofs.regions import Access, relaxed
+from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written, child_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tir.substitute import substitute

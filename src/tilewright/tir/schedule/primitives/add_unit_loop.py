@@ -5,8 +5,8 @@ from __future__ import annotations
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Var
+from tilewright.tir.schedule.edits.loops import nest
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For

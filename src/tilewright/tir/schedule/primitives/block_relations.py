@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.scope import buffers_written, child_scope, scope_of
+from tilewright.tir.schedule.proofs.scope import buffers_written, child_scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 

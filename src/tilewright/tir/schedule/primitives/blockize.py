@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tilewright.tir.schedule.edits.merged_block import joint_block
+from tilewright.tir.schedule.edits.tile_block import tile_block
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.joint_block import joint_block
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.tile_block import tile_block
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 

@@ -22,13 +22,17 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad, BufferRegion, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
-from tilewright.tir.schedule.bindings import TRUE
+from tilewright.tir.schedule.edits.bindings import TRUE
+from tilewright.tir.schedule.edits.insertion import place_after
+from tilewright.tir.schedule.edits.loops import nest
+from tilewright.tir.schedule.edits.stage import (
+    require_no_blocks_inside,
+    require_not_root,
+    with_stage,
+)
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import place_after
-from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import Number, primitive
-from tilewright.tir.schedule.scope import scope_of
-from tilewright.tir.schedule.stage import require_no_blocks_inside, require_not_root, with_stage
+from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt

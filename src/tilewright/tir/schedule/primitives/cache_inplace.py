@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
-from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.insertion import place_after
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.redirect import redirect_blocks
-from tilewright.tir.schedule.region_updated import region_updated
-from tilewright.tir.schedule.scope import scope_of
-from tilewright.tir.schedule.stage import (
+from tilewright.tir.schedule.edits.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.edits.insertion import place_after
+from tilewright.tir.schedule.edits.redirect import redirect_blocks
+from tilewright.tir.schedule.edits.region_updated import region_updated
+from tilewright.tir.schedule.edits.stage import (
     require_in_blocks,
     require_no_view,
     require_not_root,
     with_stage,
 )
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize

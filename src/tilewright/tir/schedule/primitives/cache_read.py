@@ -8,23 +8,10 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
-from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.counterexamples import read_before_copied
-from tilewright.tir.schedule.coverage import accessed_box
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.images import Image, box_of, box_of_ranges
-from tilewright.tir.schedule.insertion import Place, place_before
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.redirect import redirect_blocks
-from tilewright.tir.schedule.regions import (
-    accesses,
-    clipped,
-    covers,
-    hull,
-    region_of_block,
-)
-from tilewright.tir.schedule.scope import Scope, scope_of
-from tilewright.tir.schedule.stage import (
+from tilewright.tir.schedule.edits.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.edits.insertion import Place, place_before
+from tilewright.tir.schedule.edits.redirect import redirect_blocks
+from tilewright.tir.schedule.edits.stage import (
     blocks_given,
     require_in_blocks,
     require_no_view,
@@ -32,6 +19,19 @@ from tilewright.tir.schedule.stage import (
     stores_outside_of_blocks,
     with_stage,
 )
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.proofs.counterexamples import read_before_copied
+from tilewright.tir.schedule.proofs.coverage import accessed_box
+from tilewright.tir.schedule.proofs.images import Image, box_of, box_of_ranges
+from tilewright.tir.schedule.proofs.regions import (
+    accesses,
+    clipped,
+    covers,
+    hull,
+    region_of_block,
+)
+from tilewright.tir.schedule.proofs.scope import Scope, scope_of
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import BlockRealize, For

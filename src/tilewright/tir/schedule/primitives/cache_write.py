@@ -7,18 +7,11 @@ from typing import Any
 
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
-from tilewright.tir.schedule.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.counterexamples import conflict, unwritten_read
-from tilewright.tir.schedule.coverage import accessed_box, region_written, writes_all
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.images import box_of_ranges
-from tilewright.tir.schedule.insertion import place_after, place_before
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.redirect import redirect_blocks
-from tilewright.tir.schedule.region_updated import region_updated
-from tilewright.tir.schedule.regions import accesses, clipped
-from tilewright.tir.schedule.scope import Scope, scope_of
-from tilewright.tir.schedule.stage import (
+from tilewright.tir.schedule.edits.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.edits.insertion import place_after, place_before
+from tilewright.tir.schedule.edits.redirect import redirect_blocks
+from tilewright.tir.schedule.edits.region_updated import region_updated
+from tilewright.tir.schedule.edits.stage import (
     blocks_given,
     reads_values_of_others,
     require_in_blocks,
@@ -27,6 +20,13 @@ from tilewright.tir.schedule.stage import (
     require_own_init,
     with_stage,
 )
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.proofs.counterexamples import conflict, unwritten_read
+from tilewright.tir.schedule.proofs.coverage import accessed_box, region_written, writes_all
+from tilewright.tir.schedule.proofs.images import box_of_ranges
+from tilewright.tir.schedule.proofs.regions import accesses, clipped
+from tilewright.tir.schedule.proofs.scope import Scope, scope_of
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize

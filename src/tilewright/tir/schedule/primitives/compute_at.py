@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from tilewright.tir.schedule.dataflow import reads_of
+from tilewright.tir.schedule.edits.relocation import (
+    insertion_point,
+    moved,
+    regenerated,
+    require_movable,
+)
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.needed_instances import (
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.primitives.compute_inline import compute_inline
+from tilewright.tir.schedule.proofs.dataflow import reads_of
+from tilewright.tir.schedule.proofs.needed_instances import (
     Ranges,
     instances_that_access,
     joined,
     relaxed_threads,
 )
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.primitives.compute_inline import compute_inline
-from tilewright.tir.schedule.recomputation import require_same_values
+from tilewright.tir.schedule.proofs.recomputation import require_same_values
+from tilewright.tir.schedule.proofs.regions import region_of_block, relaxed
+from tilewright.tir.schedule.proofs.scope import buffers_written, scope_of
 from tilewright.tir.schedule.references import Place
-from tilewright.tir.schedule.regions import region_of_block, relaxed
-from tilewright.tir.schedule.relocation import insertion_point, moved, regenerated, require_movable
-from tilewright.tir.schedule.scope import buffers_written, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 

@@ -7,15 +7,7 @@ from functools import partial
 from tilewright.arith import Analyzer
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.schedule.counterexamples import (
-    collision,
-    conflict,
-    overwritten_input,
-    unwritten_read,
-)
-from tilewright.tir.schedule.dataflow import find_flow
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.inlining import (
+from tilewright.tir.schedule.edits.inlining import (
     Instantiation,
     Inverse,
     enclosing_users,
@@ -25,9 +17,17 @@ from tilewright.tir.schedule.inlining import (
     users,
     without_buffer,
 )
+from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.regions import with_accesses
-from tilewright.tir.schedule.scope import buffers_read, buffers_written
+from tilewright.tir.schedule.proofs.counterexamples import (
+    collision,
+    conflict,
+    overwritten_input,
+    unwritten_read,
+)
+from tilewright.tir.schedule.proofs.dataflow import find_flow
+from tilewright.tir.schedule.proofs.regions import with_accesses
+from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import BlockRealize, BufferStore, For, Stmt
 

@@ -24,12 +24,12 @@ from tilewright.ir.expr import (
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import conjunction, reads_memory
+from tilewright.tir.schedule.edits.bindings import conjunction, reads_memory
+from tilewright.tir.schedule.edits.loops import in_copies
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.initialisation import require_elements_apart
-from tilewright.tir.schedule.loops import in_copies
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.regions import with_accesses
+from tilewright.tir.schedule.proofs.initialisation import require_elements_apart
+from tilewright.tir.schedule.proofs.regions import with_accesses
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockKey, BlockRealize, BufferStore, For, ForKind, Stmt, seq
 from tilewright.tir.substitute import substitute, variables_of

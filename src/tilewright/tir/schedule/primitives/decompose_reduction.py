@@ -7,20 +7,20 @@ from functools import partial
 from tilewright.arith import Analyzer, IntervalSet, detect_iter_map
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
-from tilewright.tir.schedule.bindings import bindings_of, bound_values, conjunction
-from tilewright.tir.schedule.conditions import first_predicate
-from tilewright.tir.schedule.counterexamples import conflict
+from tilewright.tir.schedule.edits.bindings import bindings_of, bound_values, conjunction
+from tilewright.tir.schedule.edits.init_block import init_block, update_block
+from tilewright.tir.schedule.edits.loops import in_copies
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.init_block import init_block, update_block
-from tilewright.tir.schedule.initialisation import (
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.proofs.conditions import first_predicate
+from tilewright.tir.schedule.proofs.counterexamples import conflict
+from tilewright.tir.schedule.proofs.initialisation import (
     ReductionNest,
     reduction_nest,
     require_all_reduction_loops,
     require_initialised_first,
 )
-from tilewright.tir.schedule.loops import in_copies
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.regions import Box, accesses, covers, relaxed
+from tilewright.tir.schedule.proofs.regions import Box, accesses, covers, relaxed
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt, seq
 from tilewright.tir.substitute import substitute

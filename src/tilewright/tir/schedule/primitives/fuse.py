@@ -6,9 +6,9 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.index_limits import is_product_bounded
-from tilewright.tir.schedule.bindings import bind_loops, rebind
+from tilewright.tir.schedule.edits.bindings import bind_loops, rebind
+from tilewright.tir.schedule.edits.loops import nest, require_nested, require_plain
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.loops import nest, require_nested, require_plain
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For

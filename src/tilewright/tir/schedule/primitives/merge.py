@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.ir.expr import Expr, Var
-from tilewright.tir.schedule.bindings import rebind
+from tilewright.tir.schedule.edits.bindings import rebind
+from tilewright.tir.schedule.edits.loops import nest, require_plain
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.legality import require_same_meaning
-from tilewright.tir.schedule.loops import nest, require_plain
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.proofs.legality import require_same_meaning
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, For, Stmt, seq
 from tilewright.tir.substitute import substitute

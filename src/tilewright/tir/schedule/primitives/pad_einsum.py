@@ -10,20 +10,20 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import Buffer, BufferLoad, Range, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.op import ceildiv, if_then_else
-from tilewright.tir.schedule.bindings import TRUE, conjunction
-from tilewright.tir.schedule.einsum import (
+from tilewright.tir.schedule.edits.bindings import TRUE, conjunction
+from tilewright.tir.schedule.edits.einsum import (
     Einsum,
     match_einsum,
     require_plain_indices,
     require_whole_domain,
     require_zero_in_padding,
 )
+from tilewright.tir.schedule.edits.loops import nest
+from tilewright.tir.schedule.edits.stage import require_not_root, with_stage
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_ranges import require_fits
-from tilewright.tir.schedule.loops import nest
 from tilewright.tir.schedule.primitive import Number, primitive
-from tilewright.tir.schedule.regions import with_accesses
-from tilewright.tir.schedule.stage import require_not_root, with_stage
+from tilewright.tir.schedule.proofs.index_ranges import require_fits
+from tilewright.tir.schedule.proofs.regions import with_accesses
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of

@@ -6,21 +6,21 @@ from functools import partial
 from typing import Any
 
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
-from tilewright.tir.schedule.copy_block import cache_of
-from tilewright.tir.schedule.counterexamples import conflict
-from tilewright.tir.schedule.coverage import accessed_box
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.loop_copy import loop_copy
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.redirect import redirect_blocks
-from tilewright.tir.schedule.regions import accesses, clipped, hull
-from tilewright.tir.schedule.scope import scope_of
-from tilewright.tir.schedule.stage import (
+from tilewright.tir.schedule.edits.copy_block import cache_of
+from tilewright.tir.schedule.edits.loop_copy import loop_copy
+from tilewright.tir.schedule.edits.redirect import redirect_blocks
+from tilewright.tir.schedule.edits.stage import (
     require_around,
     require_in_blocks,
     require_no_view,
     with_stage,
 )
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.proofs.counterexamples import conflict
+from tilewright.tir.schedule.proofs.coverage import accessed_box
+from tilewright.tir.schedule.proofs.regions import accesses, clipped, hull
+from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For

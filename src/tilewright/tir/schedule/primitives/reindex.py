@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
-from tilewright.tir.schedule.iterator_layout import reindexed_read, reindexed_write
+from tilewright.tir.schedule.edits.iterator_layout import reindexed_read, reindexed_write
+from tilewright.tir.schedule.edits.stage import require_not_root
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.stage import require_not_root
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize
 

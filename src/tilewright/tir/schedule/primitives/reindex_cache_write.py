@@ -7,10 +7,10 @@ from typing import Any
 
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
+from tilewright.tir.schedule.edits.iterator_layout import reindexed_write
+from tilewright.tir.schedule.edits.stage import require_not_root
 from tilewright.tir.schedule.index_maps import as_index_map
-from tilewright.tir.schedule.iterator_layout import reindexed_write
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.stage import require_not_root
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.tir.schedule.edits.loops import require_schedulable
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.legality import require_order_kept
-from tilewright.tir.schedule.loops import require_schedulable
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.proofs.legality import require_order_kept
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For, Stmt
 from tilewright.tir.substitute import variables_of

@@ -8,20 +8,25 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.dependence import analyze, check_order
 from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.buffer import Buffer
-from tilewright.tir.schedule.dataflow import reads_of
+from tilewright.tir.schedule.edits.relocation import (
+    insertion_point,
+    moved,
+    regenerated,
+    require_movable,
+)
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.needed_instances import (
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.primitives.reverse_compute_inline import reverse_compute_inline
+from tilewright.tir.schedule.proofs.dataflow import reads_of
+from tilewright.tir.schedule.proofs.needed_instances import (
     Ranges,
     instances_that_access,
     joined,
     relaxed_threads,
 )
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.primitives.reverse_compute_inline import reverse_compute_inline
+from tilewright.tir.schedule.proofs.regions import Box, accesses, hull, relaxed
+from tilewright.tir.schedule.proofs.scope import buffers_read, scope_of
 from tilewright.tir.schedule.references import Place
-from tilewright.tir.schedule.regions import Box, accesses, hull, relaxed
-from tilewright.tir.schedule.relocation import insertion_point, moved, regenerated, require_movable
-from tilewright.tir.schedule.scope import buffers_read, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 

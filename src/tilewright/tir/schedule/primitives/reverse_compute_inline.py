@@ -10,10 +10,8 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.schedule.bindings import bindings_of, conjunction
-from tilewright.tir.schedule.counterexamples import collision, conflict
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.inlining import (
+from tilewright.tir.schedule.edits.bindings import bindings_of, conjunction
+from tilewright.tir.schedule.edits.inlining import (
     Instantiation,
     enclosing_users,
     invert,
@@ -22,15 +20,17 @@ from tilewright.tir.schedule.inlining import (
     users,
     without_buffer,
 )
-from tilewright.tir.schedule.joining_producer import (
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.primitives.storage_align import ALIGNMENTS
+from tilewright.tir.schedule.proofs.counterexamples import collision, conflict
+from tilewright.tir.schedule.proofs.producer_fusion import (
     require_all_read,
     require_each_once,
     require_undisturbed,
 )
-from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.primitives.storage_align import ALIGNMENTS
-from tilewright.tir.schedule.regions import with_accesses
-from tilewright.tir.schedule.scope import buffers_read, buffers_written, scope_of
+from tilewright.tir.schedule.proofs.regions import with_accesses
+from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, BufferStore
 from tilewright.tir.substitute import substitute

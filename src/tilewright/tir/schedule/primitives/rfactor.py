@@ -6,25 +6,25 @@ from tilewright.ir.expr import Expr, is_const_int
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import bound_values, mentioned
-from tilewright.tir.schedule.counterexamples import conflict
-from tilewright.tir.schedule.dataflow import memory_read
-from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.factored_blocks import (
+from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
+from tilewright.tir.schedule.edits.factored_blocks import (
     Factoring,
     init_stores,
     partial_block,
     write_back_block,
 )
-from tilewright.tir.schedule.initialisation import (
+from tilewright.tir.schedule.edits.loops import in_copies
+from tilewright.tir.schedule.edits.stage import require_in_blocks, with_stage
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.primitive import Number, primitive
+from tilewright.tir.schedule.proofs.counterexamples import conflict
+from tilewright.tir.schedule.proofs.dataflow import memory_read
+from tilewright.tir.schedule.proofs.initialisation import (
     ReductionNest,
     reduction_nest,
     require_initialised_first,
 )
-from tilewright.tir.schedule.loops import in_copies
-from tilewright.tir.schedule.primitive import Number, primitive
-from tilewright.tir.schedule.scope import scope_of
-from tilewright.tir.schedule.stage import require_in_blocks, with_stage
+from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.substitute import variables_of

@@ -10,23 +10,23 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.bindings import (
+from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
+from tilewright.tir.schedule.contents import nodes_about
+from tilewright.tir.schedule.edits.bindings import (
     bindings_of,
     bound_values,
     conjunction,
     mentioned,
     reads_memory,
 )
-from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
-from tilewright.tir.schedule.contents import nodes_about
-from tilewright.tir.schedule.counterexamples import conflict, unwritten_read
-from tilewright.tir.schedule.dataflow import flows_inside
+from tilewright.tir.schedule.edits.stage import require_in_blocks, require_no_view, require_not_root
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.independence_afterwards import carried_afterwards
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.rolling import Rolled, Window, windows
-from tilewright.tir.schedule.scope import Scope, scope_of
-from tilewright.tir.schedule.stage import require_in_blocks, require_no_view, require_not_root
+from tilewright.tir.schedule.proofs.counterexamples import conflict, unwritten_read
+from tilewright.tir.schedule.proofs.dataflow import flows_inside
+from tilewright.tir.schedule.proofs.independence_afterwards import carried_afterwards
+from tilewright.tir.schedule.proofs.rolling import Rolled, Window, windows
+from tilewright.tir.schedule.proofs.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.convert import as_integer
 from tilewright.tir.schedule.primitive import Number, sampling
-from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 
 

@@ -9,9 +9,9 @@ from tilewright.ir.convert import as_integer
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import sampling
 from tilewright.tir.schedule.primitives.compute_at import compute_at
-from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.references import Place
-from tilewright.tir.schedule.scope import scope_of
+from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 

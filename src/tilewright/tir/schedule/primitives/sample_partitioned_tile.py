@@ -6,7 +6,8 @@ import math
 
 from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.factorization import (
+from tilewright.tir.schedule.primitive import sampling
+from tilewright.tir.schedule.traces.factorization import (
     check_parts,
     choose,
     constant_extent,
@@ -15,8 +16,7 @@ from tilewright.tir.schedule.factorization import (
     divisors,
     weighted,
 )
-from tilewright.tir.schedule.primitive import sampling
-from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.factorization import (
+from tilewright.tir.schedule.primitive import sampling
+from tilewright.tir.schedule.traces.factorization import (
     check_parts,
     choose,
     constant_extent,
@@ -13,8 +14,7 @@ from tilewright.tir.schedule.factorization import (
     divisors,
     weighted,
 )
-from tilewright.tir.schedule.primitive import sampling
-from tilewright.tir.schedule.random_state import RandomState
+from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For
 

@@ -11,7 +11,7 @@ from tilewright.tir.buffer import Buffer, MatchBufferRegion
 from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.scope import allocating_block
+from tilewright.tir.schedule.proofs.scope import allocating_block
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
+from tilewright.tir.schedule.edits.redirect import in_scope, redirected
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.redirect import in_scope, redirected
-from tilewright.tir.schedule.scope import require_allocating_block
+from tilewright.tir.schedule.proofs.scope import require_allocating_block
 from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.op import ceildiv
-from tilewright.tir.schedule.bindings import bind_loops, guarded, rebind
+from tilewright.tir.schedule.edits.bindings import bind_loops, guarded, rebind
+from tilewright.tir.schedule.edits.loops import nest, require_plain
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_ranges import require_fits
-from tilewright.tir.schedule.loops import nest, require_plain
 from tilewright.tir.schedule.primitive import Number, primitive
+from tilewright.tir.schedule.proofs.index_ranges import require_fits
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For
 

@@ -9,7 +9,7 @@ from tilewright.ir.expr import IntImm
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
-from tilewright.tir.schedule.scope import require_allocating_block
+from tilewright.tir.schedule.proofs.scope import require_allocating_block
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize
 

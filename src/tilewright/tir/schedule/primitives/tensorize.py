@@ -5,12 +5,12 @@ from __future__ import annotations
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import Buffer
-from tilewright.tir.schedule.copying import copied
+from tilewright.tir.schedule.edits.copying import copied
+from tilewright.tir.schedule.edits.intrinsic_match import IntrinsicMatch, MismatchError, Place
+from tilewright.tir.schedule.edits.intrinsic_view import view_of
+from tilewright.tir.schedule.edits.tile_block import tile_block
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.intrinsic_match import IntrinsicMatch, MismatchError, Place
-from tilewright.tir.schedule.intrinsic_view import view_of
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.tile_block import tile_block
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers

@@ -13,14 +13,14 @@ from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule.blockizing import loops_between
-from tilewright.tir.schedule.counterexamples import collision, hole, negative
+from tilewright.tir.schedule.edits.blockizing import loops_between
+from tilewright.tir.schedule.edits.loops import nest, require_plain
+from tilewright.tir.schedule.edits.reindexing import reindexed
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.index_maps import as_index_map, elements_of, require_true_inverse
-from tilewright.tir.schedule.legality import require_order_kept
-from tilewright.tir.schedule.loops import nest, require_plain
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.reindexing import reindexed
+from tilewright.tir.schedule.proofs.counterexamples import collision, hole, negative
+from tilewright.tir.schedule.proofs.legality import require_order_kept
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tir.substitute import variables_of

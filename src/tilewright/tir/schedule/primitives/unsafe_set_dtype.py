@@ -13,7 +13,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad, MatchBufferRegion, decl_bu
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.scope import require_allocating_block
+from tilewright.tir.schedule.proofs.scope import require_allocating_block
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore
 from tilewright.tir.substitute import BufferRewriter

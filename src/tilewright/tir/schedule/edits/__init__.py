@@ -1,0 +1,1 @@
+"""Changes of programs that several schedule primitives are made of."""

@@ -1,0 +1,202 @@
+"""Caches whose layout follows the iterators of the block that uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.arith import Analyzer
+from tilewright.ir.convert import cast
+from tilewright.ir.expr import Expr, Var
+from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.edits.bindings import conjunction
+from tilewright.tir.schedule.edits.cache_layout import (
+    Layout,
+    domain_of,
+    layout_of,
+    require_injective,
+)
+from tilewright.tir.schedule.edits.insertion import place_after, place_before
+from tilewright.tir.schedule.edits.loops import nest
+from tilewright.tir.schedule.edits.stage import (
+    require_in_blocks,
+    require_no_alignment,
+    require_no_view,
+    require_own_values,
+    stores_outside_of_blocks,
+    with_stage,
+)
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.proofs.counterexamples import read_before_copied
+from tilewright.tir.schedule.proofs.coverage import accessed_box, exact_box, images_written
+from tilewright.tir.schedule.proofs.regions import Access, Box, clipped_range, relaxed
+from tilewright.tir.schedule.proofs.scope import scope_of
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt
+from tilewright.tir.substitute import substitute
+
+
+def reindexed_read(
+    tree: FunctionTree, block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
+    storage_scope: str,
+) -> Edit:  # fmt: skip
+    """A block reads through a cache which a new block in front of it fills.
+
+    Args:
+        tree: the program.
+        block: the block that reads.
+        buffer: what it reads.
+        index_map: from the iterators of `block` to the indices of the cache; without, the cache has
+            one dimension per iterator that the indices mention.
+        name: the name of the cache and of the new block.
+        storage_scope: where the cache lives.
+    """
+    layout = layout_of(block, buffer, index_map, name, storage_scope)
+    scope = scope_of(tree, block)
+    if tree.checked:
+        require_no_view(tree, scope, buffer)
+        require_injective(block, layout.iterators, layout.cache_indices, "the cache")
+    writers = scope.writers.get(buffer, [])
+    if block in writers:
+        raise ScheduleError(
+            f"{{0}} also writes `{buffer.name}`, whose cache would not change", at=[block]
+        )
+    stores = stores_outside_of_blocks(tree, scope, buffer)
+    place = place_before(tree, scope.realize, [block], [*writers, *stores])
+    analyzer = tree.analyzer_inside(place.around)
+    box = accessed_box(tree, _instances(block, layout.iterators), place.around, analyzer)
+    loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=True)
+    edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
+    return with_stage(
+        tree, scope.realize, edits=edits, place=place.stmt, before=[loops],
+        buffers=[layout.cache], results=realize,
+    )  # fmt: skip
+
+
+def reindexed_write(
+    tree: FunctionTree, block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
+    storage_scope: str,
+) -> Edit:  # fmt: skip
+    """A block writes into a cache which a new block behind it copies; see `reindexed_read`."""
+    layout = layout_of(block, buffer, index_map, name, storage_scope)
+    scope = scope_of(tree, block)
+    if tree.checked:
+        require_no_view(tree, scope, buffer)
+        require_in_blocks(scope, buffer, only_writes=False)
+        require_no_alignment([block], buffer)
+        require_own_values(tree, block, buffer)
+        require_injective(block, layout.iterators, layout.indices, f"`{buffer.name}`")
+        require_injective(block, layout.iterators, layout.cache_indices, "the cache")
+    others = scope.users(buffer, besides=[block])
+    place = place_after(tree, scope.realize, block, others)
+    analyzer = tree.analyzer_inside(place.around)
+    instances = _instances(block, layout.iterators)
+    exact = exact_box(tree, instances, place.around, analyzer)
+    stored = next(images_written(tree, block, buffer, place.around), None)
+    if tree.checked and (exact is None or stored is None):
+        raise ScheduleError(
+            f"it is not proved that {{0}} writes `{buffer.name}` for all values of its iterators, "
+            "so that the copy would overwrite elements with nothing",
+            at=[block],
+            afterwards=read_before_copied,
+        )
+    box = exact or relaxed(tree, instances, place.around, analyzer)
+    loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=False)
+    edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
+    return with_stage(
+        tree, scope.realize, edits=edits, place=place.stmt, after=[loops],
+        buffers=[layout.cache], results=realize,
+    )  # fmt: skip
+
+
+# --- the new block ------------------------------------------------------------------------------
+
+
+def _instances(block: BlockRealize, iterators: Sequence[IterVar]) -> Access:
+    """The values of iterators, as if they were a region."""
+    space = decl_buffer([domain_of(item).extent for item in iterators], name="instances")
+    return Access(block, BufferRegion.of_element(space, (item.var for item in iterators)))
+
+
+def _stage(
+    buffer: Buffer,
+    layout: Layout,
+    box: Box,
+    analyzer: Analyzer,
+    *,
+    reads_buffer: bool,
+) -> tuple[Stmt, BlockRealize]:
+    """Loops over a box of instances around a block that copies between a buffer and its cache."""
+    loops: dict[Var, Expr] = {}
+    values: list[Expr] = []
+    fresh: dict[Var, Expr] = {}
+    iterators: list[IterVar] = []
+    for number, (item, interval) in enumerate(zip(layout.iterators, box, strict=True)):
+        part = clipped_range(interval, domain_of(item), analyzer)
+        dtype = item.var.dtype
+        loop_var, var = Var(f"ax{number}", dtype), Var(f"v{number}", dtype)
+        loops[loop_var] = cast(dtype, part.extent)
+        analyzer.bind_range(loop_var, 0, loops[loop_var])
+        values.append(analyzer.simplify(loop_var + cast(dtype, part.min)))
+        fresh[item.var] = var
+        iterators.append(item.replace(var=var, iter_type=IterType.DATA_PAR))
+    at_buffer, at_cache = (
+        tuple(substitute(index, fresh) for index in indices)
+        for indices in (layout.indices, layout.cache_indices)
+    )
+    bound = dict(zip((item.var for item in iterators), values, strict=True))
+    predicate = conjunction(*_outside(buffer, at_buffer, bound, analyzer))
+    ends = (buffer, at_buffer), (layout.cache, at_cache)
+    (source, read), (target, written) = ends if reads_buffer else reversed(ends)
+    new = Block(
+        tuple(iterators),
+        (BufferRegion.of_element(source, read),),
+        (BufferRegion.of_element(target, written),),
+        layout.cache.name,
+        BufferStore(target, BufferLoad(source, read), written),
+        key=BlockKey(),
+    )
+    realize = BlockRealize(tuple(values), predicate, new)
+    return nest(loops, realize)[1], realize
+
+
+def _outside(
+    buffer: Buffer, indices: Sequence[Expr], bound: Mapping[Var, Expr], analyzer: Analyzer
+) -> list[Expr]:
+    """Conditions for indices to be in the buffer, those left out that hold always.
+
+    The block may leave out elements outside of the buffer by a branch.
+    """
+    conditions: list[Expr] = []
+    for index, extent in zip(indices, buffer.shape, strict=True):
+        value = analyzer.simplify(substitute(index, bound))
+        conditions += [c for c in (value >= 0, value < extent) if not analyzer.can_prove(c)]
+    return conditions
+
+
+class _Reindexing(Rewriter):
+    """Lets a block access the cache in place of the buffer."""
+
+    def __init__(self, buffer: Buffer, layout: Layout) -> None:
+        self._buffer = buffer
+        self._layout = layout
+
+    def BufferLoad(self, load: BufferLoad) -> Any:
+        load = load.map_children(self)
+        if load.buffer is not self._buffer:
+            return load
+        return load.replace(buffer=self._layout.cache, indices=self._layout.cache_indices)
+
+    def BufferStore(self, store: BufferStore) -> Any:
+        store = store.map_children(self)
+        if store.buffer is not self._buffer:
+            return store
+        return store.replace(buffer=self._layout.cache, indices=self._layout.cache_indices)
+
+    def BufferRegion(self, region: BufferRegion) -> Any:
+        if region.buffer is not self._buffer:
+            return region.map_children(self)
+        return BufferRegion.of_element(self._layout.cache, self._layout.cache_indices)

@@ -1,0 +1,167 @@
+"""The block that stands for several blocks next to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.structural import structural_equal
+from tilewright.tir.expr import IterVar
+from tilewright.tir.schedule.edits.bindings import TRUE
+from tilewright.tir.schedule.edits.blockizing import (
+    detached,
+    divide,
+    inner_half,
+    loops_between,
+    outer_analyzer,
+    separated,
+)
+from tilewright.tir.schedule.edits.division import Division
+from tilewright.tir.schedule.edits.tile_init import is_reduction, require_same_start
+from tilewright.tir.schedule.edits.wrapping import with_regions
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import Block, BlockRealize, For, SeqStmt, Stmt, seq
+
+
+class _Cut(NamedTuple):
+    """A block with the loops that come into the new block together with it."""
+
+    realize: BlockRealize
+    loops: list[For]
+    divisions: list[Division]
+
+
+def joint_block(tree: FunctionTree, blocks: Sequence[BlockRealize], keep_unit: bool) -> Edit:
+    """One block of several; see the primitive `blockize`."""
+    place, first, last = _place(tree, blocks)
+    stmts = place.seq[first:last] if isinstance(place, SeqStmt) else (place,)
+    around = stmts[0]
+    cuts = []
+    for stmt in stmts:
+        (realize,) = [stmt] if isinstance(stmt, BlockRealize) else tree.blocks_below(stmt)
+        loops = loops_between(tree, stmt, realize)
+        cuts.append(_Cut(realize, loops, divide(tree, stmt, realize, loops, keep_unit)))
+    iterators = _Iterators()
+    chosen = [iterators.of(cut) for cut in cuts]
+    values = {iter_var.var: value for iter_var, value in iterators.found}
+    without = _common_condition(tree, around, cuts, iterators.found)
+    body = []
+    for cut, outer in zip(cuts, chosen, strict=True):
+        _require_init_inside(tree, cut)
+        inner = inner_half(cut.realize, cut.loops, cut.divisions, outer, keep_unit)
+        if without is not TRUE:
+            inner = inner._replace(predicate=separated(cut.realize.predicate, cut.loops)[1])
+        body.append(detached(tree, around, inner, values).statement())
+    name = "".join(f"{cut.realize.block.name_hint}_" for cut in cuts)
+    variables = tuple(iter_var for iter_var, _ in iterators.found)
+    block = Block(variables, (), (), f"outer_{name}", seq(*body))
+    block = with_regions(block, outer_analyzer(tree, around, block))
+    joint = BlockRealize(tuple(values.values()), without, block)
+    edits: dict[Stmt, Stmt | None] = {around: joint, **dict.fromkeys(stmts[1:])}
+    return tree.edit(edits, joint)
+
+
+def _common_condition(
+    tree: FunctionTree,
+    around: Stmt,
+    cuts: Sequence[_Cut],
+    iterators: Sequence[tuple[IterVar, Expr]],
+) -> Expr:
+    """The condition outside of the tiles, if it is the same for all blocks; else none.
+
+    Raises:
+        ScheduleError: if it is not, and iterators would have values outside of their domains.
+    """
+    first, *others = (separated(cut.realize.predicate, cut.loops)[0] for cut in cuts)
+    if all(structural_equal(first, other) for other in others):
+        return first
+    analyzer = tree.analyzer(around)
+    for item, value in iterators:
+        assert item.dom is not None
+        inside = value >= item.dom.min, value < item.dom.min + item.dom.extent
+        if not all(map(analyzer.can_prove, inside)):
+            raise ScheduleError(
+                f"the blocks run under different conditions, without which `{item.var.name}` of "
+                "the new block would leave its domain",
+                at=[cut.realize for cut in cuts],
+            )
+    return TRUE
+
+
+def _place(tree: FunctionTree, blocks: Sequence[BlockRealize]) -> tuple[Stmt, int, int]:
+    """The statement that holds the blocks, and which of its parts they are in."""
+    if len(set(blocks)) < len(blocks):
+        raise ScheduleError("a block is given more than once", at=blocks)
+    if blocks[0] is tree.root:
+        raise ScheduleError("{0} is the root block, around which there is no block", at=blocks)
+    if len(blocks) == 1:
+        return blocks[0], 0, 1
+    place = tree.lowest_common_ancestor(blocks)
+    if not isinstance(place, SeqStmt):
+        raise ScheduleError("the blocks are inside of each other", at=blocks)
+    positions = []
+    for position, stmt in enumerate(place.seq):
+        below = [stmt] if isinstance(stmt, BlockRealize) else tree.blocks_below(stmt)
+        if not any(block is stmt or tree.is_above(stmt, block) for block in blocks):
+            continue
+        if len(below) != 1 or below[0] not in set(blocks):
+            raise ScheduleError(
+                "the blocks must each have loops of their own, in the same scope", at=blocks
+            )
+        positions.append(position)
+    first, last = positions[0], positions[-1] + 1
+    if len(positions) < last - first:
+        raise ScheduleError(
+            "the blocks are not next to each other: something else runs between them", at=blocks
+        )
+    return place, first, last
+
+
+class _Iterators:
+    """The iterators of the joint block: blocks that go over the same share one."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[IterVar, Expr]] = []
+
+    def of(self, cut: _Cut) -> list[Expr]:
+        """The outer iterators of one block, or the only values of those that it does not need."""
+        taken: set[Var] = set()
+        result: list[Expr] = []
+        for old, division in zip(cut.realize.block.iter_vars, cut.divisions, strict=True):
+            part = division.outer
+            if is_reduction(old) and is_const_int(part.domain.extent, 1):
+                result.append(part.domain.min)
+                continue
+            found = next(
+                (
+                    v.var
+                    for v, value in self.found
+                    if v.var not in taken
+                    and v.iter_type is old.iter_type
+                    and structural_equal((v.dom, value), (part.domain, part.value))
+                ),
+                None,
+            )
+            if found is None:
+                found = Var(f"{old.var.name}_o", old.var.dtype)
+                self.found.append((IterVar(part.domain, found, old.iter_type), part.value))
+            taken.add(found)
+            result.append(found)
+        return result
+
+
+def _require_init_inside(tree: FunctionTree, cut: _Cut) -> None:
+    """Refuse reductions that go on from one instance of the joint block to the next."""
+    if cut.realize.block.init is None:
+        return
+    for iter_var, division in zip(cut.realize.block.iter_vars, cut.divisions, strict=True):
+        if is_reduction(iter_var) and not is_const_int(division.outer.domain.extent, 1):
+            raise ScheduleError(
+                "the reduction of {0} goes on from one tile to the next, but its initialisation "
+                "would be inside of the tile",
+                at=[cut.realize],
+                hint="decompose the reduction first, so that the initialisation is outside",
+            )
+    require_same_start(tree, cut.realize, cut.divisions, cut.loops)

@@ -1,0 +1,306 @@
+"""Whether a new order of execution, or running iterations at once, respects all dependences.
+
+Two rules decide the usual cases without looking at dependences: the instances of a block that
+writes elements of its own run in any order, and so do those of a reduction as long as the one that
+initialises an element stays the first. Everything else is decided by `tir.analysis.dependence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from tilewright.arith import detect_iter_map
+from tilewright.arith.iter_form import IterSplit, IterSum
+from tilewright.arith.linear import mentions
+from tilewright.ir.expr import Var, is_const_int
+from tilewright.ir.recursion import deep_recursion
+from tilewright.tir.analysis.block_kind import BlockKind, block_kind
+from tilewright.tir.analysis.dependence import (
+    NotProved,
+    analyze,
+    carried_by,
+    check_order,
+)
+from tilewright.tir.analysis.reduction import match_reduction
+from tilewright.tir.buffer import Range
+from tilewright.tir.expr import IterType
+from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.proofs.joint_position import runs_other_instances
+from tilewright.tir.schedule.proofs.privatisation import (
+    PRIVATE,
+    depends_by_own_memory,
+    without_private,
+)
+from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written
+from tilewright.tir.schedule.proofs.structural_match import runs_alike
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import BlockRealize, For, ForKind
+
+# --- order ------------------------------------------------------------------------------------
+
+
+def require_order_kept(
+    tree: FunctionTree, edit: Edit, around: For, moved: Sequence[For] = ()
+) -> None:
+    """Refuse an edit that swaps two instances of blocks of which one depends on the other.
+
+    Args:
+        tree: the program before.
+        edit: the program after: the same instances of the same blocks in another order.
+        around: the loop of the program before in which the order changed.
+        moved: the loops to underline in the refusal.
+    """
+    if tree.checked and not _is_order_free(tree, around):
+        require_same_meaning(tree, edit, moved or [around])
+
+
+def require_same_meaning(tree: FunctionTree, edit: Edit, at: Sequence[Any]) -> None:
+    """Refuse an edit after which instances are missing, or run before one that they depend on."""
+    if not tree.checked:
+        return
+    found = check_order(analyze(tree.func), edit.func)
+    if found is None:
+        return
+    if isinstance(found, NotProved):
+        raise ScheduleError(
+            f"it is not known whether the new order respects all dependences: {found.reason}",
+            at=at,
+        )
+    raise ScheduleError(
+        "the new order breaks a dependence",
+        at=at,
+        counterexample=lambda: str(found),
+        hint=found.hint,
+    )
+
+
+def _is_order_free(tree: FunctionTree, around: For) -> bool:
+    """Whether the instances inside of `around` may run in any order of its loops."""
+    leaf = _only_block(tree, around)
+    if leaf is None:
+        return False
+    if block_kind(leaf.block) is BlockKind.COMPLETE:
+        return True
+    reduction = match_reduction(leaf.block)
+    if reduction is None or not reduction.is_order_free:
+        return False
+    return _start_is_smallest(leaf, _digits(leaf, _loops_from(tree, around, leaf)))
+
+
+def _only_block(tree: FunctionTree, around: For) -> BlockRealize | None:
+    """The block, of a kind that is known, that `around` and loops in it are around alone."""
+    leaves = tree.leaf_blocks_below(around)
+    if len(leaves) != 1 or _has_more(tree, around):
+        return None
+    (leaf,) = leaves
+    if tree.scope(leaf) is not tree.scope(around) or block_kind(leaf.block) is BlockKind.OTHER:
+        return None
+    return leaf
+
+
+def _has_more(tree: FunctionTree, around: For) -> bool:
+    """Whether `around` contains statements that are not loops around one block."""
+    stmt: Any = around
+    while isinstance(stmt, For):
+        stmt = stmt.body
+    return not isinstance(stmt, BlockRealize)
+
+
+def _start_is_smallest(leaf: BlockRealize, sums: tuple[IterSum, ...] | None) -> bool:
+    """Whether the instance that initialises an element is the first in any order of the loops.
+
+    It is if it has the smallest value of every loop that its reduction iterators are made of.
+    """
+    return sums is not None and all(map(_is_growing_digit, _reduction_digits(leaf, sums)))
+
+
+def _reduction_digits(leaf: BlockRealize, sums: tuple[IterSum, ...]) -> list[IterSplit]:
+    """The digits of the reduction iterators, the most significant one of the first one first."""
+    return [
+        split
+        for iter_var, total in zip(leaf.block.iter_vars, sums, strict=True)
+        if iter_var.iter_type is IterType.COMM_REDUCE
+        for split in total.args
+    ]
+
+
+def starts_first(tree: FunctionTree, leaf: BlockRealize) -> bool:
+    """Whether it is plain that a reduction initialises each element before it updates it."""
+    return _start_is_smallest(leaf, _digits(leaf, tree.loops_above(leaf)))
+
+
+def is_in_row_major_order(tree: FunctionTree, leaf: BlockRealize) -> bool:
+    """Whether it is plain that the reduction iterators count up, the last one the fastest."""
+    if all(item.iter_type is not IterType.COMM_REDUCE for item in leaf.block.iter_vars):
+        return True
+    loops = tree.loops_above(leaf)
+    sums = _digits(leaf, loops)
+    if sums is None:
+        return False
+    digits = _reduction_digits(leaf, sums)
+    if not all(map(_is_growing_digit, digits)):
+        return False
+    depth = {loop.loop_var: n for n, loop in enumerate(loops)}
+    weights: list[tuple[int, int]] = []
+    for split in digits:
+        if not isinstance(split.lower_factor, int):
+            return False
+        weights.append((depth[split.source.source], -split.lower_factor))  # type: ignore[index]
+    return weights == sorted(weights)
+
+
+def _is_growing_digit(split: IterSplit) -> bool:
+    """Whether a digit is one of a loop, and grows with it."""
+    return isinstance(split.source.source, Var) and (
+        not isinstance(split.scale, int) or split.scale > 0
+    )
+
+
+def _loops_from(tree: FunctionTree, around: For, leaf: BlockRealize) -> list[For]:
+    """The loops from `around` down to the block."""
+    loops = tree.loops_above(leaf)
+    return loops[next(n for n, loop in enumerate(loops) if loop is around) :]
+
+
+def _digits(leaf: BlockRealize, loops: Sequence[For]) -> tuple[IterSum, ...] | None:
+    """The bindings of a block as digits of loops, if each iteration runs another instance."""
+    variables = [loop.loop_var for loop in loops]
+    domains: dict[Var, Range] = {}
+    for loop in loops:
+        if mentions(loop.min, variables) or mentions(loop.extent, variables):
+            return None
+        domains[loop.loop_var] = Range.from_min_extent(loop.min, loop.extent)
+    found = detect_iter_map(leaf.iter_values, domains, leaf.predicate, require_bijective=True)
+    return found.indices if found.is_affine else None
+
+
+# --- independence -----------------------------------------------------------------------------
+
+_AT_ONCE: Final = {
+    ForKind.PARALLEL: "in parallel",
+    ForKind.VECTORIZED: "as lanes of a vector",
+    ForKind.THREAD_BINDING: "by threads",
+}
+"""The kinds of loops whose iterations run at once."""
+
+
+def require_independent(tree: FunctionTree, loop: For) -> None:
+    """Refuse a loop whose iterations run at once though one of them depends on another one.
+
+    Threads of a block may sum up elements together, and so may lanes of a vector. Each iteration of
+    a parallel loop may have memory of its own for a buffer that it fills itself; that lowering
+    gives it that is asked of lowering itself. So may a block or thread of a GPU, by the scope of
+    the buffer.
+
+    Args:
+        tree: the program.
+        loop: the loop, of the kind that it is to have.
+    """
+    what = _AT_ONCE.get(loop.kind)
+    if what is None or not tree.checked or is_const_int(loop.extent, 1):
+        return
+    if _is_data_parallel(tree, loop) or _is_sum_together(tree, loop):
+        return
+    if loop.kind is ForKind.PARALLEL and depends_by_own_memory(tree, loop):
+        return
+    found = carried_by(analyze(tree.func), loop)
+    if found is not None and loop.kind in PRIVATE:
+        found = without_private(tree, loop, found)
+    if found is None:
+        return
+    if isinstance(found, NotProved):
+        raise ScheduleError(
+            f"the iterations of {{0}} cannot run {what}: it is not known whether they are "
+            f"independent: {found.reason}",
+            at=[loop],
+        )
+    raise ScheduleError(
+        f"the iterations of {{0}} cannot run {what}: one depends on another one",
+        at=[loop],
+        counterexample=lambda: str(found),
+        hint=_hint(tree, loop),
+    )
+
+
+def require_all_independent(tree: FunctionTree, kinds: Collection[ForKind]) -> None:
+    """Refuse any loop of some kinds whose iterations depend on each other."""
+    for loop in tree.loops():
+        if loop.kind in kinds:
+            require_independent(tree, loop)
+
+
+def require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
+    """Refuse an edit after which iterations that run at once depend on each other.
+
+    That may be an edit inside of their loop, or one by which memory that each iteration had for
+    itself is used outside of it.
+    """
+    if after.checked and after.loops_not_in_order:
+        _require_still_independent(before, after)
+
+
+@deep_recursion
+def _require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
+    changed = [leaf for leaf in after.blocks_changed_since(before) if not after.blocks_below(leaf)]
+    for loop in after.loops_not_in_order:
+        old = before.loop(loop.loop_var)
+        is_changed = old is None or not runs_alike(old, loop)
+        if is_changed or _is_used_outside(after, loop, changed):
+            try:
+                require_independent(after, loop)
+            except ScheduleError as error:
+                raise error.shown_in(after) from None
+
+
+def _is_used_outside(tree: FunctionTree, loop: For, blocks: list[BlockRealize]) -> bool:
+    """Whether some of the blocks outside of a loop use what blocks inside of it write."""
+    if loop.kind not in PRIVATE:
+        return False
+    inside = tree.leaf_blocks_below(loop)
+    written = {buffer for leaf in inside for buffer in buffers_written(leaf.block)}
+    return any(
+        not written.isdisjoint(buffers_read(leaf.block) + buffers_written(leaf.block))
+        and not tree.is_above(loop, leaf)
+        for leaf in blocks
+    )
+
+
+def _is_sum_together(tree: FunctionTree, loop: For) -> bool:
+    """Whether threads of a block, or lanes of a vector, sum up the elements of one block."""
+    binding = loop.thread_binding
+    if binding is not None and not binding.thread_tag.startswith("threadIdx"):
+        return False
+    if binding is None and loop.kind is not ForKind.VECTORIZED:
+        return False
+    leaf = _only_block(tree, loop)
+    if leaf is None or block_kind(leaf.block) is not BlockKind.REDUCTION:
+        return False
+    reduction = match_reduction(leaf.block)
+    # Lanes are combined in their order, threads in any.
+    if reduction is None or not (binding is None or reduction.is_order_free):
+        return False
+    return _digits(leaf, _loops_from(tree, loop, leaf)) is not None
+
+
+def _hint(tree: FunctionTree, loop: For) -> str:
+    for leaf in tree.leaf_blocks_below(loop):
+        for iter_var, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
+            is_reduction = iter_var.iter_type is IterType.COMM_REDUCE
+            if is_reduction and mentions(value, [loop.loop_var]):
+                return "rfactor the loop: its iterations then sum up into elements of their own"
+    return ""
+
+
+def _is_data_parallel(tree: FunctionTree, loop: For) -> bool:
+    """Whether each iteration clearly writes elements of its own that no other one reads."""
+    leaf = _only_block(tree, loop)
+    if leaf is None:
+        return False
+    for iter_var, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
+        if iter_var.iter_type is IterType.COMM_REDUCE and mentions(value, [loop.loop_var]):
+            return False
+    if _digits(leaf, _loops_from(tree, loop, leaf)) is not None:
+        return True
+    is_spatial = all(item.iter_type is IterType.DATA_PAR for item in leaf.block.iter_vars)
+    return is_spatial and runs_other_instances(leaf, tree.loops_above(leaf))

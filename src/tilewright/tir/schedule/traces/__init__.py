@@ -1,0 +1,1 @@
+"""The history of a schedule: instructions and decisions, as Python text and as JSON."""

@@ -1,0 +1,138 @@
+"""Whether iterations of a loop may run as lanes, all at once, statement by statement.
+
+Run as lanes, an access that comes earlier in the text happens before a later one for all lanes; in
+the loop it happens after it if its iteration is later. So two accesses of one element, at least one
+of them a store, must not have the earlier one of the text in the later iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr, Var
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
+from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.analysis.affine import Affine, affine, difference, split
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """One load or store, in the order in which one iteration makes them."""
+
+    data: Var
+    dtype: DType
+    index: Expr
+    is_store: bool
+    in_loop: bool
+    """Whether a loop inside the one that is looked at repeats it."""
+
+
+class LoopBody(NamedTuple):
+    """What the body of a loop does to memory."""
+
+    accesses: tuple[Access, ...]
+    bound: frozenset[Var]
+    """Variables bound inside: inner loop variables and lets."""
+    private: frozenset[Var]
+    """Memory allocated inside."""
+
+
+def loop_body(body: Stmt) -> LoopBody:
+    """The accesses of one iteration of a loop with that body."""
+    accesses: list[Access] = []
+    bound: set[Var] = set()
+    private: set[Var] = set()
+
+    def visit(node: object, in_loop: bool) -> None:
+        if isinstance(node, For):
+            bound.add(node.loop_var)
+            in_loop = True
+        elif isinstance(node, LetStmt):
+            bound.add(node.var)
+        elif isinstance(node, Allocate):
+            private.add(node.buffer_var)
+        for child in node.children():  # type: ignore[attr-defined]
+            visit(child, in_loop)
+        if isinstance(node, (BufferLoad, BufferStore)):
+            is_store = isinstance(node, BufferStore)
+            accesses.append(
+                Access(node.buffer.data, node.buffer.dtype, node.indices[0], is_store, in_loop)
+            )
+
+    visit(body, False)
+    return LoopBody(tuple(accesses), frozenset(bound), frozenset(private))
+
+
+def carried_dependence(var: Var, body: LoopBody, lanes: int | None) -> tuple[Access, Access] | None:
+    """Two accesses that forbid running `lanes` iterations as lanes; None if there are none.
+
+    Args:
+        var: the loop variable.
+        body: the loop's accesses.
+        lanes: how many neighbouring iterations run at once, None for any number.
+    """
+    by_memory: dict[Var, list[tuple[Access, tuple[Affine, Affine] | None]]] = {}
+    for access in body.accesses:
+        if access.data not in body.private:
+            parts = split(affine(access.index), var)
+            by_memory.setdefault(access.data, []).append((access, parts))
+    for accesses in by_memory.values():
+        if not any(access.is_store for access, _ in accesses):
+            continue
+        for position, (earlier, a) in enumerate(accesses):
+            for later, b in accesses[position:]:
+                if (earlier.is_store or later.is_store) and not _independent(
+                    earlier, a, later, b, body.bound, lanes
+                ):
+                    return earlier, later
+    return None
+
+
+def _independent(
+    earlier: Access,
+    a: tuple[Affine, Affine] | None,
+    later: Access,
+    b: tuple[Affine, Affine] | None,
+    bound: frozenset[Var],
+    lanes: int | None,
+) -> bool:
+    if a is None or b is None or earlier.dtype is not later.dtype:
+        return False  # unknown, or indices that count different things
+    stride = a[0].constant
+    if not (a[0].is_constant() and b[0].is_constant() and stride == b[0].constant):
+        return False
+    apart = difference(later.index, earlier.index)
+    if not apart.is_constant():
+        return False
+    gap = apart.constant
+    if bound and _mentions(earlier.index, bound):
+        # Instances of the two may differ in the inner loop variables as well.
+        return gap == 0 and lanes is not None and _pitch(a[1], bound) >= lanes * abs(stride) > 0
+    if stride == 0:
+        return gap != 0
+    if gap % stride or gap == 0:
+        return True
+    distance = gap // stride
+    if lanes is not None and abs(distance) >= lanes:
+        return True
+    # At `distance` > 0 the later access meets, `distance` iterations earlier, the same element.
+    return distance < 0 and not (earlier.in_loop or later.in_loop)
+
+
+def _pitch(form: Affine, bound: frozenset[Var]) -> int:
+    """What every change of the variables `bound` changes the form by a multiple of, or 0."""
+    pitch = 0
+    for term in form.terms.values():
+        if len(term.factors) == 1 and term.factors[0] in bound:
+            pitch = math.gcd(pitch, term.coefficient)
+        elif any(var in bound for factor in term.factors for var in variables_of(factor)):
+            return 0
+    return pitch
+
+
+def _mentions(index: Expr, variables: frozenset[Var]) -> bool:
+    return any(var in variables for var in variables_of(index))

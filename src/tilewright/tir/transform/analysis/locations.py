@@ -1,0 +1,224 @@
+"""Which elements of a memory a loop touches, as far as that can be told from the indices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import And, Call, Expr, Or, Var, is_const_int
+from tilewright.ir.node import Node
+from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt, While
+from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.analysis.affine import Key, affine, structural_key
+from tilewright.tir.transform.analysis.enclosing_scope import Surroundings
+from tilewright.tir.transform.analysis.spans import Span, contiguous_base, span_of, spans_are_apart
+
+
+class Location(NamedTuple):
+    """Neighbouring elements: `lanes` of them from `terms + offset`, where `predicate` holds."""
+
+    data: Var
+    terms: frozenset[tuple[Key, int]]
+    offset: int
+    lanes: int
+    predicate: Key
+    dtype: DType
+    """Of an element: views of different types count elements differently."""
+
+    def overlaps(self, other: Location) -> bool:
+        """Whether the two share elements; they have the same terms and types."""
+        return self.offset < other.offset + other.lanes and other.offset < self.offset + self.lanes
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """A load or store in a loop."""
+
+    node: BufferLoad | BufferStore
+    location: Location | None
+    """None where the elements are not neighbours in memory."""
+    variables: frozenset[Var]
+    """What the index and the predicate depend on."""
+    loads: bool
+    """Whether the index or the predicate reads memory or calls something."""
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it is a store."""
+        return isinstance(self.node, BufferStore)
+
+
+class Touches:
+    """Computes `Touch` objects, once per node."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Touch] = {}
+        self._nodes: dict[Location, BufferLoad | BufferStore] = {}
+
+    def __call__(self, node: BufferLoad | BufferStore) -> Touch:
+        found = self._known.get(id(node))
+        if found is None or found.node is not node:
+            found = self._known[id(node)] = touch(node)
+            if found.location is not None:
+                self._nodes[found.location] = node
+        return found
+
+    def are_apart(self, locations: Iterable[Location], surroundings: Surroundings) -> bool:
+        """Whether different locations of one memory share no element, as far as can be told.
+
+        Args:
+            locations: places of accesses that were looked up here.
+            surroundings: what is known where these are.
+        """
+        distinct = set(locations)
+        if all_disjoint(distinct):
+            return True
+        if len({(location.data, location.dtype) for location in distinct}) > 1:
+            return False
+        rows: dict[frozenset[tuple[Key, int]], list[Span]] = {}
+        for location in sorted(distinct, key=lambda location: location.offset):
+            rows.setdefault(location.terms, []).append(span_of(self._nodes[location]))
+        return spans_are_apart(list(rows.values()), surroundings)
+
+
+def touch(node: BufferLoad | BufferStore) -> Touch:
+    """What a load or store of a flat buffer touches."""
+    index = node.indices[0]
+    variables = set(variables_of(index))
+    predicate: Key = None
+    if node.predicate is not None:
+        variables.update(variables_of(node.predicate))
+        predicate = structural_key(node.predicate)
+    base, lanes = contiguous_base(index)
+    location = None
+    plain = node.buffer.dtype.lanes == 1 and base.dtype.lanes == 1
+    loads = any(isinstance(part, (BufferLoad, Call)) for part in _parts(node))
+    if plain and not loads:
+        form = affine(base)
+        terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
+        data, dtype = node.buffer.data, node.buffer.dtype
+        location = Location(data, terms, form.constant, lanes, predicate, dtype)
+    return Touch(node, location, frozenset(variables), loads)
+
+
+def _parts(node: BufferLoad | BufferStore) -> Iterator[Node]:
+    stack: list[Node] = list(node.indices)
+    if node.predicate is not None:
+        stack.append(node.predicate)
+    while stack:
+        part = stack.pop()
+        yield part
+        stack.extend(part.children())
+
+
+When = tuple[Expr, ...] | None
+"""The conditions of the branches around something, the outer first; None if it runs for other
+reasons too, such as how often an inner loop runs."""
+
+
+class LoopSummary(NamedTuple):
+    """The memory accesses of a loop body."""
+
+    touches: list[tuple[Touch, When]]
+    """Each with when an iteration makes it."""
+    bound: set[Var]
+    """Variables that the body binds."""
+    allocated: set[Var]
+    """Memory that the body allocates."""
+    opaque: bool
+    """Whether it calls something that may touch any memory."""
+
+
+def summarize(body: Stmt, touches: Touches) -> LoopSummary:
+    """The accesses that one execution of `body` makes."""
+    summary = LoopSummary([], set(), set(), False)
+    opaque = False
+    seen: set[tuple[int, int]] = set()
+
+    def visit(node: Node, when: When) -> None:
+        nonlocal opaque
+        kind = node.__class__
+        inner = when
+        if kind is BufferLoad or kind is BufferStore:
+            if (id(node), id(when)) in seen:
+                return
+            seen.add((id(node), id(when)))
+            found = touches(node)  # type: ignore[arg-type]
+            summary.touches.append((found, when))
+            if not found.loads:  # the index and the predicate have nothing to tell
+                if kind is BufferStore:
+                    visit(node.value, when)  # type: ignore[attr-defined]
+                return
+        elif kind is IfThenElse:
+            visit_branch(node, when)  # type: ignore[arg-type]
+            return
+        elif kind is For:
+            summary.bound.add(node.loop_var)  # type: ignore[attr-defined]
+            extent = node.extent  # type: ignore[attr-defined]
+            inner = when if is_const_int(extent) and extent.value > 0 else None
+        elif kind is LetStmt:
+            summary.bound.add(node.var)  # type: ignore[attr-defined]
+        elif kind is Allocate:
+            summary.allocated.add(node.buffer_var)  # type: ignore[attr-defined]
+        elif kind is While:
+            inner = None
+        elif kind is Call:
+            if is_prefetch(node):  # type: ignore[arg-type]
+                return  # it names places, but does not read them
+            opaque = opaque or is_opaque(node)  # type: ignore[arg-type]
+            inner = None if _is_choice(node) else when  # type: ignore[arg-type]
+        elif kind is And or kind is Or:
+            visit(node.a, when)  # type: ignore[attr-defined]
+            visit(node.b, None)  # type: ignore[attr-defined]
+            return
+        for child in node.children():
+            visit(child, inner)
+
+    def visit_branch(branch: IfThenElse, when: When) -> None:
+        visit(branch.condition, when)
+        visit(branch.then_case, None if when is None else (*when, branch.condition))
+        if branch.else_case is not None:
+            visit(branch.else_case, None)
+
+    visit(body, ())
+    return summary._replace(opaque=opaque)
+
+
+def is_opaque(call: Call) -> bool:
+    """Whether a call may read or write memory."""
+    return not isinstance(call.op, Op) or call.op.effect >= CallEffectKind.READ_STATE
+
+
+def is_prefetch(call: Call) -> bool:
+    """Whether a call only brings a cache line nearer."""
+    return isinstance(call.op, Op) and call.op.name == "tir.prefetch_address"
+
+
+def _is_choice(call: Call) -> bool:
+    return isinstance(call.op, Op) and call.op.name == "tir.if_then_else"
+
+
+def all_disjoint(locations: Iterable[Location]) -> bool:
+    """Whether different locations of one memory share no element, as far as can be told."""
+    distinct = sorted(set(locations), key=lambda location: location.offset)
+    if len({(location.terms, location.dtype) for location in distinct}) > 1:
+        return False
+    return not any(a.overlaps(b) for a, b in itertools.pairwise(distinct))
+
+
+def accesses_in(root: Node) -> Iterator[BufferLoad | BufferStore]:
+    """All loads and stores below `root`."""
+    for node in walk(root):
+        if isinstance(node, (BufferLoad, BufferStore)):
+            yield node
+
+
+def loaded_memory(stmt: Stmt) -> set[Var]:
+    """The memory that `stmt` loads from."""
+    return {node.buffer.data for node in walk(stmt) if isinstance(node, BufferLoad)}

@@ -1,0 +1,222 @@
+"""What is known about loop variables while a pass walks down the loops, and what follows from it.
+
+Intervals of affine expressions decide almost every condition that lowering meets (`m_0 * 16 + m_1
+< 1000` for known loops), and multiplying out simplifies almost every index. For divisions and for
+symbolic extents there is the analyzer of `tilewright.arith`, which is made when it is first needed.
+"""
+
+from __future__ import annotations
+
+from tilewright.arith import Analyzer
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import BOOL
+from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    And,
+    Call,
+    Cast,
+    CompareExpr,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Select,
+    SizeVar,
+    Var,
+    is_const_int,
+)
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.transform.analysis.affine import Affine, affine, difference, expand
+
+Interval = tuple[int | None, int | None]
+"""The smallest and the largest value, None where there is no bound."""
+
+UNKNOWN: Interval = (None, None)
+
+_HARD = (FloorDiv, FloorMod, Div, Mod, Min, Max, Select)
+"""What multiplying out does not see through."""
+
+
+class Ranges:
+    """Intervals of variables, and of the expressions over them."""
+
+    def __init__(self) -> None:
+        self._of: dict[Var, Interval] = {}
+        self._bound: dict[Var, tuple[Expr, Expr]] = {}
+        self._analyzer: Analyzer | None = None
+
+    def bind(self, var: Var, minimum: Expr, extent: Expr) -> None:
+        """Let `var` run over `extent` values from `minimum`."""
+        self._bound[var] = (minimum, extent)
+        if self._analyzer is not None:
+            self._analyzer.bind_range(var, minimum, extent)
+        low = self.interval(minimum)[0]
+        high = self.interval_of(affine(minimum + extent))[1]
+        self._of[var] = (low, None if high is None else high - 1)
+
+    def not_negative(self, var: Var) -> None:
+        """Let `var` be zero or more."""
+        self._of[var] = (0, None)
+
+    def is_not_negative(self, form: Affine) -> bool:
+        """Whether the interval of an expanded expression has no negative numbers."""
+        low = self.interval_of(form)[0]
+        return low is not None and low >= 0
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """An analyzer that knows the same ranges."""
+        if self._analyzer is None:
+            self._analyzer = Analyzer()
+            for var, (minimum, extent) in self._bound.items():
+                self._analyzer.bind_range(var, minimum, extent)
+        return self._analyzer
+
+    def simplify_index(self, index: Expr) -> Expr:
+        """An integer expression as a person would write it."""
+        index = expand(index)
+        if index.dtype.lanes == 1 and any(isinstance(node, _HARD) for node in walk(index)):
+            return self.analyzer.simplify(index)
+        return index
+
+    def interval(self, expr: Expr) -> Interval:
+        """Bounds of an integer expression."""
+        return self.interval_of(affine(expr))
+
+    def interval_of(self, form: Affine) -> Interval:
+        """Bounds of an expanded expression."""
+        low: int | None = form.constant
+        high: int | None = form.constant
+        for term in form.terms.values():
+            bounds = self._product(term.factors)
+            a, b = bounds if term.coefficient > 0 else (bounds[1], bounds[0])
+            low = None if low is None or a is None else low + term.coefficient * a
+            high = None if high is None or b is None else high + term.coefficient * b
+        return low, high
+
+    def _product(self, factors: tuple[Expr, ...]) -> Interval:
+        low, high = self._atom(factors[0])
+        for factor in factors[1:]:
+            a, b = self._atom(factor)
+            if low is None or a is None or low < 0 or a < 0:
+                return UNKNOWN
+            low, high = low * a, None if high is None or b is None else high * b
+        return low, high
+
+    def _atom(self, atom: Expr) -> Interval:
+        if isinstance(atom, Var):
+            return self._of.get(atom, (0, None) if isinstance(atom, SizeVar) else UNKNOWN)
+        if isinstance(atom, Cast) and atom.dtype.is_int and atom.value.dtype.is_int:
+            inner = self.interval(atom.value)
+            return inner if atom.value.dtype.bits <= atom.dtype.bits else UNKNOWN
+        if isinstance(atom, (FloorDiv, FloorMod)) and isinstance(atom.b, IntImm):
+            return self._division(atom, atom.b.value)
+        if isinstance(atom, (Min, Max)):
+            return _extremum(atom, self.interval(atom.a), self.interval(atom.b))
+        return UNKNOWN
+
+    def _division(self, atom: FloorDiv | FloorMod, divisor: int) -> Interval:
+        if divisor <= 0:
+            return UNKNOWN
+        low, high = self.interval(atom.a)
+        if isinstance(atom, FloorDiv):
+            return (
+                None if low is None else low // divisor,
+                None if high is None else high // divisor,
+            )
+        if low is not None and high is not None and low // divisor == high // divisor:
+            return low % divisor, high % divisor
+        return 0, divisor - 1
+
+    def simplify_condition(self, condition: Expr) -> Expr:
+        """`condition` without the conjuncts that always hold; False if one of them never does."""
+        result: Expr = const(True, BOOL)
+        for part in conjuncts(condition):
+            known = self.decide(part)
+            if known is None:
+                result = logical_and(result, part)
+            elif not known:
+                return const(False, BOOL)
+        return result
+
+    def decide(self, condition: Expr) -> bool | None:
+        """Whether `condition` holds for all values, or for none; None if that is not known."""
+        condition = without_likely(condition)
+        if isinstance(condition, IntImm):
+            return bool(condition.value)
+        if isinstance(condition, CompareExpr) and condition.a.dtype.is_int and (
+            condition.a.dtype.lanes == 1
+        ):  # fmt: skip
+            low, high = self.interval_of(difference(condition.a, condition.b))
+            known = _sign_decides(condition, low, high)
+            return self._analyzed(condition) if known is None else known
+        return None
+
+    def _analyzed(self, condition: CompareExpr) -> bool | None:
+        """What the analyzer says, where symbolic bounds or divisions may decide."""
+        nodes = list(walk(condition))
+        if any(isinstance(node, (BufferLoad, Call)) for node in nodes):
+            return None
+        symbolic = any(
+            isinstance(node, Var) and not is_const_int(self._bound[node][1])
+            for node in nodes
+            if isinstance(node, Var) and node in self._bound
+        )
+        if not symbolic and not any(isinstance(node, _HARD) for node in nodes):
+            return None
+        found = self.analyzer.simplify(condition)
+        return bool(found.value) if isinstance(found, IntImm) else None
+
+
+def _extremum(atom: Min | Max, a: Interval, b: Interval) -> Interval:
+    pick = min if isinstance(atom, Min) else max
+    both_low = a[0] is not None and b[0] is not None
+    both_high = a[1] is not None and b[1] is not None
+    low = pick(a[0], b[0]) if both_low else None  # type: ignore[type-var]
+    high = pick(a[1], b[1]) if both_high else None  # type: ignore[type-var]
+    if isinstance(atom, Min) and high is None:
+        high = a[1] if a[1] is not None else b[1]
+    if isinstance(atom, Max) and low is None:
+        low = a[0] if a[0] is not None else b[0]
+    return low, high
+
+
+def _sign_decides(condition: CompareExpr, low: int | None, high: int | None) -> bool | None:
+    """The truth of `a ? b` from bounds of `a - b`."""
+    negative, not_positive = high is not None and high < 0, high is not None and high <= 0
+    positive, not_negative = low is not None and low > 0, low is not None and low >= 0
+    holds, fails = {
+        LT: (negative, not_negative),
+        LE: (not_positive, positive),
+        GT: (positive, not_positive),
+        GE: (not_negative, negative),
+        EQ: (low == high == 0, negative or positive),
+        NE: (negative or positive, low == high == 0),
+    }[condition.__class__]
+    return True if holds else False if fails else None
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The parts of a conjunction, in order, as they are: marks by `likely` stay."""
+    if isinstance(condition, And):
+        return conjuncts(condition.a) + conjuncts(condition.b)
+    return [condition]
+
+
+def without_likely(condition: Expr) -> Expr:
+    """`condition` without the mark that it usually holds."""
+    if isinstance(condition, Call) and isinstance(condition.op, Op):
+        return condition.args[0] if condition.op.name == "tir.likely" else condition
+    return condition

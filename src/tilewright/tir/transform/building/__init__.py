@@ -1,0 +1,1 @@
+"""Rewriters, visitors and statements that several lowering passes are built from."""
