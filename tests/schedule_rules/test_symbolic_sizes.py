@@ -3,6 +3,7 @@
 import pytest
 from tests.schedule_rules.programs import LARGE, SMALL, TWO_CORES, names_of, scheduled
 
+import tilewright as tvm
 from tilewright import te
 from tilewright.ir.expr import is_const_int
 from tilewright.tir.stmt import ForKind
@@ -79,3 +80,13 @@ def test_sums_of_columns(rows, columns, machine):
     fixed = [loop for loop in loops if is_const_int(loop.extent)]
     # On one core no loop over a fixed number of columns goes on behind the last one.
     assert machine is TWO_CORES or all(loop.kind is not ForKind.SERIAL for loop in fixed)
+
+
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+def test_results_of_any_number_do_not_go_past_the_caches(machine):
+    sizes = [te.size_var(name) for name in "nmk"]
+    a = te.placeholder(sizes, name="A")
+    b = te.compute(sizes, lambda *i: a[i] * 2, name="B")
+    sch = scheduled(te.create_prim_func([a, b]), machine, {"n": 2, "m": 3, "k": 5})
+    assert "nontemporal_stores" not in sch.mod.script()
+    tvm.build(sch.mod, target="llvm")

@@ -84,9 +84,11 @@ def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machin
 
 def _may_stream_rows(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     """Rows must be so long that some vectors are whole, whatever is decided."""
-    accesses = nest.accesses
+    accesses, joined = nest.accesses, _joined_loops(nest)
+    if None in map(accesses.extents.get, joined):
+        return False
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    is_long = accesses.count(_joined_loops(nest)) >= PIECES * MOST_VECTORS * machine.cores * lanes
+    is_long = accesses.count(joined) >= PIECES * MOST_VECTORS * machine.cores * lanes
     return is_long and may_stream(sch, nest, machine)
 
 
