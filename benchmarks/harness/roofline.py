@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
 from benchmarks.harness.label_placement import Box, place
 from benchmarks.harness.record import Record
 from benchmarks.harness.units import unit
 from tilewright.runtime.peaks import Peaks
+from tilewright.tune.report.chart import Scale, circle, line
+from tilewright.tune.report.roofline import Edges, Free, plane_of
 
 WIDTH, HEIGHT = 1240, 620
-LEFT, RIGHT, TOP, BOTTOM = 70, 800, 60, 560
+LEFT, RIGHT, TOP, BOTTOM = EDGES = Edges(70, 800, 60, 560)
 """The edges of the plot; the list of works is to its right."""
 ROW: Final = 17
 NAME_LENGTH: Final = 44
@@ -41,10 +43,6 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
   .gap { stroke: #6e7681; }
 }
 """
-
-
-Free: TypeAlias = Callable[[float, float], float]
-"""The distance of a place from what is drawn."""
 
 
 @dataclass
@@ -91,31 +89,15 @@ def points(records: Sequence[Record]) -> list[Point]:
     return sorted(found.values(), key=lambda point: point.intensity)
 
 
-class Scale(NamedTuple):
-    """Logarithmic, from values to positions."""
-
-    low: float
-    high: float
-    start: float
-    stop: float
-
-    def __call__(self, value: float) -> float:
-        part = math.log(value / self.low) / math.log(self.high / self.low)
-        return self.start + part * (self.stop - self.start)
-
-    def powers(self) -> list[float]:
-        """The powers of ten in the range."""
-        first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
-        return [10.0**power for power in range(first, last + 1)]
-
-
 def as_svg(records: Sequence[Record], peaks: Peaks, title: str) -> str:
     """The picture; empty if there is nothing to show."""
     shown = points(records)
     dtypes = list(dict.fromkeys(r.dtype for r in records if r.dtype in peaks.operations))
     if not shown or not dtypes:
         return ""
-    x, y = scales(shown, peaks, dtypes)
+    speeds = [speed for point in shown for speed in point.speeds]
+    plane = plane_of([p.intensity for p in shown], speeds, peaks, dtypes, EDGES)
+    x, y = plane
     height = max(HEIGHT, TOP + ROW * (len(shown) + 7))
     return "\n".join(
         [
@@ -126,8 +108,10 @@ def as_svg(records: Sequence[Record], peaks: Peaks, title: str) -> str:
             f'<text class="title" x="{LEFT}" y="24">Roofline on {peaks.threads} '
             f"thread{'s' if peaks.threads > 1 else ''}</text>",
             f'<text class="small" x="{LEFT}" y="42">{escape(title)}</text>',
-            *grid(x, y),
-            *roofs(x, y, peaks, dtypes, distance_from(x, y, shown)),
+            *plane.grid(
+                "operations per byte of compulsory traffic", "billion operations per second"
+            ),
+            *plane.roofs(peaks, dtypes, _rate, distance_from(x, y, shown)),
             *marks(x, y, shown),
             *listing(shown),
             "</svg>\n",
@@ -141,82 +125,8 @@ def distance_from(x: Scale, y: Scale, shown: Sequence[Point]) -> Free:
     return lambda px, py: min(math.dist((px, py), place) for place in places)
 
 
-def scales(shown: Sequence[Point], peaks: Peaks, dtypes: Sequence[str]) -> tuple[Scale, Scale]:
-    """Axes that hold all points and the bends of all roofs."""
-    top = max(peaks.operations[dtype] for dtype in dtypes)
-    speeds = [speed for point in shown for speed in point.speeds]
-    intensities = [point.intensity for point in shown]
-    x = Scale(min(*intensities, 0.3) / 1.6, max(*intensities, 60.0) * 1.8, LEFT, RIGHT)
-    return x, Scale(min([*speeds, top / 100]) / 1.6, max([*speeds, top]) * 1.5, BOTTOM, TOP)
-
-
-def grid(x: Scale, y: Scale) -> list[str]:
-    """Lines and labels of the axes."""
-    lines = []
-    for value in x.powers():
-        at = x(value)
-        lines += [
-            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{BOTTOM}"/>',
-            f'<text class="small" x="{at:.1f}" y="{BOTTOM + 17}" text-anchor="middle">'
-            f"{value:g}</text>",
-        ]
-    for value in y.powers():
-        at = y(value)
-        lines += [
-            f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>',
-            f'<text class="small" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">'
-            f"{value * 1e-9:g}</text>",
-        ]
-    middle = (TOP + BOTTOM) / 2
-    return [
-        *lines,
-        f'<text x="{(LEFT + RIGHT) / 2}" y="{BOTTOM + 38}" text-anchor="middle">'
-        "operations per byte of compulsory traffic</text>",
-        f'<text x="20" y="{middle}" text-anchor="middle" transform="rotate(-90 20 {middle})">'
-        "billion operations per second</text>",
-    ]
-
-
-def roofs(x: Scale, y: Scale, peaks: Peaks, dtypes: Sequence[str], free: Free) -> list[str]:
-    """Slopes of the memories up to the highest peak, and a level line for each dtype."""
-    top = max(peaks.operations[dtype] for dtype in dtypes)
-    lines = []
-    for name, bandwidth in peaks.bandwidth.items():
-        low, high = max(x.low, y.low / bandwidth), min(x.high, top / bandwidth)
-        start, stop = (x(low), y(low * bandwidth)), (x(high), y(high * bandwidth))
-        lines.append(_line("roof", *start, *stop))
-        lines.append(along(start, stop, f"{name} {bandwidth * 1e-9:.3g} GB/s", free))
-    fastest = max(peaks.bandwidth.values())
-    for dtype in dtypes:
-        peak = peaks.operations[dtype]
-        start, stop = (x(max(x.low, peak / fastest)), y(peak)), (RIGHT, y(peak))
-        lines.append(_line("roof", *start, *stop))
-        lines.append(along(start, stop, f"{dtype} {peak * 1e-9:.3g} {unit(dtype)}", free))
-    return lines
-
-
-def along(start: tuple[float, float], stop: tuple[float, float], text: str, free: Free) -> str:
-    """Text that stands on the line from `start` to `stop`, where it is far from the points."""
-    length = math.dist(start, stop)
-    dx, dy = (stop[0] - start[0]) / length, (stop[1] - start[1]) / length
-    width = 6.5 * len(text)
-
-    def at(position: float) -> tuple[float, float]:
-        return start[0] + dx * position + 5 * dy, start[1] + dy * position - 5 * dx
-
-    def room(position: float) -> float:
-        """The distance to the nearest point, from both ends and the middle."""
-        parts = (position, position + width / 2, position + width)
-        return min(free(*at(part)) for part in parts)
-
-    steps = [step / 20 * (length - width) for step in range(1, 20)]
-    best = max(steps, key=lambda position: min(room(position), 40))
-    px, py = at(best)
-    angle = math.degrees(math.atan2(dy, dx))
-    return (
-        f'<text class="small" x="{px:.1f}" y="{py:.1f}" '
-        f'transform="rotate({angle:.1f} {px:.1f} {py:.1f})">{text}</text>'
-    )
+def _rate(dtype: str, peak: float) -> str:
+    return f"{peak * 1e-9:.3g} {unit(dtype)}"
 
 
 def marks(x: Scale, y: Scale, shown: Sequence[Point]) -> list[str]:
@@ -225,13 +135,13 @@ def marks(x: Scale, y: Scale, shown: Sequence[Point]) -> list[str]:
     for point in shown:
         at = x(point.intensity)
         heights = [y(speed) for speed in point.speeds]
-        lines.append(_line("gap", at, min(heights), at, max(heights)))
+        lines.append(line("gap", at, min(heights), at, max(heights)))
         if point.peer:
             lines.append(_cross(at, y(point.peer)))
         if point.default:
-            lines.append(_circle("default", at, y(point.default), 5.0))
+            lines.append(circle("default", (at, y(point.default)), 5.0))
         if point.hand:
-            lines.append(_circle("hand", at, y(point.hand), 4.0))
+            lines.append(circle("hand", (at, y(point.hand)), 4.0))
         taken += [Box(at - 6, height - 6, 12, 12) for height in heights]
     anchors = [(x(point.intensity), y(point.hand or point.default or 1)) for point in shown]
     sizes = [(7.5 * len(str(number)), 12.0) for number in range(1, len(shown) + 1)]
@@ -240,7 +150,7 @@ def marks(x: Scale, y: Scale, shown: Sequence[Point]) -> list[str]:
         zip(anchors, place(anchors, sizes, taken, area), strict=True), 1
     ):
         if box.distance(*anchor) > 12:
-            lines.append(_line("gap", *anchor, *box.centre))
+            lines.append(line("gap", *anchor, *box.centre))
         lines.append(f'<text x="{box.x:.1f}" y="{box.y + 10:.1f}">{number}</text>')
     return lines
 
@@ -249,9 +159,9 @@ def listing(shown: Sequence[Point]) -> list[str]:
     """What the marks mean, and the works by number with their speeds."""
     left, top = RIGHT + 40, TOP + 6
     lines = [
-        _circle("hand", left, top, 4.0),
+        circle("hand", (left, top), 4.0),
         f'<text x="{left + 12}" y="{top + 4}">hand-written schedule</text>',
-        _circle("default", left, top + ROW, 5.0),
+        circle("default", (left, top + ROW), 5.0),
         f'<text x="{left + 12}" y="{top + ROW + 4}">default schedule</text>',
         _cross(left, top + 2 * ROW),
         f'<text x="{left + 12}" y="{top + 2 * ROW + 4}">fastest peer</text>',
@@ -278,14 +188,6 @@ def number_text(value: float) -> str:
 def shortened(name: str) -> str:
     """What fits the list."""
     return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "\u2026"
-
-
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-
-
-def _circle(kind: str, x: float, y: float, radius: float) -> str:
-    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
 
 
 def _cross(x: float, y: float) -> str:

@@ -11,7 +11,6 @@ from benchmarks.harness.roofline import (
     LEFT,
     RIGHT,
     TOP,
-    Scale,
     as_svg,
     number_text,
     points,
@@ -50,12 +49,6 @@ def test_a_point_has_the_fastest_peer_and_both_schedules():
     assert first.peer == pytest.approx(1e9 / 0.016)
     assert first.peer_name == "torch"
     assert second.peer is None
-
-
-def test_scale_is_logarithmic():
-    scale = Scale(1, 100, 0, 10)
-    assert scale(10) == pytest.approx(5)
-    assert scale.powers() == [1, 10, 100]
 
 
 def test_the_picture_is_whole():

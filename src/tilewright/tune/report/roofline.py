@@ -1,18 +1,34 @@
-"""All candidates below what the machine can do at most."""
+"""Rooflines: speed over arithmetic intensity, below what the machine can do at most.
+
+`Plane` has the axes and the roofs of any of them; `roofline` is that of a report on tuning.
+
+Source: S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model
+for multicore architectures", Communications of the ACM 52(4), 2009.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from tilewright.runtime.peaks import Peaks
 from tilewright.tune.report import quantities
 from tilewright.tune.report.chart import WIDTH, Scale, circle, line, picture, text, upright
 from tilewright.tune.report.summary import TaskSummary
 
+
+class Edges(NamedTuple):
+    """The edges of a plot."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
 HEIGHT: Final = 440
-LEFT, RIGHT, TOP, BOTTOM = 74, 700, 16, HEIGHT - 46
+LEFT, RIGHT, TOP, BOTTOM = EDGES = Edges(74, 700, 16, HEIGHT - 46)
 ROW: Final = 20
 
 
@@ -27,11 +43,13 @@ def roofline(tasks: Sequence[TaskSummary], peaks: Peaks) -> str:
     if not shown or not peaks.bandwidth:
         return ""
     dtypes = dtypes or [*peaks.operations][:1]
-    x, y = _scales(shown, peaks, dtypes)
+    speeds = [task.flop / r.mean_secs for task in shown for r in task.trials if r.is_valid]
+    plane = plane_of(list(map(_intensity, shown)), speeds, peaks, dtypes, EDGES)
     height = max(HEIGHT, TOP + ROW * (len(shown) + 2))
-    parts = [*_grid(x, y), *_roofs(x, y, peaks, dtypes)]
+    parts = plane.grid("operations per byte of arguments", "GFLOP/s")
+    parts += plane.roofs(peaks, dtypes, lambda _, peak: quantities.rate(peak))
     for number, task in enumerate(shown, 1):
-        parts += _marks(number, task, x, y)
+        parts += _marks(number, task, plane.x, plane.y)
     label = f"Roofline on {quantities.count(peaks.threads, 'thread')}"
     return picture(height, label, [*parts, *_listing(shown, peaks)])
 
@@ -48,64 +66,101 @@ def _intensity(task: TaskSummary) -> float:
     return task.flop / task.traffic
 
 
-def _scales(
-    shown: Sequence[TaskSummary], peaks: Peaks, dtypes: Sequence[str]
-) -> tuple[Scale, Scale]:
+Free = Callable[[float, float], float]
+"""The distance of a position from what is drawn."""
+
+
+class Plane(NamedTuple):
+    """The plane of a roofline, with logarithmic axes."""
+
+    x: Scale
+    y: Scale
+
+    def grid(self, intensity: str, speed: str) -> list[str]:
+        """Lines and numbers, and what the axes are called; speeds are in billions."""
+        x, y = self
+        parts = []
+        for value in x.ticks():
+            parts.append(line("grid", x(value), y.stop, x(value), y.start))
+            parts.append(text((x(value), y.start + 18), f"{value:g}", "small", "middle"))
+        for value in y.ticks():
+            parts.append(line("grid", x.start, y(value), x.stop, y(value)))
+            parts.append(text((x.start - 8, y(value) + 4), f"{value * 1e-9:g}", "small", "end"))
+        return [
+            *parts,
+            text(((x.start + x.stop) / 2, y.start + 38), intensity, "small", "middle"),
+            upright((14, (y.start + y.stop) / 2), speed),
+        ]
+
+    def roofs(
+        self,
+        peaks: Peaks,
+        dtypes: Sequence[str],
+        rate: Callable[[str, float], str],
+        free: Free = lambda x, y: 0.0,
+    ) -> list[str]:
+        """Slopes of the memories up to the highest peak, and a level line for each dtype.
+
+        Args:
+            peaks: what the machine can do.
+            dtypes: of the level lines.
+            rate: the text of a dtype's operations per second.
+            free: the distance of a label from what is drawn, which should be large.
+        """
+        x, y = self
+        top = max(peaks.operations[dtype] for dtype in dtypes)
+        parts = []
+        for name, bandwidth in peaks.bandwidth.items():
+            low, high = max(x.low, y.low / bandwidth), min(x.high, top / bandwidth)
+            if low < high:
+                start, stop = (x(low), y(low * bandwidth)), (x(high), y(high * bandwidth))
+                parts.append(line("roof", *start, *stop))
+                label = f"{name} {quantities.digits(bandwidth * 1e-9)} GB/s"
+                parts.append(_along(start, stop, label, free))
+        fastest = max(peaks.bandwidth.values())
+        for dtype in dtypes:
+            peak = peaks.operations[dtype]
+            start, stop = (x(max(x.low, peak / fastest)), y(peak)), (x.stop, y(peak))
+            parts.append(line("roof", *start, *stop))
+            parts.append(_along(start, stop, f"{dtype} {rate(dtype, peak)}", free))
+        return parts
+
+
+def plane_of(
+    intensities: Sequence[float],
+    speeds: Sequence[float],
+    peaks: Peaks,
+    dtypes: Sequence[str],
+    edges: Edges,
+) -> Plane:
+    """Axes that hold all points and the bends of all roofs."""
     top = max(peaks.operations[dtype] for dtype in dtypes)
-    speeds = [task.flop / r.mean_secs for task in shown for r in task.trials if r.is_valid]
-    intensities = [_intensity(task) for task in shown]
-    # The bends of the roofs of all memories are in the picture.
     bends = [top / bandwidth for bandwidth in peaks.bandwidth.values()]
-    x = Scale(min([*intensities, *bends]) / 2, max([*intensities, *bends]) * 2, LEFT, RIGHT)
+    shown = [*intensities, *bends]
+    x = Scale(min(shown) / 2, max(shown) * 2, edges.left, edges.right)
     slowest = min([*speeds, top / 100])
-    return x, Scale(slowest / 1.6, max([*speeds, top]) * 1.6, BOTTOM, TOP)
+    return Plane(x, Scale(slowest / 1.6, max([*speeds, top]) * 1.6, edges.bottom, edges.top))
 
 
-def _grid(x: Scale, y: Scale) -> list[str]:
-    parts = []
-    for value in x.ticks():
-        parts.append(line("grid", x(value), TOP, x(value), BOTTOM))
-        parts.append(text((x(value), BOTTOM + 18), f"{value:g}", "small", "middle"))
-    for value in y.ticks():
-        parts.append(line("grid", LEFT, y(value), RIGHT, y(value)))
-        parts.append(text((LEFT - 8, y(value) + 4), f"{value * 1e-9:g}", "small", "end"))
-    middle = (LEFT + RIGHT) / 2
-    return [
-        *parts,
-        text((middle, BOTTOM + 38), "operations per byte of arguments", "small", "middle"),
-        upright((14, (TOP + BOTTOM) / 2), "GFLOP/s"),
-    ]
-
-
-def _roofs(x: Scale, y: Scale, peaks: Peaks, dtypes: Sequence[str]) -> list[str]:
-    """Slopes of the memories up to the highest peak, and a level line for each dtype."""
-    top = max(peaks.operations[dtype] for dtype in dtypes)
-    parts = []
-    for name, bandwidth in peaks.bandwidth.items():
-        low, high = max(x.low, y.low / bandwidth), min(x.high, top / bandwidth)
-        if low >= high:
-            continue
-        start, stop = (x(low), y(low * bandwidth)), (x(high), y(high * bandwidth))
-        parts.append(line("roof", *start, *stop))
-        parts.append(_along(start, stop, f"{name} {quantities.digits(bandwidth * 1e-9)} GB/s"))
-    fastest = max(peaks.bandwidth.values())
-    for dtype in dtypes:
-        peak = peaks.operations[dtype]
-        parts.append(line("roof", x(max(x.low, peak / fastest)), y(peak), RIGHT, y(peak)))
-        label = f"{dtype} {quantities.rate(peak)}"
-        parts.append(text((RIGHT - 4, y(peak) - 6), label, "small", "end"))
-    return parts
-
-
-def _along(start: tuple[float, float], stop: tuple[float, float], content: str) -> str:
-    """Text on a line, close to its lower end."""
-    angle = math.degrees(math.atan2(stop[1] - start[1], stop[0] - start[0]))
+def _along(start: tuple[float, float], stop: tuple[float, float], label: str, free: Free) -> str:
+    """Text that stands on the line from `start` to `stop`, where it is far from the points."""
     length = math.dist(start, stop)
-    part = 10 / length if length > 10 else 0
-    px = start[0] + part * (stop[0] - start[0]) - 5 * math.sin(math.radians(-angle))
-    py = start[1] + part * (stop[1] - start[1]) - 5 * math.cos(math.radians(-angle))
+    dx, dy = (stop[0] - start[0]) / length, (stop[1] - start[1]) / length
+    width = 6.5 * len(label)
+
+    def at(position: float) -> tuple[float, float]:
+        return start[0] + dx * position + 5 * dy, start[1] + dy * position - 5 * dx
+
+    def room(position: float) -> float:
+        """The distance to the nearest point, from both ends and the middle."""
+        parts = (position, position + width / 2, position + width)
+        return min(free(*at(part)) for part in parts)
+
+    steps = [step / 20 * (length - width) for step in range(1, 20)]
+    px, py = at(max(steps, key=lambda position: min(room(position), 40)))
+    angle = math.degrees(math.atan2(dy, dx))
     turned = f'transform="rotate({angle:.1f} {px:.1f} {py:.1f})"'
-    return f'<text class="small" x="{px:.1f}" y="{py:.1f}" {turned}>{content}</text>'
+    return f'<text class="small" x="{px:.1f}" y="{py:.1f}" {turned}>{label}</text>'
 
 
 def _marks(number: int, task: TaskSummary, x: Scale, y: Scale) -> list[str]:
