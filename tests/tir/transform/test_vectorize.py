@@ -309,3 +309,17 @@ def test_thousands_of_lanes_may_sum_up():
     made = vectorize(lower(func), vector_bits=512)
     assert len(of_kind(made.body, BufferStore)) < 40
     assert first_difference(func, made, runs=1) is None
+
+
+def test_masks_of_nested_conditions_do_not_grow_without_bound():
+    arrays = [decl_buffer((64,), name=name) for name in "AB"]
+    A, B = arrays
+    i = int_var("i")
+    value = A[i]
+    for distance in range(1, 7):
+        condition = logical_and(value > -float(distance), A[i + distance] < value)
+        value = Call(FLOAT32, Op.get("tir.if_then_else"), (condition, value, A[63 - i]))
+    func = function(arrays, loop_nest([(i, 16)], BufferStore(B, value, (i,)), V))
+    made = vectorize(lower(func), vector_bits=512)
+    assert len(of_kind(made.body, BufferLoad)) < 200_000
+    assert first_difference(func, made, runs=1) is None

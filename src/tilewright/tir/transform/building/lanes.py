@@ -12,7 +12,7 @@ and that could fault.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from tilewright.ir import arithmetic
 from tilewright.ir.convert import as_expr, cast, const
@@ -34,12 +34,17 @@ from tilewright.ir.expr import (
     Sub,
     Var,
 )
+from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, split, to_expr
 from tilewright.tir.transform.building.folding import fold_binary
+
+LARGEST_MASK: Final = 4096
+"""Maximum number of nodes of a mask. Each load under a mask repeats it, also the loads in masks of
+conditions further inside, so that nested conditions would grow exponentially."""
 
 
 class NotVectorizable(Exception):  # noqa: N818, it is a control signal of this package
@@ -93,6 +98,8 @@ class LaneRewriter(Rewriter):
         mask = broadcast(condition, self._lanes)
         if self.mask is not None:
             mask = arithmetic.logical_and(self.mask, mask)
+        if _tree_size(mask, {}) > LARGEST_MASK:
+            raise NotVectorizable("the masks of its nested conditions are too large")
         some = some and self.mask is None
         return LaneRewriter(
             self._var, self._base, self._lanes, self._lets, self._private, mask, some
@@ -266,6 +273,14 @@ class LaneRewriter(Rewriter):
         a = self.under(condition).vector(call.args[1])
         b = self.under(arithmetic.logical_not(condition)).vector(call.args[2])
         return Select(condition, a, b)
+
+
+def _tree_size(node: Node, known: dict[Node, int]) -> int:
+    """Number of nodes of an expression, a shared one as often as it is mentioned."""
+    size = known.get(node)
+    if size is None:
+        size = known[node] = 1 + sum(_tree_size(child, known) for child in node.children())
+    return size
 
 
 def _ramp_arithmetic(node: Any, a: Expr, b: Expr) -> Expr | None:
