@@ -7,6 +7,7 @@ and analyses that are memoised by identity stay valid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -64,6 +65,16 @@ def walk(root: Node, *, skip: Callable[[Node], bool] | None = None) -> Iterator[
         children = node.children()
         if children and (skip is None or not skip(node)):
             stack += children[::-1]
+
+
+def count_nodes(root: Node, most: int) -> int:
+    """Number of nodes below `root` and `root` itself, shared ones as often as they are mentioned.
+
+    Args:
+        root: where to start.
+        most: the count ends there, as expressions with shared parts may have far more.
+    """
+    return sum(1 for _ in islice(walk(root), most))
 
 
 def walk_once(root: Node) -> Iterator[Node]:

@@ -105,6 +105,11 @@ class BlockAccesses:
             total *= self.extent(var)
         return total
 
+    def known_count(self, variables: Iterable[Var]) -> int | None:
+        """How many combinations of values some iterators have; None if one is symbolic."""
+        variables = list(variables)
+        return None if None in map(self.extents.get, variables) else self.count(variables)
+
     def continues(self, outer: Var, inner: Var) -> bool:
         """Whether each step of `outer` is as far as `inner` runs, in all operands and results."""
         extent = self.extents[inner]

@@ -50,7 +50,7 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> S
     others = nest.of(without(accesses.spatial, *joined))
     sch.reorder(*others, *nest.of(joined))
     loop = sch.fuse(*nest.of(joined)) if len(joined) > 1 else nest.loops[joined[0]]
-    extent = None if None in map(accesses.extents.get, joined) else accesses.count(joined)
+    extent = accesses.known_count(joined)
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
     if nest.outer == 0 and machine.cores > 1 and extent is not None:
         rows = accesses.count(without(accesses.spatial, *joined))
@@ -84,12 +84,10 @@ def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machin
 
 def _may_stream_rows(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     """Rows must be so long that some vectors are whole, whatever is decided."""
-    accesses, joined = nest.accesses, _joined_loops(nest)
-    if None in map(accesses.extents.get, joined):
-        return False
-    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    is_long = accesses.count(joined) >= PIECES * MOST_VECTORS * machine.cores * lanes
-    return is_long and may_stream(sch, nest, machine)
+    elements = nest.accesses.known_count(_joined_loops(nest))
+    lanes = machine.lanes(nest.accesses.stores[0].buffer.dtype)
+    least = PIECES * MOST_VECTORS * machine.cores * lanes
+    return elements is not None and elements >= least and may_stream(sch, nest, machine)
 
 
 def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Final
 
 from tilewright.ir.expr import Add, Call, Cast, Expr, Max, Min, Mul, Select, Sub
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import walk
+from tilewright.ir.rewrite import count_nodes, walk
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete
 from tilewright.schedule_rules.operands import find_contraction
@@ -87,19 +86,15 @@ def _pays(producer: BlockAccesses, value: Expr, consumers: Sequence[BlockAccesse
         return _is_same_element(producer, value)
     if _is_conditional(value) and any(consumer.reduction for consumer in consumers):
         return False
-    size = _size(value)
-    if any(size + _size(consumer.block.body) > LARGEST_VALUE for consumer in consumers):
+    size = count_nodes(value, LARGEST_VALUE)
+    sizes = (size + count_nodes(consumer.block.body, LARGEST_VALUE) for consumer in consumers)
+    if any(total > LARGEST_VALUE for total in sizes):
         return False
     buffer = producer.stores[0].buffer
     if _calls_in_a_row(value) and any(_is_called_on(c.block, buffer) for c in consumers):
         return False
     times = sum(_times_read(consumer, producer, buffer) for consumer in consumers)
     return times <= (2 if _is_cheap(producer, value) else 1)
-
-
-def _size(root: Node) -> int:
-    """Number of nodes of an expression or statement, at most `LARGEST_VALUE`."""
-    return sum(1 for _ in islice(walk(root), LARGEST_VALUE))
 
 
 def _calls_in_a_row(value: Node) -> int:

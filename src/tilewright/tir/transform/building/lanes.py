@@ -34,9 +34,8 @@ from tilewright.ir.expr import (
     Sub,
     Var,
 )
-from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
-from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.rewrite import Rewriter, count_nodes
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, split, to_expr
@@ -98,7 +97,7 @@ class LaneRewriter(Rewriter):
         mask = broadcast(condition, self._lanes)
         if self.mask is not None:
             mask = arithmetic.logical_and(self.mask, mask)
-        if _tree_size(mask, {}) > LARGEST_MASK:
+        if count_nodes(mask, LARGEST_MASK + 1) > LARGEST_MASK:
             raise NotVectorizable("the masks of its nested conditions are too large")
         some = some and self.mask is None
         return LaneRewriter(
@@ -273,14 +272,6 @@ class LaneRewriter(Rewriter):
         a = self.under(condition).vector(call.args[1])
         b = self.under(arithmetic.logical_not(condition)).vector(call.args[2])
         return Select(condition, a, b)
-
-
-def _tree_size(node: Node, known: dict[Node, int]) -> int:
-    """Number of nodes of an expression, a shared one as often as it is mentioned."""
-    size = known.get(node)
-    if size is None:
-        size = known[node] = 1 + sum(_tree_size(child, known) for child in node.children())
-    return size
 
 
 def _ramp_arithmetic(node: Any, a: Expr, b: Expr) -> Expr | None:
