@@ -86,11 +86,10 @@ class History:
             if before is not None:
                 vars(owner).update(vars(before))
             raise
-        if primitive.name == "transform_layout":
-            arguments["mapping_function"] = owner.layout.index_map
-            arguments.pop("axis_separators", None)
-            if owner.layout.separators:
-                arguments["axis_separators"] = owner.layout.separators
+        if primitive.taken is not None:
+            given = {parameter.name for parameter in primitive.parameters}
+            arguments = {key: value for key, value in arguments.items() if key not in given}
+            arguments |= primitive.taken(owner)
         draft.add(primitive.name, arguments, result, stage)
         self._commit(draft, primitive.is_query)
         return result

@@ -28,6 +28,12 @@ class Layout:
     def __init__(self, index_map: IndexMap, separators: list[int]) -> None:
         self.index_map, self.separators = index_map, separators
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Stage.transform_layout` that give this layout."""
+        separators = {"axis_separators": self.separators} if self.separators else {}
+        return {"mapping_function": self.index_map, **separators}
+
 
 class Transform(Relation):
     """The axes of an operation in another layout.

@@ -150,7 +150,7 @@ class PlacementPrimitives(StageState):
             raise self.error("storage_align", f"the {name} must be an integer, got {value!r}")
         return expr.value
 
-    @recorded()
+    @recorded(taken=lambda stage: stage.layout.arguments)
     def transform_layout(
         self, mapping_function: Callable[..., Any] | IndexMap, axis_separators: Sequence[int] = ()
     ) -> list[IterVar]:

@@ -25,11 +25,19 @@ class Primitive:
         parameters: those of the method, in order, without ``self``.
         is_on_stage: whether it is a method of a stage, and not of the schedule.
         loops_of: the argument that says which stage has the loops that it takes.
+        taken: the arguments as data, from the schedule or stage after the call; None if they are
+            data as they are given.
         is_query: whether it changes nothing.
     """
 
-    def __init__(self, function: Callable[..., Any], loops_of: str) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        loops_of: str,
+        taken: Callable[[Any], dict[str, Any]] | None,
+    ) -> None:
         self.name, self.function, self.loops_of = function.__name__, function, loops_of
+        self.taken = taken
         self._signature = inspect.signature(function)
         self.parameters = tuple(self._signature.parameters.values())[1:]
         self.is_on_stage = not function.__qualname__.startswith("Schedule.")
@@ -71,16 +79,19 @@ PRIMITIVES: Final[dict[str, Primitive]] = {}
 """All recorded methods by name."""
 
 
-def recorded(loops_of: str = STAGE) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def recorded(
+    loops_of: str = STAGE, taken: Callable[[Any], dict[str, Any]] | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Record the calls of a method in the history of the schedule.
 
     Args:
         loops_of: the parameter that says which stage has the loops that the method takes; by
             default it is the stage whose method this is.
+        taken: see `Primitive`; for methods that take functions.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        primitive = Primitive(function, loops_of)
+        primitive = Primitive(function, loops_of, taken)
         assert primitive.name not in PRIMITIVES, primitive.name
         PRIMITIVES[primitive.name] = primitive
 
