@@ -24,9 +24,11 @@ from tilewright.schedule_rules.nest import (
 from tilewright.schedule_rules.operands import constant_memory
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
+from tilewright.schedule_rules.vectors import without
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 
 MOST_UNROLLED: Final = 128
 """Maximum number of multiply-adds of vectors that are written one after the other."""
@@ -76,7 +78,7 @@ class _Steps:
             epilogue = self._stage_results(epilogue)
         loops = loops_by_iterator(sch, self.block, plan.outer)
         column = self._column(loops)
-        outer = [v for v in f.outer if v in loops and not any(v is item for item in plan.columns)]
+        outer = [v for v in without(f.outer, *plan.columns) if v in loops]
         needed = [loops[v] for v in outer if any(load.mentions(v) for load in f.moving)]
         then = [loops[v] for v in outer if not any(load.mentions(v) for load in f.moving)]
         depth = [loops[v] for v in f.accesses.reduction if v in loops]
@@ -119,7 +121,7 @@ class _Steps:
         merged = [loops[var] for var in plan.columns]
         if len(merged) == 1:
             return merged[0]
-        outer = [v for v in f.outer if v in loops and not any(v is item for item in plan.columns)]
+        outer = [v for v in without(f.outer, *plan.columns) if v in loops]
         depth = [loops[v] for v in f.accesses.reduction if v in loops]
         self.sch.reorder(*(loops[v] for v in outer), loops[f.row], *merged, *depth)
         return self.sch.fuse(*merged)
@@ -160,7 +162,7 @@ class _Steps:
         far = [n for n, s in strides.items() if s is not None and abs(s) * plan.itemsize >= FAR]
         if far:
             distance = choose(self.sch, DISTANCES, AHEAD)
-            self.sch.annotate(steps[-1], "software_prefetch", dict.fromkeys(far, distance))
+            self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, dict.fromkeys(far, distance))
 
     def _prefetch_panels(self, steps: Sequence[LoopRV], panels: Buffer) -> None:
         """Ask ahead for panels of a constant that are together larger than the cache.
@@ -177,7 +179,7 @@ class _Steps:
         distance = -(-AHEAD_BYTES // (inner * plan.width * plan.itemsize))
         # Behind the last step of a panel is the next panel.
         ahead = choose(self.sch, (0, distance), distance)
-        self.sch.annotate(steps[-1], "software_prefetch", {panels.name: ahead})
+        self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, {panels.name: ahead})
 
     def _pack(self, place: LoopRV | None) -> Buffer:
         """Copy the panels of the operand that an iteration of `place` uses, side by side: panels
@@ -224,9 +226,7 @@ class _Steps:
         plan, sch, lanes = self.plan, self.sch, self.tile.lanes
         iterators = [item.var for item in plan.found.accesses.block.iter_vars]
         row = position_of(plan.found.row, iterators)
-        columns = [position_of(var, iterators) for var in plan.columns]
-        outer = [position_of(var, iterators) for var in plan.found.outer]
-        outer = [n for n in outer if n not in columns]
+        outer = [position_of(var, iterators) for var in without(plan.found.outer, *plan.columns)]
 
         def layout(*values: Expr) -> tuple[Any, ...]:
             flat = self._flat_column(values)

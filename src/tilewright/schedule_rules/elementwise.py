@@ -16,6 +16,7 @@ from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.vectors import MOST_VECTORS, vectorized, without
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 PIECES: Final = 4
 """Pieces of the work for each core from which on they come out even."""
@@ -103,7 +104,7 @@ def stream_stores(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> 
     (store,) = nest.accesses.stores
     is_much = nest.accesses.size(store) >= MUCH * machine.own_cache
     chosen = choose(sch, [0, 1], int(is_much))
-    sch.annotate(loop, "nontemporal_stores", {store.buffer.name: chosen})
+    sch.annotate(loop, NONTEMPORAL_STORES, {store.buffer.name: chosen})
 
 
 def transposed_along(accesses: BlockAccesses, vector: Var) -> Var | None:

@@ -15,6 +15,7 @@ from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.vectors import vectorized, without
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 
 ENOUGH: Final = 4
 """Iterations of each core from which on data-parallel loops alone keep the cores busy."""
@@ -135,7 +136,7 @@ def prefetch(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine, preferre
     if largest is not None and size > machine.own_cache:
         comes_from_memory = size >= MANY_CACHES * machine.own_cache
         distance = choose(sch, DISTANCES, preferred if comes_from_memory else 0)
-        sch.annotate(loop, "software_prefetch", {largest.buffer.name: distance})
+        sch.annotate(loop, SOFTWARE_PREFETCH, {largest.buffer.name: distance})
 
 
 def _row_by_row(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> Sequence[BlockRV]:
