@@ -79,7 +79,7 @@ _CALLS: Final = (
 
 _HOME: Final = {
     **dict.fromkeys(_CALLS, "tilewright.relax.op"),
-    "get_shape_of": "tilewright.relax.op.shapes",
+    "get_shape_of": "tilewright.relax.op.view",
     "Executable": "tilewright.relax.vm",
     "PyExprMutator": "tilewright.relax.mutator",
     "PyExprVisitor": "tilewright.relax.visitor",

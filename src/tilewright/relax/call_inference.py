@@ -10,8 +10,7 @@ from tilewright.error import StructInfoError
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc
-from tilewright.relax.op.inference import Inference, given_result
-from tilewright.relax.op.table import OPERATORS
+from tilewright.relax.op.table import OPERATORS, Inference, given_result
 from tilewright.relax.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,

@@ -1,4 +1,4 @@
-"""Operators other than tensor programs: calls of functions, closures, effects and shapes."""
+"""Operators other than tensor programs: calls of functions, closures, effects and view."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc, Function
 from tilewright.relax.interpreter.values import Shape, as_value
-from tilewright.relax.op import base, shapes
+from tilewright.relax.op import base, view
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.runtime.ndarray import alias
 from tilewright.runtime.printing import fail, print_values
@@ -171,17 +171,17 @@ def _assert(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
 # --- shapes ----------------------------------------------------------------------------------
 
 
-@evaluation(shapes.SHAPE_OF)
+@evaluation(view.SHAPE_OF)
 def _shape_of(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     return Shape(evaluator.evaluate(call.args[0], frame).shape)
 
 
-@evaluation(shapes.TENSOR_TO_SHAPE)
+@evaluation(view.TENSOR_TO_SHAPE)
 def _tensor_to_shape(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     return Shape(evaluator.evaluate(call.args[0], frame))
 
 
-@evaluation(shapes.SHAPE_TO_TENSOR)
+@evaluation(view.SHAPE_TO_TENSOR)
 def _shape_to_tensor(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     return np.array(evaluator.evaluate(call.args[0], frame), dtype=np.int64)
 

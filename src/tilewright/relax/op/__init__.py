@@ -19,32 +19,6 @@ from tilewright.relax.op.base import (
     null_value,
     print,
 )
-from tilewright.relax.op.binary import (
-    add,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    divide,
-    equal,
-    floor_divide,
-    floor_mod,
-    greater,
-    greater_equal,
-    left_shift,
-    less,
-    less_equal,
-    logical_and,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    not_equal,
-    power,
-    right_shift,
-    subtract,
-)
 from tilewright.relax.op.create import (
     arange,
     full,
@@ -58,9 +32,39 @@ from tilewright.relax.op.create import (
 )
 from tilewright.relax.op.datatype import (
     astype,
+    dequantize,
+    quantize,
     wrap_param,
 )
 from tilewright.relax.op.devices import hint_on_device, to_vdevice
+from tilewright.relax.op.elementwise import (
+    add,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    divide,
+    equal,
+    ewise_fma,
+    floor_divide,
+    floor_mod,
+    greater,
+    greater_equal,
+    left_shift,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    masked_fill,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    not_equal,
+    power,
+    right_shift,
+    subtract,
+)
 from tilewright.relax.op.gather import (
     gather_elements,
     gather_nd,
@@ -93,14 +97,6 @@ from tilewright.relax.op.manipulate import (
     repeat,
     tile,
 )
-from tilewright.relax.op.mask import (
-    masked_fill,
-)
-from tilewright.relax.op.qdq import (
-    dequantize,
-    quantize,
-)
-from tilewright.relax.op.sampling import multinomial_from_uniform
 from tilewright.relax.op.scatter import (
     scatter_elements,
     scatter_nd,
@@ -108,17 +104,15 @@ from tilewright.relax.op.scatter import (
 from tilewright.relax.op.search import (
     argmax,
     argmin,
+    multinomial_from_uniform,
     where,
 )
-from tilewright.relax.op.set import (
-    nonzero,
-    unique,
-)
-from tilewright.relax.op.shapes import shape_of, shape_to_tensor, tensor_to_shape
 from tilewright.relax.op.sorting import (
     argsort,
+    nonzero,
     sort,
     topk,
+    unique,
 )
 from tilewright.relax.op.statistical import (
     cumprod,
@@ -130,9 +124,6 @@ from tilewright.relax.op.statistical import (
     std,
     sum,
     variance,
-)
-from tilewright.relax.op.ternary import (
-    ewise_fma,
 )
 from tilewright.relax.op.unary import (
     abs,
@@ -174,5 +165,8 @@ from tilewright.relax.op.view import (
     expand_dims,
     flatten,
     reshape,
+    shape_of,
+    shape_to_tensor,
     squeeze,
+    tensor_to_shape,
 )

@@ -17,8 +17,7 @@ from tilewright.relax.expr import (
     Tuple,
     as_relax,
 )
-from tilewright.relax.op.inference import Inference, given_result
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.table import Inference, call, given_result, register
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     FuncStructInfo,

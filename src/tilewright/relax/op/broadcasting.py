@@ -32,7 +32,7 @@ from tilewright.te.tensor import Tensor, extent_text, shape_text
 
 if TYPE_CHECKING:
     from tilewright.relax.expr import Call
-    from tilewright.relax.op.inference import Inference
+    from tilewright.relax.op.table import Inference
 
 Extents = tuple[Expr, ...]
 

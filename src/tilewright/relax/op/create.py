@@ -10,9 +10,8 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, PrimValue, RelaxExpr, as_relax, as_shape
 from tilewright.relax.op.broadcasting import exact_number, scalar_of, shape_of
-from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import require_value, scalar_argument, shape_argument
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.unary import is_number
 from tilewright.relax.struct_info import (
     PrimStructInfo,

@@ -10,7 +10,18 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import promote
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import (
+from tilewright.relax.op.broadcasting import (
+    broadcast_extents,
+    common_extents,
+    fitting,
+    with_extents,
+)
+from tilewright.relax.op.joining import fields_of
+from tilewright.relax.op.rules import (
+    array_like,
+    axis_of,
+    checked,
+    integers,
     require_agreement,
     require_elements,
     require_within,
@@ -19,16 +30,7 @@ from tilewright.relax.op.agreement import (
     with_elements,
     within,
 )
-from tilewright.relax.op.broadcasting import (
-    broadcast_extents,
-    common_extents,
-    fitting,
-    with_extents,
-)
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.joining import fields_of
-from tilewright.relax.op.rules import array_like, axis_of, checked, integers
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     PrimStructInfo,

@@ -8,10 +8,8 @@ from typing import Any
 from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.relax.expr import Call, RelaxExpr, as_shape
-from tilewright.relax.op.agreement import at_least, require_at_least
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.rules import result_dtype
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import at_least, require_at_least, result_dtype
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import ShapeStructInfo, TensorStructInfo
 from tilewright.topi.image.resize import COORDINATES, METHODS, ROUNDINGS
 

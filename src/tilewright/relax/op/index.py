@@ -11,12 +11,19 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.relax.expr import Call, RelaxExpr, ShapeExpr, Tuple
-from tilewright.relax.op.agreement import agreeing, require_elements, sized, with_elements
 from tilewright.relax.op.broadcasting import with_extents
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.rules import array_like, axis_of, checked, integers
-from tilewright.relax.op.shapes import tensor_to_shape
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import (
+    agreeing,
+    array_like,
+    axis_of,
+    checked,
+    integers,
+    require_elements,
+    sized,
+    with_elements,
+)
+from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.view import tensor_to_shape
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     PrimStructInfo,

@@ -8,10 +8,8 @@ from typing import Any
 from tilewright import topi
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.relax.expr import Call, RelaxExpr, Tuple, TupleGetItem
-from tilewright.relax.op.agreement import agreeing, sized
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.rules import array_like, axis_of, checked
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import agreeing, array_like, axis_of, checked, sized
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.view import flatten
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,

@@ -9,12 +9,10 @@ from tilewright import topi
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call, RelaxExpr
-from tilewright.relax.op.agreement import agreeing, require_agreement, sized
-from tilewright.relax.op.binary import add
 from tilewright.relax.op.broadcasting import broadcast_extents, fitting
-from tilewright.relax.op.inference import Inference, refusing
-from tilewright.relax.op.rules import result_dtype
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.elementwise import add
+from tilewright.relax.op.rules import agreeing, require_agreement, result_dtype, sized
+from tilewright.relax.op.table import Inference, call, refusing, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
 from tilewright.topi.accumulation import accumulator

@@ -12,18 +12,18 @@ from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call, RelaxExpr, ShapeExpr, as_shape
-from tilewright.relax.op.agreement import requiring, sized
 from tilewright.relax.op.broadcasting import broadcast_extents, shape_of
-from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import (
     array_like,
     axes_of,
     axis_of,
     checked,
     require_value,
+    requiring,
     shape_argument,
+    sized,
 )
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     StructInfo,

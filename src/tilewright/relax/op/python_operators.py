@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tilewright.relax.op import binary, linear_algebra, unary
+from tilewright.relax.op import elementwise as binary
+from tilewright.relax.op import linear_algebra, unary
 
 _FUNCTIONS: Final = {
     "floordiv": binary.floor_divide,

@@ -8,10 +8,8 @@ from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, require_within, sized, within
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.rules import axis_of, integers
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import agreeing, axis_of, integers, require_within, sized, within
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo
 from tilewright.te.tensor import Tensor, shape_text
 from tilewright.topi.scatter import REDUCTIONS

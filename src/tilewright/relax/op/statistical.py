@@ -12,9 +12,8 @@ from tilewright import topi
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT32, INT64, DType
 from tilewright.relax.expr import Call
-from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import array_like, axes_of, axis_of
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.unary import is_number
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo
 from tilewright.te.tensor import Tensor

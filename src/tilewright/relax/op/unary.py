@@ -9,9 +9,8 @@ from tilewright import topi
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.relax.expr import Call
 from tilewright.relax.op.broadcasting import exact_number
-from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.rules import checked, scalar_argument
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.math import limit
 

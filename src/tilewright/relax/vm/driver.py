@@ -12,8 +12,8 @@ from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.relax.analysis import all_global_vars, check_well_formed
-from tilewright.relax.devices import check_devices
 from tilewright.relax.expr import Constant, Function, const
+from tilewright.relax.op.devices import check_devices
 from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.pass_results import Pipeline, after_passes

@@ -13,7 +13,7 @@ from tilewright.ir.expr import Var as Scalar
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc, RelaxExpr
-from tilewright.relax.op import base, shapes
+from tilewright.relax.op import base, view
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import (
@@ -338,9 +338,9 @@ _OPERATORS: Final[Mapping[Op, Callable[[Translation, Call], Value]]] = {
     base.CALL_DPS_PACKED: _dps_packed_call,
     base.CALL_PURE_PACKED: _pure_packed_call,
     base.CALL_INPLACE_PACKED: _pure_packed_call,
-    shapes.SHAPE_OF: _shape_of,
-    shapes.TENSOR_TO_SHAPE: _tensor_to_shape,
-    shapes.SHAPE_TO_TENSOR: _shape_to_tensor,
+    view.SHAPE_OF: _shape_of,
+    view.TENSOR_TO_SHAPE: _tensor_to_shape,
+    view.SHAPE_TO_TENSOR: _shape_to_tensor,
     base.NULL_VALUE: _null_value,
     base.PRINT: translate_print,
     base.ASSERT_OP: translate_assert,

@@ -1,6 +1,7 @@
 """Graph operators of neural networks."""
 
 from tilewright.relax.op.nn.activation import (
+    dropout,
     gelu,
     gelu_tanh,
     leakyrelu,
@@ -11,7 +12,6 @@ from tilewright.relax.op.nn.activation import (
     softmax,
 )
 from tilewright.relax.op.nn.attention import attention, attention_var_len
-from tilewright.relax.op.nn.batch_norm import batch_norm
 from tilewright.relax.op.nn.convolution import (
     conv1d,
     conv1d_transpose,
@@ -20,9 +20,9 @@ from tilewright.relax.op.nn.convolution import (
     conv3d,
     conv3d_transpose,
 )
-from tilewright.relax.op.nn.dropout import dropout
 from tilewright.relax.op.nn.loss import cross_entropy_with_logits, nll_loss
 from tilewright.relax.op.nn.normalization import (
+    batch_norm,
     group_norm,
     instance_norm,
     layer_norm,

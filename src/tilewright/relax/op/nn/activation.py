@@ -1,4 +1,4 @@
-"""Activation functions, and softmax."""
+"""Activation functions, softmax and dropout."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 from tilewright import te, topi
 from tilewright.ir.convert import cast
-from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, require_agreement, sized
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.table import call, register
+from tilewright.relax.expr import Call, Tuple
+from tilewright.relax.op.rules import agreeing, require_agreement, sized
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.unary import infer_same, is_number
-from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
 from tilewright.topi.accumulation import accumulator
 from tilewright.topi.axes import as_int
@@ -164,3 +163,24 @@ def softmax(data: Any, axis: int = -1) -> Call:
 def log_softmax(data: Any, axis: int = -1) -> Call:
     """The logarithm of the softmax along `axis`."""
     return _LOG_SOFTMAX(data, axis)
+
+
+def _infer_dropout(inference: Inference) -> TupleStructInfo:
+    info = inference.tensor(0)
+    return TupleStructInfo([info, info])
+
+
+def _legalize_dropout(builder: Any, expr: Call) -> Any:
+    data = expr.args[0]
+    mask = builder.emit(
+        builder.call_te(topi.full_like, data, 1.0, primfunc_name_hint="dropout_mask")
+    )
+    return Tuple([data, mask])
+
+
+_DROPOUT = register("nn.dropout", ("data",), _infer_dropout, _legalize_dropout)
+
+
+def dropout(data: Any, rate: float = 0.5) -> Call:
+    """The tuple of `data` and a mask of ones: in inference, nothing is dropped."""
+    return call(_DROPOUT, data, attrs={"rate": float(rate)})

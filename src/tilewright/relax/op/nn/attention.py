@@ -9,12 +9,10 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, at_least, require_agreement, sized
 from tilewright.relax.op.broadcasting import fitting, with_extents
-from tilewright.relax.op.inference import Inference
 from tilewright.relax.op.nn.attention_kernel import attention_kernel, causal, of_sequences
-from tilewright.relax.op.rules import integers
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import agreeing, at_least, integers, require_agreement, sized
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
 from tilewright.te.tensor import extent_text

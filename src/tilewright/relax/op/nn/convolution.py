@@ -15,11 +15,9 @@ from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.relax.expr import Call, RelaxExpr
-from tilewright.relax.op.agreement import agreeing, require_agreement, requiring, sized
-from tilewright.relax.op.inference import Inference, refusing
 from tilewright.relax.op.nn.arguments import numbers
-from tilewright.relax.op.rules import result_dtype
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import agreeing, require_agreement, requiring, result_dtype, sized
+from tilewright.relax.op.table import Inference, call, refusing, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.conv_transpose import transposed_convolution

@@ -8,9 +8,8 @@ from tilewright import te, topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import agreeing, require_agreement, sized
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import agreeing, require_agreement, sized
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
 from tilewright.topi.accumulation import accumulator

@@ -8,10 +8,8 @@ from typing import Any, Final
 from tilewright import topi
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import at_least, require_at_least
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.rules import require_value
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import at_least, require_at_least, require_value
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.pad import least_extents
 

@@ -10,10 +10,9 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.relax.expr import Call
-from tilewright.relax.op.agreement import at_least, require_at_least
-from tilewright.relax.op.inference import Inference, refusing
 from tilewright.relax.op.nn.arguments import numbers
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import at_least, require_at_least
+from tilewright.relax.op.table import Inference, call, refusing, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.pooling import pooled_extents
 from tilewright.topi.nn.window import per_dimension, spatial_axes

@@ -1,4 +1,4 @@
-"""Operators on the elements of two arrays, which broadcast as in numpy; numbers are arrays, too."""
+"""Elementwise operators of several arrays, which broadcast as in numpy; numbers are arrays, too."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tilewright.relax.op.broadcasting import (
     scalar_of,
     with_numbers,
 )
-from tilewright.relax.op.inference import Inference
-from tilewright.relax.op.table import call, register
+from tilewright.relax.op.rules import require_value
+from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.unary import is_float, is_number
-from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 
 ARITHMETIC: Final = {
     "add": "x1 + x2.",
@@ -146,3 +146,60 @@ bitwise_and, bitwise_or, bitwise_xor = (
     _binary(n, doc, _is_integral, "integers or bools") for n, doc in BITWISE.items()
 )
 left_shift, right_shift = (_binary(n, doc, _is_integer, "integers") for n, doc in SHIFT.items())
+
+
+def _infer_ewise_fma(inference: Inference) -> StructInfo:
+    dtype = operand_dtype(inference, (0, 1, 2))
+    if dtype is not None and not is_number(dtype):
+        inference.error(f"the arguments must have numbers, they have {dtype!s}")
+    return broadcast_info(inference, (0, 1, 2), dtype)
+
+
+def _multiply_add(a: Any, b: Any, c: Any) -> Any:
+    return topi.add(topi.multiply(a, b), c)
+
+
+_EWISE_FMA = register(
+    "ewise_fma",
+    ("x1", "x2", "x3"),
+    _infer_ewise_fma,
+    lambda builder, expr: call_broadcasting(builder, expr, _multiply_add, "ewise_fma", (0, 1, 2)),
+)
+
+
+def ewise_fma(x1: Any, x2: Any, x3: Any) -> Call:
+    """x1 * x2 + x3."""
+    return call(_EWISE_FMA, *with_numbers(x1, x2, x3))
+
+
+def _infer_masked_fill(inference: Inference) -> StructInfo:
+    info, mask = inference.tensor(0), inference.tensor(1)
+    if mask.dtype is not None and not mask.dtype.is_bool:
+        inference.error(
+            f"{inference.name_of(1)} must have dtype bool, it has {mask.dtype!s}; compare it with "
+            "something"
+        )
+    value: Any = inference.attr("value")
+    if info.dtype is not None:
+        require_value(inference, value, info.dtype)
+    return broadcast_info(inference, (0, 1), info.dtype)
+
+
+def _legalize_masked_fill(builder: Any, expr: Call) -> Any:
+    info = expr.args[0].struct_info
+    assert isinstance(info, TensorStructInfo)
+    dtype, value = info.dtype, expr.attrs["value"]
+    assert dtype is not None, "arrays of unknown dtype are not compiled"
+
+    def fill(x: Any, mask: Any) -> Any:
+        return topi.where(mask, topi.full((), dtype, value), x)
+
+    return call_broadcasting(builder, expr, fill, "masked_fill", (0, 1))
+
+
+_MASKED_FILL = register("masked_fill", ("x", "mask"), _infer_masked_fill, _legalize_masked_fill)
+
+
+def masked_fill(x: Any, mask: Any, value: float) -> Call:
+    """`x` with `value` where `mask` holds, which broadcasts."""
+    return call(_MASKED_FILL, x, mask, attrs={"value": value})
