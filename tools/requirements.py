@@ -87,7 +87,7 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def requirement_text(node: ast.stmt) -> str | None:
-    """What a statement requires; None if it is no requirement."""
+    """What a statement requires; None if it is not a requirement."""
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
         if getattr(node.exc.func, "id", "") != "ScheduleError":
             return None

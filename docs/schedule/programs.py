@@ -77,7 +77,7 @@ def matmul_odd(
     B: T.Buffer((6, 10), "float32"),
     C: T.Buffer((7, 10), "float32"),
 ):
-    """The product of two matrices whose sizes are no powers of two."""
+    """The product of two matrices whose sizes are not powers of two."""
     for i, j, k in T.grid(7, 10, 6):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])

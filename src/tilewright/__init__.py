@@ -121,7 +121,7 @@ _HOME: Final = {
     **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
     **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),
 }
-"""The module that defines each name of this package that is no module itself."""
+"""The module that defines each name of this package that is not a module itself."""
 
 __all__ = ["__version__", *_MODULES, *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -88,7 +88,7 @@ def test_the_digits_of_a_number_each_simplified_are_the_number(width, side):
 def test_a_remainder_of_a_remainder_that_does_not_fit_stays():
     analyzer = Analyzer()
     i, j = Var("i", INT32), Var("j", INT32)
-    expr = (i % 5 * 4 + j) // 6 * 6 + (i * 4 + j) % 6  # 5 * 4 is no multiple of 6
+    expr = (i % 5 * 4 + j) // 6 * 6 + (i * 4 + j) % 6  # 5 * 4 is not a multiple of 6
     simple = eval(f"lambda i, j: {python_text(analyzer.simplify(expr))}")
     original = eval(f"lambda i, j: {python_text(expr)}")
     assert all(simple(a, b) == original(a, b) for a in range(-9, 9) for b in range(-9, 9))

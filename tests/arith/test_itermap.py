@@ -112,7 +112,7 @@ def test_a_predicate_bounds_an_index():
         (lambda i, j: [i + j], "less than"),
         (lambda i, j: [i * 7 + j], "less than"),
         (lambda i, j: [i * j], "multiplies iterators"),
-        (lambda i, j: [i // 3], "no multiple"),
+        (lambda i, j: [i // 3], "not a multiple"),
         (lambda i, j: [i // 4, i % 8], "used twice"),
         (lambda i, j: [i % 4, j, i // 2], "used twice"),
         (lambda i, j: [(i + 1) // 4], "offset"),

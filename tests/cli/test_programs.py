@@ -44,7 +44,7 @@ def test_a_file_of_workloads(tuned, program):
     ("text", "name", "message"),
     [
         ("x = 1", "", "no tensor program among its global names"),
-        ("x = 1", ":x", "x is no tensor program, but a int"),
+        ("x = 1", ":x", "x is not a tensor program, but a int"),
         ("x = 1", ":y", "has no 'y'"),
         ("def f(): return 1", ":f", r"f\(\) returns a int"),
         ("def f(): return 1 / 0", ":f", "ZeroDivisionError: division by zero"),

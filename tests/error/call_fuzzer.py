@@ -20,7 +20,7 @@ DTYPES = ["f4", "f8", "f2", "i4", "i1", "u8", "?", "c8", ">f4", "U3", "M8[s]", "
 
 
 def other_objects(rng):
-    """Something that is no array."""
+    """Something that is not an array."""
     return rng.choice(
         [
             None, True, 0, -1, 2**31, 2**63, 2**100, -(2**90), 1.5, float("nan"), float("inf"),

@@ -86,7 +86,7 @@ class TestOwnPasses:
     def test_something_that_is_no_pass(self):
         with pytest.raises(ArgumentError, match="method 'transform_module'"):
             module_pass(type("Empty", (), {}))
-        with pytest.raises(ArgumentError, match="no pass"):
+        with pytest.raises(ArgumentError, match="not a pass"):
             Sequential([lambda mod: mod])
         with pytest.raises(ArgumentError, match="call it first"):
             Sequential([ModulePass])
@@ -198,8 +198,8 @@ def test_attributes_and_devices_of_the_module_stay():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"instruments": [object()]}, "no instrument; decorate its class"),
-        ({"instruments": [PassTimingInstrument]}, "no instrument; make one of it"),
+        ({"instruments": [object()]}, "not an instrument; decorate its class"),
+        ({"instruments": [PassTimingInstrument]}, "not an instrument; make one of it"),
         ({"instruments": PassTimingInstrument()}, "instruments is a list"),
         ({"disabled_pass": "FoldConstant"}, "disabled_pass is a list of names of passes"),
         ({"required_pass": [noting("a")]}, "required_pass is a list of names of passes"),

@@ -2,7 +2,7 @@
 
 A broken program still has a meaning, that of its loops one iteration after the other, though often
 not the one that its blocks declare: a spatial iterator whose instances depend on each other, a
-reduction by something that is no reducer, an element that is initialised too late.
+reduction by something that is not a reducer, an element that is initialised too late.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ def guard(rng: random.Random, func: PrimFunc) -> PrimFunc:
 
 
 def reducer(rng: random.Random, func: PrimFunc) -> PrimFunc:
-    """Combine the old value by something that is no reducer, or by another comparison."""
+    """Combine the old value by something that is not a reducer, or by another comparison."""
     realize = _chosen(rng, (r for r in _realizes(func) if r.block.init is not None))
     compared = [n for n in walk(realize.block.body) if isinstance(n, CompareExpr)]
     if compared and rng.random() < 0.6:

@@ -14,7 +14,7 @@ from tilewright.tir.interpreter import interpret
 def assert_same(actual: np.ndarray, expected: np.ndarray, what: str = "") -> None:
     """Check that two arrays are equal; NaN equals NaN, and 0 equals -0."""
     assert actual.dtype == expected.dtype
-    if actual.dtype.kind not in "iub":  # bfloat16 is no float to numpy
+    if actual.dtype.kind not in "iub":  # bfloat16 is not a float to numpy
         actual, expected = actual.astype("float64"), expected.astype("float64")
     np.testing.assert_array_equal(actual, expected, err_msg=what)
 

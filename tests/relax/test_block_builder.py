@@ -238,7 +238,7 @@ def test_variables_that_cannot_be_seen_are_named():
     c = relax.Var("c", array(dtype="bool"))
     builder = relax.BlockBuilder()
     with builder.function("main", [c, x]):
-        with pytest.raises(ArgumentError, match="'y' is no parameter of function 'main'"):
+        with pytest.raises(ArgumentError, match="'y' is not a parameter of function 'main'"):
             builder.emit(twice(outside))
         with builder.dataflow():
             inner = builder.emit(twice(x))

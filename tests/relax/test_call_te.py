@@ -151,7 +151,7 @@ def test_what_cannot_be_converted_is_refused():
             builder.call_te(total, [unknown])
         with pytest.raises(ArgumentError, match="the dtype of t is not known"):
             builder.call_te(total, [untyped])
-        with pytest.raises(ArgumentError, match="o is no array, shape or scalar"):
+        with pytest.raises(ArgumentError, match="o is not an array, shape or scalar"):
             builder.call_te(total, [anything])
         builder.emit_func_output(x)
 

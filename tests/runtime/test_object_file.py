@@ -58,7 +58,7 @@ def test_what_cannot_be_saved_or_loaded_is_refused(tmp_path):
         save_object(tvm.build(calls_nobody, target="c"), tmp_path / "c.o")
     with pytest.raises(ExportError, match="No such file"):
         load_object(tmp_path / "nothing.o")
-    (tmp_path / "text.o").write_text("this is no object file")
+    (tmp_path / "text.o").write_text("this is not an object file")
     with pytest.raises(CodegenError, match="cannot be loaded"):
         load_object(tmp_path / "text.o")
     save_object(tvm.build(calls_nobody, target="llvm"), tmp_path / "extern.o")

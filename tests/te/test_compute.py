@@ -185,7 +185,7 @@ MISTAKES = [
     (lambda: te.compute((4,), lambda a, b, *i: 1), ArgumentError, "at least 2"),
     (lambda: te.compute((4,), lambda *i: 1, varargs_names=["a", "b"]), ShapeError, "varargs_names"),
     (lambda: te.compute((4,), lambda i: None), ArgumentError, "return"),
-    (lambda: te.compute((4,), lambda i: "text"), ArgumentError, "no number"),
+    (lambda: te.compute((4,), lambda i: "text"), ArgumentError, "not a number"),
     (lambda: te.compute((4,), lambda i: object()), DTypeError, "expected a number"),
     (lambda: te.compute((4,), 3), ArgumentError, "fcompute must be a function"),
     (lambda: te.compute((4,), lambda i: A[i, 0, 0]), ShapeError, "2 dimensions, got 3"),

@@ -300,7 +300,11 @@ def test_axis_separators():
         (lambda: IndexMap.from_func(lambda i: i * 1.5), ArgumentError, "integer expressions"),
         (lambda: IndexMap.from_func(lambda i: i < 4), ArgumentError, "integer expressions"),
         (lambda: IndexMap.from_func(lambda i: "x"), ArgumentError, "integer expressions"),
-        (lambda: IndexMap.from_func(lambda i: i, index_dtype="float32"), DTypeError, "no integer"),
+        (
+            lambda: IndexMap.from_func(lambda i: i, index_dtype="float32"),
+            DTypeError,
+            "not an integer",
+        ),
         (lambda: IndexMap.from_func(lambda i: i, index_dtype=["int32"] * 2), ArgumentError, "2 d"),
         (
             lambda: IndexMap.from_func(lambda i: (i // 4, i % 4), inverse_index_map=lambda i: i),

@@ -116,7 +116,7 @@ def test_arrays_keep_dtype_and_values():
 
 
 def test_a_function_of_python_is_refused():
-    with pytest.raises(ArgumentError, match="it is no data"):
+    with pytest.raises(ArgumentError, match="it is not data"):
         to_json(lambda: None)
 
 
@@ -126,13 +126,13 @@ def test_a_function_of_python_is_refused():
         ({"eval": "1 + 1"}, "no node class 'eval'"),
         ({"Var": {"name": "x", "dtype": "int32", "run": 1}}, "no field 'run'"),
         ({"Var": {"name": "x"}}, "Var lacks dtype"),
-        ({"ref": 5}, "no program in JSON"),
+        ({"ref": 5}, "not a program in JSON"),
         ({"op": "os.system"}, "os.system"),
         ({"a": 1, "b": 2}, "expected one entry"),
-        ({"float": "__import__('os')"}, "is no number"),
-        ({"For": []}, "no program in JSON"),
+        ({"float": "__import__('os')"}, "is not a number"),
+        ({"For": []}, "not a program in JSON"),
         ({"Var": {"name": "x", "dtype": "float31"}}, "float31"),
-        ({"IRModule": [{"dict": []}]}, "no program in JSON"),
+        ({"IRModule": [{"dict": []}]}, "not a program in JSON"),
     ],
 )
 def test_malformed_forms_are_refused(form, message):
@@ -148,5 +148,5 @@ def test_arrays_can_be_kept_elsewhere():
     assert "base64" not in json.dumps(form)
     back = from_json(json.loads(json.dumps(form)), arrays)
     assert back.fields[1].data is constant.data
-    with pytest.raises(ArgumentValueError, match="no program in JSON"):
+    with pytest.raises(ArgumentValueError, match="not a program in JSON"):
         from_json(form, [])

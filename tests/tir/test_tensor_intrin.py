@@ -91,13 +91,13 @@ BODY = "  with T.block('root'):\n    B[0] = A[0]"
         (
             "def func(A: T.Buffer((4,), 'float32'), n: T.int32):\n"
             "  with T.block('root'):\n    A[0] = T.float32(0)",
-            "parameter n of the implementation is no buffer of constant shape",
+            "parameter n of the implementation is not a buffer of constant shape",
         ),
         (
             "def func(a: T.handle, b: T.handle):\n  n = T.int32()\n"
             "  A = T.match_buffer(a, (n,))\n  B = T.match_buffer(b, (n,))\n"
             "  with T.block('root'):\n    B[0] = A[0]",
-            "parameter a of the implementation is no buffer of constant shape",
+            "parameter a of the implementation is not a buffer of constant shape",
         ),
         (
             PAIR.replace("4,", "5,") + BODY,
@@ -128,5 +128,5 @@ def test_a_lowered_function_is_refused():
     import tilewright as tvm
 
     lowered = tvm.lower(double_impl)["main"]
-    with pytest.raises(ArgumentValueError, match="the body of the implementation is no block"):
+    with pytest.raises(ArgumentValueError, match="the body of the implementation is not a block"):
         TensorIntrin.register("test.double", double_desc, lowered)

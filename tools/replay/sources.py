@@ -25,7 +25,7 @@ class Version(NamedTuple):
     Attributes:
         name: for people.
         commit: its full hash; empty for a folder.
-        folder: where it is, if it is no commit.
+        folder: where it is, if it is not a commit.
     """
 
     name: str

@@ -70,7 +70,7 @@ def effects_of(facts: Facts, expr: Expr) -> int:
     if found is None:
         found = _own_effects(facts, expr)
         for child in expr.children():
-            # Children that are no expressions (the combiner of a reduction) belong to an opaque
+            # Children that are not expressions (the combiner of a reduction) belong to an opaque
             # node, which has all effects of reading already.
             if isinstance(child, Expr):
                 found |= effects_of(facts, child)
@@ -196,7 +196,7 @@ def _tightened(facts: Facts, terms: Terms, constant: int, low: int, high: int) -
 
 
 def _ratio(form: FormKey, terms: Terms) -> int:
-    """By what the terms of `form` are multiplied among `terms`; 0 if they are no multiple."""
+    """By what the terms of `form` are multiplied among `terms`; 0 if they are not a multiple."""
     ratio = 0
     for term, factor in form:
         quotient, rest = divmod(terms.get(term, 0), factor)
@@ -224,7 +224,7 @@ def _wrapped(facts: Facts, expr: Any, interval: Interval) -> Interval:
     if fits(interval, dtype):
         return interval
     if isinstance(expr, BinaryExpr):
-        # A number that the dtype does not hold is no index.
+        # A number that the dtype does not hold is not an index.
         folded = fold_constants(expr.__class__, expr.a, expr.b)
         if isinstance(folded, IntImm):
             return folded.value, folded.value

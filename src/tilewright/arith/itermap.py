@@ -247,7 +247,7 @@ class _Detector:
         high = self._exact_quotient(split.extent, divisor)
         if high is None:
             raise _NotAffineError(
-                f"`{term!r}`: the extent {split.extent!r} is no multiple of {divisor!r}"
+                f"`{term!r}`: the extent {split.extent!r} is not a multiple of {divisor!r}"
             )
         if term.__class__ is FloorMod:
             return split._replace(extent=divisor)

@@ -32,7 +32,7 @@ def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr]
         expr: an expression of scalar integers.
         scale: its multiple.
         terms: the coefficients so far, by identity of the term; a term may end up with 0.
-        opaque: called on what is no sum, multiple, variable or constant; if it returns a sum or
+        opaque: called on what is not a sum, multiple, variable or constant; if it returns a sum or
             a multiple, that is taken apart too.
     """
     kind = expr.__class__
@@ -42,7 +42,7 @@ def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr]
     if kind is IntImm:
         return scale * expr.value  # type: ignore[attr-defined]
     if kind in _ARITHMETIC:
-        # A number that the dtype does not hold is no index: it wraps around.
+        # A number that the dtype does not hold is not an index: it wraps around.
         folded = fold_constants(kind, expr.a, expr.b)  # type: ignore[attr-defined]
         if folded is not None:
             return scale * folded.value  # type: ignore[attr-defined]

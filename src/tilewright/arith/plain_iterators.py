@@ -33,7 +33,7 @@ def plain_sums(
         indices: integer expressions.
         input_iters: the iterators with their ranges.
         bijective: see `detect_iter_map`.
-        analyzer: what is known about variables that are no iterators.
+        analyzer: what is known about variables that are not iterators.
     """
     used: set[Expr] = set()
     sums: list[IterSum] = []

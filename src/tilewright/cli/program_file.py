@@ -78,7 +78,7 @@ def _run(path: Path) -> dict[str, Any]:
 
 def _made_by(function: Any, name: str) -> Program:
     if not isinstance(function, Callable):
-        raise ArgumentValueError(f"{name} is no tensor program, but a {type(function).__name__}")
+        raise ArgumentValueError(f"{name} is not a tensor program, but a {type(function).__name__}")
     try:
         program = function()
     except (Exception, SystemExit) as error:

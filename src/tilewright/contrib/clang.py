@@ -59,5 +59,5 @@ def create_llvm(
 
 
 def _is_path(text: str) -> bool:
-    """Whether `text` is no source."""
+    """Whether `text` is not a source."""
     return "\n" not in text and text.endswith((".c", ".cc", ".cpp", ".cxx"))

@@ -24,7 +24,7 @@ def const(value: object, dtype: str | None = None) -> Expr:
             gives a `Broadcast`.
 
     Raises:
-        DTypeError: if `value` is no number or does not fit `dtype`.
+        DTypeError: if `value` is not a number or does not fit `dtype`.
     """
     number: Any = value
     if value.__class__ not in _PYTHON_NUMBERS:

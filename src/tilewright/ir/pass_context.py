@@ -199,7 +199,7 @@ def _check_instruments(instruments: object) -> None:
                 if isinstance(instrument, type) and issubclass(instrument, PassInstrument)
                 else "decorate its class with tilewright.ir.instrument.pass_instrument"
             )
-            raise ArgumentError(f"PassContext: {instrument!r} is no instrument; {hint}")
+            raise ArgumentError(f"PassContext: {instrument!r} is not an instrument; {hint}")
 
 
 def _check_options(config: object) -> None:

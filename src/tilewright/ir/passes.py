@@ -174,7 +174,7 @@ class Sequential(Pass):
         for step in passes:
             if not isinstance(step, Pass):
                 hint = " (call it first?)" if isinstance(step, type) else ""
-                raise ArgumentError(f"Sequential: {step!r} is no pass{hint}")
+                raise ArgumentError(f"Sequential: {step!r} is not a pass{hint}")
         self.passes = tuple(passes)
         self.opt_level, self.name = opt_level, name
         self.required = _required_passes(name, required)

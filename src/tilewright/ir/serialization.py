@@ -20,7 +20,7 @@ def save_json(node: Any, form: str = "tilewright") -> str:
             tensor programs without constant arrays).
 
     Raises:
-        ArgumentError: for objects that are no data, such as a Python function.
+        ArgumentError: for objects that are not data, such as a Python function.
         ArgumentValueError: for another form.
     """
     if form == "tvm":
@@ -40,7 +40,7 @@ def load_json(text: str) -> Any:
     try:
         form = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ArgumentValueError(f"this is no JSON: {error}") from None
+        raise ArgumentValueError(f"this is not JSON: {error}") from None
     graphs = provider("node graphs")
     if graphs.is_node_graph(form):
         return graphs.from_node_graph(form)

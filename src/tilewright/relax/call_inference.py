@@ -50,7 +50,7 @@ def infer_call(call: Call, analyzer: Analyzer, signature_of: SignatureOf) -> Str
         return result_of(info, call, analyzer)
     if info is None or isinstance(info, ObjectStructInfo):
         return given_result(call.sinfo_args)
-    raise StructInfoError(f"{_callee(call)} is no function, it is {info!r}", call.span)
+    raise StructInfoError(f"{_callee(call)} is not a function, it is {info!r}", call.span)
 
 
 def operator_problem(call: Call) -> str | None:
@@ -58,7 +58,7 @@ def operator_problem(call: Call) -> str | None:
     op: Any = call.op
     entry = OPERATORS.get(op)
     if entry is None:
-        return f"{op.name} is no operator of graphs"
+        return f"{op.name} is not an operator of graphs"
     least = sum(not argument.endswith("*") for argument in entry.arguments)
     if len(call.args) == least or (len(call.args) > least and least < len(entry.arguments)):
         return None

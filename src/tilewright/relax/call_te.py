@@ -2,8 +2,8 @@
 
 Graph values among the arguments become what functions on tensors take: an array a tensor, a tuple
 a list, a shape a tuple of extents, a scalar an expression. The tensor program has symbolic sizes of
-its own; one that is no extent of any of its arrays becomes a scalar parameter. An array of which
-only the rank is known gets sizes by a `match_cast` before the call.
+its own; one that is not an extent of any of its arrays becomes a scalar parameter. An array of
+which only the rank is known gets sizes by a `match_cast` before the call.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Conversion:
             return tuple(map(self.inside, self._extents(value)))
         if isinstance(info, PrimStructInfo):
             return self.inside(self._scalar(value, info))
-        raise ArgumentError(f"call_te: {value!r} is no array, shape or scalar: {info!r}")
+        raise ArgumentError(f"call_te: {value!r} is not an array, shape or scalar: {info!r}")
 
     def inside(self, expr: Expr) -> Expr:
         """A scalar with the sizes of the graph replaced by those of the tensor program."""

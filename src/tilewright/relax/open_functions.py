@@ -114,7 +114,7 @@ class OpenFunctions(ModuleBuilder):
         try:
             yield
         except BaseException:
-            scope.open = None  # what an error interrupted is no part of the function
+            scope.open = None  # what an error interrupted is not part of the function
             raise
         self.end_block()
 

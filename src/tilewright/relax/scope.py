@@ -200,7 +200,7 @@ class FunctionScope:
         if isinstance(var.struct_info, FuncStructInfo):
             return  # that of an inner function, which may call itself
         if var not in self.bound:
-            reason = f"is no parameter of function {self.name!r}, and is not bound in it"
+            reason = f"is not a parameter of function {self.name!r}, and is not bound in it"
         elif isinstance(var, DataflowVar):
             reason = (
                 "is known only in its dataflow block; use emit_output for what is used after it"

@@ -153,7 +153,7 @@ class TupleStructInfo(StructInfo):
     def __init__(self, fields: Sequence[StructInfo], span: Span | None = None) -> None:
         for position, field in enumerate(fields):
             if not isinstance(field, StructInfo):
-                raise ArgumentError(f"Tuple: field {position} is no struct info: {field!r}")
+                raise ArgumentError(f"Tuple: field {position} is not struct info: {field!r}")
         _set(self, "fields", tuple(fields))
         _set(self, "span", span)
 
@@ -236,7 +236,7 @@ def extents_of(values: Sequence[Any], least: int = 0) -> tuple[Expr, ...]:
         least: the smallest that is allowed.
 
     Raises:
-        ArgumentError: for an extent that is no integer.
+        ArgumentError: for an extent that is not an integer.
         ShapeError: for a smaller one.
     """
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):

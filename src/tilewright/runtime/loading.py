@@ -28,7 +28,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
         fmt: the format, by default the extension of the file.
 
     Raises:
-        ExportError: if the file does not exist or is no library.
+        ExportError: if the file does not exist or is not a library.
     """
     file = os.path.abspath(os.fspath(path))
     if not os.path.isfile(file):
@@ -65,7 +65,7 @@ def _objects_of(file: str, kind: str, directory: str) -> list[str]:
                     target.write(stream.read() if stream is not None else b"")
             return paths
     except tarfile.TarError as error:
-        raise ExportError(f"load_module: {file!r} is no archive: {error}") from None
+        raise ExportError(f"load_module: {file!r} is not an archive: {error}") from None
 
 
 def _load_library(library: str, file: str) -> Module:

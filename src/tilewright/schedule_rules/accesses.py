@@ -19,7 +19,7 @@ from tilewright.tir.stmt import Block, BufferStore
 from tilewright.tir.transform.analysis.affine import Affine, affine, split
 
 UNKNOWN = None
-"""The stride of an index that is no sum of multiples of the iterators, or of a symbolic size."""
+"""The stride of an index that is not a sum of multiples of the iterators, or of a symbolic size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Access:
         buffer: what is accessed.
         indices: where.
         strides: for each iterator that the indices mention, by how many elements the place moves
-            from one value to the next; `UNKNOWN` where that is no constant number.
+            from one value to the next; `UNKNOWN` where that is not a constant number.
     """
 
     buffer: Buffer
@@ -160,7 +160,7 @@ def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -
 
 
 def _coefficient(form: Affine, var: Var) -> int | None:
-    """What `var` is multiplied by in an index; `UNKNOWN` if that is no constant."""
+    """What `var` is multiplied by in an index; `UNKNOWN` if that is not a constant."""
     parts = split(form, var)
     if parts is None or not parts[0].is_constant():
         return UNKNOWN

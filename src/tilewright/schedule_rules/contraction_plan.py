@@ -16,7 +16,7 @@ ENOUGH_REUSE: Final = 16
 """How often an element must be used, so that packing what exceeds the cache pays."""
 
 LEAST_REUSE: Final = 4
-"""How often, so that packing columns that are no neighbours in memory pays."""
+"""How often, so that packing columns that are not neighbours in memory pays."""
 
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
@@ -46,7 +46,7 @@ class Plan:
         machine: the machine.
         outer: how many of the loops around the block are fixed already.
         packed: whether the operand with columns is copied into panels first.
-        transposed: whether the columns are no neighbours in the result.
+        transposed: whether the columns are not neighbours in the result.
     """
 
     def __init__(

@@ -99,7 +99,7 @@ class _Steps:
         first = needed if is_single else [*needed, block_column]
         panels: Buffer | None = None
         if plan.packed:
-            # Where columns are merged, those of a panel are no box of the operand.
+            # Where columns are merged, those of a panel are not a box of the operand.
             place = [*first, *blocks] if len(plan.columns) == 1 else needed
             panels = self._pack(place[-1] if place else None)
         in_tiles = self._schedule_consumers(epilogue, first if blocks else around)
@@ -241,7 +241,7 @@ class _Steps:
     def _schedule_consumers(self, epilogue: Sequence[BlockRV], complete: Sequence[LoopRV]) -> bool:
         """Compute what reads the results for each tile of them, or else on its own.
 
-        A tile of merged columns may be no box of the result.
+        A tile of merged columns is perhaps not a box of the result.
 
         Returns:
             Whether something is computed for each tile.

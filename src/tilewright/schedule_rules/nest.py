@@ -58,7 +58,7 @@ def loops_by_iterator(sch: Schedule, block: BlockRV, outer: int = 0) -> Loops:
     """The loop that counts each iterator of a block.
 
     An iterator that is bound to ``j_0 * 64 + j`` is counted by ``j``. Iterators that no loop
-    counts are left out: those with one value, and those whose bindings are no such sum.
+    counts are left out: those with one value, and those whose bindings are not such a sum.
 
     Args:
         sch: the schedule.

@@ -20,7 +20,7 @@ from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.substitute import variables_of
 
 MOST_STEPS: Final = 128
-"""Windows of more elements are no stencils."""
+"""Windows of more elements are not stencils."""
 
 MOST_UNROLLED: Final = 32
 """Maximum number of elements of a window that are written one after the other."""

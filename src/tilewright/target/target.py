@@ -277,7 +277,7 @@ def _configuration(target: object) -> dict[str, Any]:
         try:
             parsed = json.loads(text)
         except ValueError as error:
-            raise TargetError(f"target {text!r} is no JSON: {error}") from None
+            raise TargetError(f"target {text!r} is not JSON: {error}") from None
         return _configuration(parsed)
     if text in TAGS:
         return {**TAGS[text], "tag": text}

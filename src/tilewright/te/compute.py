@@ -47,7 +47,7 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
 
     Raises:
         ShapeError: for a negative extent.
-        DTypeError: for an unknown dtype, or an extent that is no integer.
+        DTypeError: for an unknown dtype, or an extent that is not an integer.
     """
     element = FLOAT32 if dtype is None else DType(dtype)
     extents = as_shape(shape, f"te.placeholder {name!r}")
@@ -116,7 +116,7 @@ def _as_body(owner: str, value: object) -> Expr:
         raise ArgumentError(f"{owner}: fcompute gives None; does it lack a return?")
     body = as_expr(value)
     if body.dtype.is_handle or body.dtype == "void":
-        raise ArgumentError(f"{owner}: fcompute gives {body!r}, which is no number")
+        raise ArgumentError(f"{owner}: fcompute gives {body!r}, which is not a number")
     return body
 
 

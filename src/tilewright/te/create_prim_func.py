@@ -92,7 +92,7 @@ class FunctionBuilder:
         return self._names.unique(name)
 
     def allocate(self, op: Operation) -> None:
-        """Make intermediate buffers for the outputs of `op` that are no parameters."""
+        """Make intermediate buffers for the outputs of `op` that are not parameters."""
         for tensor in op.outputs:
             if tensor not in self.buffers:
                 self.check_sizes(tensor)

@@ -44,14 +44,14 @@ def extern(
         A `Tensor`, or a tuple of tensors for several shapes.
 
     Raises:
-        ArgumentError: for inputs that are no tensors, a wrong number of buffers or dtypes, or a
+        ArgumentError: for inputs that are not tensors, a wrong number of buffers or dtypes, or a
             result of `fcompute` that is neither a statement nor an expression.
     """
     owner = f"te.extern {name!r}"
     tensors = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise ArgumentError(f"{owner}: input {position} is no tensor: {tensor!r}")
+            raise ArgumentError(f"{owner}: input {position} is not a tensor: {tensor!r}")
     several = isinstance(shape, (tuple, list)) and bool(shape)
     several = several and isinstance(shape[0], (tuple, list))
     shapes = [as_shape(s, owner) for s in (shape if several else [shape])]

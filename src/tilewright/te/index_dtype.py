@@ -22,10 +22,10 @@ def override_index_dtype(function: PrimFunc, dtype: DType) -> PrimFunc:
     change.
 
     Raises:
-        DTypeError: if `dtype` is no integer type.
+        DTypeError: if `dtype` is not an integer type.
     """
     if not (dtype.is_int or dtype.is_uint) or dtype.is_vector:
-        raise DTypeError(f"te.create_prim_func: index dtype {dtype!s} is no integer type")
+        raise DTypeError(f"te.create_prim_func: index dtype {dtype!s} is not an integer type")
     return _IndexDType(dtype).function(function)
 
 

@@ -49,7 +49,7 @@ def scan(
         A `Tensor` of the full shape, or a tuple of them if a list was given.
 
     Raises:
-        ArgumentError: for different numbers of states, or a state that is no placeholder.
+        ArgumentError: for different numbers of states, or a state that is not a placeholder.
         ShapeError: for shapes that do not fit together.
     """
     several = isinstance(init, (tuple, list))

@@ -41,7 +41,7 @@ def scan_body(op: ScanOp) -> list[ComputeOp]:
 def _checked(op: ScanOp, candidate: Operation, inner: dict[Operation, None]) -> ComputeOp:
     if not isinstance(candidate, ComputeOp) or not candidate.axis:
         raise ArgumentError(
-            f"te.scan {op.name!r}: {candidate.name} depends on the state and is no te.compute "
+            f"te.scan {op.name!r}: {candidate.name} depends on the state and is not a te.compute "
             "with the step as its first axis"
         )
     step = candidate.axis[0].var

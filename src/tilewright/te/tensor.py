@@ -138,7 +138,7 @@ class TensorSlice(Operators):
         return _index(self.tensor, (*self.indices, *items))
 
     def as_expr(self) -> Expr:
-        """Refused: a slice is no scalar."""
+        """Refused: a slice is not a scalar."""
         missing = self.tensor.ndim - len(self.indices)
         raise ShapeError(
             f"tensor {self.tensor.name} has {self.tensor.ndim} dimensions, got "
@@ -197,7 +197,7 @@ def as_shape(shape: Any, owner: str) -> tuple[Expr, ...]:
 
     Raises:
         ShapeError: for a negative extent.
-        DTypeError: for an extent that is no integer.
+        DTypeError: for an extent that is not an integer.
     """
     items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     extents = []

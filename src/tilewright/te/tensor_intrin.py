@@ -103,8 +103,8 @@ def decl_tensor_intrin(
             buffer is compact and may start anywhere.
 
     Raises:
-        ArgumentError: for an operation that is no te.compute of inputs, a buffer that does not fit
-            its tensor, or a result of `fcompute` that is neither a statement nor a call.
+        ArgumentError: for an operation that is not a te.compute of inputs, a buffer that does not
+            fit its tensor, or a result of `fcompute` that is neither a statement nor a call.
     """
     owner = f"te.decl_tensor_intrin {name!r}"
     if not isinstance(op, ComputeOp):
@@ -113,7 +113,7 @@ def decl_tensor_intrin(
         raise ArgumentError(f"{owner}: scalar parameters are not supported")
     for tensor in op.input_tensors:
         if not isinstance(tensor.op, PlaceholderOp):
-            raise ArgumentError(f"{owner}: {op.name} reads {tensor.name}, which is no input")
+            raise ArgumentError(f"{owner}: {op.name} reads {tensor.name}, which is not an input")
     options = {"offset_factor": 1, **(default_buffer_params or {})}
     tensors = (*op.input_tensors, *op.outputs)
     buffers = tuple(_buffer(owner, t, (binds or {}).get(t), options) for t in tensors)

@@ -291,7 +291,7 @@ class BufferRegion(Node):
         """The elements as one vector; all but the last range must have the extent 1.
 
         Raises:
-            ShapeError: for another box, or a range whose extent is no constant.
+            ShapeError: for another box, or a range whose extent is not a constant.
         """
         indices = []
         for item in self.region:

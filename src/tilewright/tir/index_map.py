@@ -179,7 +179,7 @@ class IndexMap(Node):
             shape: extents, or ranges, of the old indices.
 
         Raises:
-            ArgumentValueError: if the map is no bijection, or none that can be inverted.
+            ArgumentValueError: if the map is not a bijection, or none that can be inverted.
         """
         from tilewright.tir.index_map_inverse import inverse
 

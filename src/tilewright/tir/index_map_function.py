@@ -133,7 +133,7 @@ def _index_dtypes(index_dtype: Any, count: int) -> list[DType]:
         raise ArgumentError(f"IndexMap.from_func: {len(dtypes)} dtypes for {count} indices")
     for dtype in dtypes:
         if not dtype.is_integral or dtype.is_bool or dtype.is_vector:
-            raise DTypeError(f"IndexMap.from_func: {dtype!s} is no integer type")
+            raise DTypeError(f"IndexMap.from_func: {dtype!s} is not an integer type")
     return dtypes
 
 

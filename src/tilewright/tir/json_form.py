@@ -43,7 +43,7 @@ def to_json(value: Any, arrays: list[Any] | None = None) -> Any:
         arrays: if given, the arrays in it are appended here, and the form has their numbers.
 
     Raises:
-        ArgumentError: for objects that are no data, such as a Python function.
+        ArgumentError: for objects that are not data, such as a Python function.
     """
     writer = _Writer(arrays)
     writer.count(value)
@@ -66,7 +66,7 @@ def from_json(form: Any, arrays: Sequence[Any] = ()) -> Any:
         raise
     except _MALFORMED as error:
         pass_on_recursion_error(error)
-        raise ArgumentValueError(f"this is no program in JSON: {error}") from None
+        raise ArgumentValueError(f"this is not a program in JSON: {error}") from None
 
 
 def _fields(cls: type[Node]) -> Iterator[Field]:
@@ -138,7 +138,7 @@ class _Writer:
             return {"array": [str(DType(value.dtype)), list(value.shape), data]}
         if getattr(value, "is_attribute", False) and hasattr(value, "export"):
             return {"target": value.export()}
-        raise ArgumentError(f"{value!r} has no form as JSON: it is no data")
+        raise ArgumentError(f"{value!r} has no form as JSON: it is not data")
 
     def _array_number(self, value: Any) -> int:
         """The number of an array that is kept elsewhere; the same one has the same number."""
@@ -265,7 +265,7 @@ def _array(reader: _Reader, content: list[Any] | int) -> Any:
 
 def _float(_: _Reader, text: str) -> float:
     if text not in ("nan", "inf", "-inf"):
-        raise ArgumentValueError(f"{text!r} is no number")
+        raise ArgumentValueError(f"{text!r} is not a number")
     return float(text)
 
 

@@ -73,7 +73,7 @@ def ir_transform(
             ``"tir.For"``; all statements by default.
 
     Raises:
-        ArgumentError: if what a function gives is no node.
+        ArgumentError: if what a function gives is not a node.
     """
     from tilewright.tir.stmt import Stmt
 

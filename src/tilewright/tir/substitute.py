@@ -142,7 +142,9 @@ def specialize_function(function: PrimFunc, values: Mapping[Var, Any]) -> PrimFu
     known = set(function.params) | set(symbolic_sizes(function))
     for var in variables:
         if var not in known:
-            raise ArgumentError(f"specialize: {var.name} is no parameter or size of the function")
+            raise ArgumentError(
+                f"specialize: {var.name} is not a parameter or size of the function"
+            )
     params = tuple(p for p in function.params if p not in variables)
     return with_sizes(function.replace(params=params), variables)
 
@@ -161,7 +163,7 @@ def _match_buffer(
 ) -> None:
     pattern = function.buffer_map.get(param)
     if pattern is None or len(pattern.shape) != len(value.shape):
-        raise ArgumentError(f"specialize: {param.name} is no buffer of rank {len(value.shape)}")
+        raise ArgumentError(f"specialize: {param.name} is not a buffer of rank {len(value.shape)}")
     for size, known in zip(pattern.shape, value.shape, strict=True):
         if isinstance(size, Var):
             variables[size] = known

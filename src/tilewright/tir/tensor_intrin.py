@@ -57,7 +57,7 @@ class TensorIntrin:
                 results. Off by default, as an implementation may call what only the target has.
 
         Raises:
-            ArgumentValueError: for functions that are no description and implementation of one
+            ArgumentValueError: for functions that are not the description and implementation of one
                 computation, or a name that is taken.
         """
         if not isinstance(name, str):
@@ -120,12 +120,13 @@ def _check_form(role: str, func: PrimFunc) -> None:
         raise ArgumentError(f"TensorIntrin: the {role} is a PrimFunc, got {func!r}")
     verify_well_formed(func)
     if not isinstance(func.body, BlockRealize) or func.body.block.iter_vars:
-        raise ArgumentValueError(f"TensorIntrin: the body of the {role} is no block")
+        raise ArgumentValueError(f"TensorIntrin: the body of the {role} is not a block")
     for param in func.params:
         buffer = func.buffer_map.get(param)
         if buffer is None or not buffer.has_static_shape():
             raise ArgumentValueError(
-                f"TensorIntrin: parameter {param.name} of the {role} is no buffer of constant shape"
+                f"TensorIntrin: parameter {param.name} of the {role} is not a buffer of constant "
+                "shape"
             )
 
 

@@ -189,7 +189,7 @@ def test_what_has_one_user_is_asked_of_the_block_as_it_is_now():
         (lambda found, product: {found[product]: op.negative(found[product])}, "lv depends on it"),
         (lambda found, product: None, "must return a dictionary"),
         (lambda found, product: {relax.Var("other", array(4, 4)): found[product]}, "does not bind"),
-        (lambda found, product: {found[product]: 3}, "3 for lv is no expression"),
+        (lambda found, product: {found[product]: 3}, "3 for lv is not an expression"),
     ],
 )
 def test_mistakes_of_rewriters(rewriter, message):

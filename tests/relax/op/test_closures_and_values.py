@@ -1,4 +1,4 @@
-"""Operators on values that are no arrays."""
+"""Operators on values that are not arrays."""
 
 import numpy as np
 from tests.relax.builders import module_of, negative

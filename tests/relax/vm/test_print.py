@@ -50,7 +50,7 @@ def test_a_format_has_as_many_places_as_values():
     x = relax.Var("x", array(2))
     with pytest.raises(ArgumentError, match="has a place for which there is no value among the 1"):
         relax.op.print(x, format="{} {}")
-    with pytest.raises(ArgumentError, match="is no format"):
+    with pytest.raises(ArgumentError, match="is not a format"):
         relax.op.assert_op(relax.Var("flag", array(dtype="bool")), [x], format="{")
 
 

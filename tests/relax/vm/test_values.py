@@ -256,7 +256,7 @@ TENSOR = relax.TensorStructInfo
         ((1, -2), relax.ShapeStructInfo(ndim=2), "extent -2 of a shape is negative"),
         ((1, "a"), relax.ShapeStructInfo(ndim=2), "extent 1 is not an int"),
         ("a", relax.PrimStructInfo("int64"), "expected an int, got a string"),
-        (300, relax.PrimStructInfo("int8"), "300 is no value of dtype int8"),
+        (300, relax.PrimStructInfo("int8"), "300 is not a value of dtype int8"),
     ],
 )
 def test_a_value_of_another_kind_is_refused(value, info, message):

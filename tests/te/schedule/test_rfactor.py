@@ -213,8 +213,8 @@ def fused_with_axis(s, x, y, k):
 
 
 MISTAKES = [
-    (lambda s, x, y, k: s.rfactor(x, k), "rfactor on stage X: it is no reduction"),
-    (lambda s, x, y, k: s.rfactor(y, y.op.axis[0]), "i is no reduction axis"),
+    (lambda s, x, y, k: s.rfactor(x, k), "rfactor on stage X: it is not a reduction"),
+    (lambda s, x, y, k: s.rfactor(y, y.op.axis[0]), "i is not a reduction axis"),
     (lambda s, x, y, k: s.rfactor(y, te.reduce_axis((0, 2), "z")), "z that is not part of"),
     (lambda s, x, y, k: s.rfactor(y, k, 2), "factor_axis is 2, but the partial results have 2"),
     (lambda s, x, y, k: s.rfactor(y, k, "0"), "factor_axis is '0'"),

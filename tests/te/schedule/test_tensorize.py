@@ -253,7 +253,7 @@ MISMATCHES = [
     (at_elements, {"formula": "plain"}, "one of them is a reduction and the other is not"),
     (tiled, {"n": 10}, "some tiles are not whole"),
     (at_elements, {}, "axis i has extent 8, axis i of the intrinsic 4"),
-    (at_rows, {}, "axis j has extent 8 and is no axis of it"),
+    (at_rows, {}, "axis j has extent 8 and is not an axis of it"),
     (with_thread, {}, "something else happens in loop i_inner"),
     (tiled, {"intrin": dense(parts="body")}, "no statement that continues a reduction"),
     (tiled, {"intrin": dense(parts="update")}, "no statement that starts a reduction"),
@@ -298,7 +298,7 @@ DECLARATIONS = [
         lambda y: te.decl_tensor_intrin(
             te.compute((4,), lambda i: y[i] * 2.0, name="z").op, nothing
         ),
-        "z reads y, which is no input",
+        "z reads y, which is not an input",
     ),
 ]
 

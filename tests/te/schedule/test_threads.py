@@ -52,7 +52,7 @@ def test_predicates_that_would_lose_elements():
         tvm.lower(s, [x, y])
     s, x, y, partial, *_ = row_sums()
     s[partial].set_store_predicate(te.var("n").equal(0))
-    with pytest.raises(TEScheduleError, match="n is no thread axis that a loop is bound to"):
+    with pytest.raises(TEScheduleError, match="n is not a thread axis that a loop is bound to"):
         tvm.lower(s, [x, y])
     with pytest.raises(TEScheduleError, match="set_store_predicate on stage Y_repl: expected"):
         s[y].set_store_predicate(3)

@@ -94,7 +94,7 @@ def test_what_the_schedule_does_not_have():
     with pytest.raises(UnknownNameError, match="no step 'split'"):
         other.apply("split", {})
     blocks = tir.Schedule(te.create_prim_func(list(product())))
-    with pytest.raises(ArgumentValueError, match=r"te\.get_tensor is no step of a tir.Schedule"):
+    with pytest.raises(ArgumentValueError, match=r"te\.get_tensor is not a step of a tir.Schedule"):
         trace.apply_to_schedule(blocks)
 
 

@@ -149,7 +149,7 @@ VECTOR = Ramp(ZERO, const(1), 4)
         (evaluate(Cast(DType("int32x4"), X), X), "changes the number of lanes"),
         (evaluate(Ramp(Y, Y, 4), Y), "base of Ramp has dtype float32"),
         (evaluate(tir.Broadcast(VECTOR, 2)), "value of Broadcast has dtype int32x4"),
-        (evaluate(tir.Shuffle((VECTOR,), (const(4),))), "4 is no lane among the 4"),
+        (evaluate(tir.Shuffle((VECTOR,), (const(4),))), "4 is not a lane among the 4"),
         (evaluate(Let(X, const(1.0), X)), "x and its value have different dtypes"),
         (evaluate(Call(F32, tir.Op.get("tir.exp"), ())), "tir.exp takes 1 arguments, got 0"),
         (PrimFunc((X,), IfThenElse(X, Evaluate(X))), "condition has dtype int32, not bool"),

@@ -338,7 +338,7 @@ def downwards(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     ("func", "position"), [(strided, 1), (not_affine, 1), (offset_tile, 2), (downwards, 1)]
 )
 def test_bindings_that_cannot_be_divided_are_refused(func, position):
-    refused(func, "B", position, r"of block `B` is no multiple of a tile plus a position in it")
+    refused(func, "B", position, r"of block `B` is not a multiple of a tile plus a position in it")
 
 
 @T.prim_func

@@ -626,7 +626,7 @@ def run_by_a_part_of_another_loop(A: T.Buffer((8,), "float32"), C: T.Buffer((5,)
 
 
 def test_a_predicate_that_leaves_instances_out_by_another_loop():
-    message = "the predicate of block `B` mentions a loop that is no iterator of it"
+    message = "the predicate of block `B` mentions a loop that is not an iterator of it"
     refused(run_by_a_part_of_another_loop, at("B", "C", 0), message)
 
 

@@ -285,7 +285,7 @@ def test_other_values():
     select = storing(lambda A, B, i: T.Select(i < 3, A[i], 0))
     refused(select, "does not store T.if_then_else")
     both = storing(lambda A, B, i: T.if_then_else(i < 3, A[i], A[5 - i]))
-    refused(both, r"pads with `A\[5 - vi\]`, which is no constant")
+    refused(both, r"pads with `A\[5 - vi\]`, which is not a constant")
     memory = storing(lambda A, B, i: T.if_then_else(A[i] < 3, A[i], 0))
     refused(memory, "condition of block `pad` reads memory")
     itself = storing(lambda A, B, i: T.if_then_else(i < 3, B[i], 0))

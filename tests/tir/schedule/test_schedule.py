@@ -180,7 +180,7 @@ def test_a_statement_of_another_program():
 def test_functions_that_are_no_tensor_programs():
     other = _Other()
     sch = Schedule(tvm.IRModule({"main": two_steps, "other": other}))
-    with pytest.raises(ScheduleError, match="`other` is no tensor program, but _Other"):
+    with pytest.raises(ScheduleError, match="`other` is not a tensor program, but _Other"):
         sch.get_block("B", func_name="other")
     sch.unroll(sch.get_loops("B")[0])
     assert sch.mod["other"] is other

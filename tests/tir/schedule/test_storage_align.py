@@ -68,5 +68,5 @@ def test_refusals():
 def test_an_annotation_of_another_form(value):
     sch = Schedule(steps)
     sch.annotate("B", "buffer_dim_align", value)
-    with pytest.raises(ScheduleError, match=r"is no list of .buffer, axis, factor, offset."):
+    with pytest.raises(ScheduleError, match=r"is not a list of .buffer, axis, factor, offset."):
         sch.storage_align("B", 0, 0, 8, 1)

@@ -131,7 +131,7 @@ def test_an_order_that_breaks_a_dependence_is_refused():
     ],
 )
 def test_a_map_that_is_no_bijection_is_refused(index_map):
-    refused(double, "B", index_map, "the index map is no bijection")
+    refused(double, "B", index_map, "the index map is not a bijection")
 
 
 def test_what_is_no_map_of_the_iterators_is_refused():
@@ -158,7 +158,7 @@ def test_an_inverse_that_is_none_is_refused():
     wrong = IndexMap.from_func(lambda i, j: (j, i), inverse_index_map=lambda i, j: (i, j))
     refused(double, "B", wrong, "the inverse_index_map of the index map is not known to be its")
     wide = IndexMap.from_func(lambda i, j: (i, j * 2), inverse_index_map=lambda i, j: (i, j // 2))
-    refused(double, "B", wide, "is no bijection: it maps 48 instances to 90 places")
+    refused(double, "B", wide, "is not a bijection: it maps 48 instances to 90 places")
 
 
 @T.prim_func
@@ -283,5 +283,5 @@ def test_symbolic_extents_become_one(sizes):
 
 def test_a_refusal_without_a_shape_to_look_for_holes_in():
     n = symbolic.buffer_map[symbolic.params[0]].shape[1]
-    with pytest.raises(ScheduleError, match="the extent m is no multiple of n"):
+    with pytest.raises(ScheduleError, match="the extent m is not a multiple of n"):
         Schedule(symbolic).transform_block_layout("B", lambda x, y: (x // n, y))

@@ -15,7 +15,7 @@ from tilewright.tir.transform.unroll import unroll
 
 
 def gathers(func):
-    """The loads of elements that are no neighbours."""
+    """The loads of elements that are not neighbours."""
     indices = (load.indices[0] for load in of_kind(func.body, BufferLoad))
     return [
         index

@@ -45,7 +45,7 @@ def test_a_garbage_record_is_told_and_skipped(path, caplog):
     change(path, "UPDATE record SET body = 'garbage' WHERE id = 2")
     with closing(SQLiteDatabase(path)) as database:
         assert [r.mean_secs for r in database.get_all_tuning_records()] == [2.0]
-    assert f"{path}:2: this is no JSON" in caplog.text
+    assert f"{path}:2: this is not JSON" in caplog.text
 
 
 def test_a_batch_is_written_or_not(path, monkeypatch, caplog):

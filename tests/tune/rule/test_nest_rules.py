@@ -1,4 +1,4 @@
-"""What the rules make of blocks that are no products of matrices; they compute the same."""
+"""What the rules make of blocks that are not products of matrices; they compute the same."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ def check_kernel_call(call: Call, module: IRModule) -> str | None:
     name = call.args[0]
     function = module.functions.get(name) if isinstance(name, GlobalVar) else None
     if not isinstance(function, PrimFunc):
-        return f"{_name(name)} is no tensor program of the module"
+        return f"{_name(name)} is not a tensor program of the module"
     passed = _arguments_of(call)
     if passed is None:
         return None

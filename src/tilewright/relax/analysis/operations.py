@@ -129,7 +129,7 @@ class Operations(Visibility):
             self._infer_again(call)
 
     def callee_problem(self, callee: Any) -> str | None:
-        """Why what is called is no graph function; None if it may be one."""
+        """Why what is called is not a graph function; None if it may be one."""
         self.operand(callee)
         if isinstance(callee, GlobalVar):
             function = None if self.module is None else self.module.functions.get(callee)
@@ -141,7 +141,7 @@ class Operations(Visibility):
             return None
         if isinstance(callee.struct_info, FuncStructInfo | ObjectStructInfo | None):
             return None
-        return f"what is called is no function, it is {callee.struct_info!r}"
+        return f"what is called is not a function, it is {callee.struct_info!r}"
 
     def _infer_again(self, call: Call) -> None:
         try:

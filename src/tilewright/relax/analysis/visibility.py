@@ -121,7 +121,7 @@ class Visibility:
             if size not in self.sizes:
                 if size.dtype is not INT64:
                     self.fail(
-                        f"{size.name} is no symbolic size: it is an {size.dtype!s}, not int64"
+                        f"{size.name} is not a symbolic size: it is an {size.dtype!s}, not int64"
                     )
                 self.fail(
                     f"the symbolic size {size.name} is not defined here: by the shape of a "

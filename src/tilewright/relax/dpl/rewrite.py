@@ -162,7 +162,7 @@ def _check_changes(changes: Any, values: Mapping[Var, Any]) -> None:
         if not isinstance(var, Var) or var not in values:
             raise ArgumentError(f"rewrite_bindings: the block does not bind {var!r}")
         if not isinstance(value, RelaxExpr):
-            raise ArgumentError(f"rewrite_bindings: {value!r} for {var!r} is no expression")
+            raise ArgumentError(f"rewrite_bindings: {value!r} for {var!r} is not an expression")
 
 
 def _changed(bindings: Sequence[Binding], changes: Mapping[Var, Any]) -> list[Binding]:

@@ -157,7 +157,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     if is_python and target.is_integral and not target.is_bool:
         wrong = numbers[converted != numbers]
         if wrong.size:
-            raise ArgumentError(f"const: {wrong[0].item()!r} is no value of {target!s}")
+            raise ArgumentError(f"const: {wrong[0].item()!r} is not a value of {target!s}")
     return Constant(converted)
 
 

@@ -100,7 +100,7 @@ class Evaluator:
         """
         function = self.module[name]
         if not isinstance(function, Function):
-            raise ArgumentError(f"{name} is no graph function")
+            raise ArgumentError(f"{name} is not a graph function")
         if len(args) != len(function.params):
             names = ", ".join(param.name_hint for param in function.params)
             raise ArgumentError(

@@ -55,7 +55,7 @@ def _operands(caller: str, args: Any) -> RelaxExpr:
     fields = [as_relax(argument) for argument in args]
     for position, field in enumerate(fields):
         if not isinstance(field, RelaxExpr):
-            raise ArgumentError(f"{caller}: argument {position} is no value: {field!r}")
+            raise ArgumentError(f"{caller}: argument {position} is not a value: {field!r}")
     return Tuple(fields)
 
 
@@ -213,7 +213,7 @@ def call_tir_inplace(
     """As `call_tir`, but some results are written over arguments, which nobody else may use.
 
     Args:
-        gvar: the `PrimFunc`; results over arguments are no parameters of their own.
+        gvar: the `PrimFunc`; results over arguments are not parameters of their own.
         args: the inputs.
         inplace_indices: for each result the argument that it is written over; -1 for a new array.
         out_sinfo: what it returns.
@@ -383,7 +383,7 @@ def _check_format(caller: str, form: str, count: int) -> None:
     try:
         places = [field for _, field, _, _ in string.Formatter().parse(form) if field is not None]
     except ValueError as error:
-        raise ArgumentError(f"{caller}: {form!r} is no format: {error}") from None
+        raise ArgumentError(f"{caller}: {form!r} is not a format: {error}") from None
     numbers = [str(number) for number in range(count)]
     named = [place for place in places if place and place not in numbers]
     if named or places.count("") > count:

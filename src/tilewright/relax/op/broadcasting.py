@@ -118,7 +118,7 @@ def operand_dtype(inference: Inference, positions: Sequence[int]) -> DType | Non
         value = bool(number.value) if number.dtype.is_bool else number.value
         if not _fits(value, dtype):
             inference.error(
-                f"{inference.name_of(position)} is {value!r}, which is no value of the dtype "
+                f"{inference.name_of(position)} is {value!r}, which is not a value of the dtype "
                 f"{dtype!s} of the others; convert them with astype"
             )
     return dtype
@@ -195,7 +195,7 @@ def _broadcast_extent(one: Expr, other: Expr, analyzer: Analyzer) -> Expr | None
 
 
 def scalar_of(value: RelaxExpr, dtype: DType | None) -> PrimValue | None:
-    """The number that `value` is, in `dtype`; None if it is no known scalar."""
+    """The number that `value` is, in `dtype`; None if it is not a known scalar."""
     if isinstance(value, PrimValue):
         return value if dtype is None else PrimValue(cast(dtype, value.value))
     if isinstance(value, Constant) and not value.data.shape:

@@ -15,7 +15,7 @@ from tilewright.relax.struct_info import TensorStructInfo
 
 
 def require_processor(device: VDevice, span: Span | None = None) -> None:
-    """Refuse a device that is no processor.
+    """Refuse a device that is not a processor.
 
     Raises:
         DeviceError: naming it.
@@ -31,7 +31,7 @@ def require_processor(device: VDevice, span: Span | None = None) -> None:
 
 
 def check_devices(mod: IRModule) -> None:
-    """Refuse a module with arrays on devices that are no processors.
+    """Refuse a module with arrays on devices that are not processors.
 
     Raises:
         DeviceError: naming one.

@@ -91,7 +91,7 @@ def scalar_argument(inference: Inference, position: int) -> Expr | None:
 
 
 def require_value(inference: Inference, value: Any, dtype: DType) -> None:
-    """Refuse a number that is no value of a dtype; an expression that is not known passes."""
+    """Refuse a number that is not a value of a dtype; an expression that is not known passes."""
     number: Any = value.value if isinstance(value, (IntImm, FloatImm)) else value
     if isinstance(number, Expr):
         return
@@ -101,7 +101,7 @@ def require_value(inference: Inference, value: Any, dtype: DType) -> None:
     fits = fits or (dtype.is_bool and whole and number in (0, 1))
     fits = fits or (dtype.is_integral and whole and dtype.min_int <= number <= dtype.max_int)
     if not fits:
-        inference.error(f"{number!r} is no value of the dtype {dtype!s} of the array")
+        inference.error(f"{number!r} is not a value of the dtype {dtype!s} of the array")
 
 
 def integers(inference: Inference, position: int) -> TensorStructInfo:

@@ -98,7 +98,7 @@ def call(op: Op, *args: Any, attrs: Mapping[str, Any] | None = None) -> Call:
 
 
 def operator_of(expr: object) -> Operator | None:
-    """The entry of the operator that `expr` calls; None if it is no such call."""
+    """The entry of the operator that `expr` calls; None if it is not such a call."""
     return OPERATORS.get(expr.op) if isinstance(expr, Call) and isinstance(expr.op, Op) else None
 
 

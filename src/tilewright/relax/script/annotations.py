@@ -110,7 +110,7 @@ def _expression(builder: GraphBuilder, text: str) -> Any:
     source = source_of_text(text, builder.allowance)
     body = source.tree.body
     if len(body) != 1 or not isinstance(body[0], ast.Expr):
-        raise ArgumentError(f"the extent {text!r} is no expression")
+        raise ArgumentError(f"the extent {text!r} is not an expression")
     function = builder.function
     around = Scope((*function.names, {"T": tir}))
     sizes: dict[str, Any] = {}

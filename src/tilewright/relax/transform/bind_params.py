@@ -83,7 +83,7 @@ def graph_function(mod: IRModule, name: str) -> Function:
     """
     function = mod[name]
     if not isinstance(function, Function):
-        raise ArgumentError(f"{name!r} is no graph function but a {type(function).__name__}")
+        raise ArgumentError(f"{name!r} is not a graph function but a {type(function).__name__}")
     return function
 
 

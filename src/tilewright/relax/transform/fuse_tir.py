@@ -121,7 +121,7 @@ class _Joining:
         """Join what the bindings call.
 
         Raises:
-            _UnsupportedError: if a binding is no call of a tensor program.
+            _UnsupportedError: if a binding is not a call of a tensor program.
         """
         inputs = [buffer for param in self.func.params for buffer in self._parameter(param)]
         body = self.func.body

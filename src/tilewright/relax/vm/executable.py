@@ -72,7 +72,7 @@ class Executable:
         ``_into``.
 
         Raises:
-            ExportError: if a function is no native code, or there is no linker.
+            ExportError: if a function is not native code, or there is no linker.
         """
         for name, reason in self.reasons.items():
             if self.mod[name].global_symbol is not None:

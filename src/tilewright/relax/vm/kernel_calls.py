@@ -117,7 +117,7 @@ class KernelCalls:
         if function is None:
             raise UnknownNameError(f"R.call_tir: the module has no function {name!r}")
         if not isinstance(function, PrimFunc):
-            raise LoweringError(f"R.call_tir: {name} is no tensor program")
+            raise LoweringError(f"R.call_tir: {name} is not a tensor program")
         self.kernels[callee] = function
         outputs = list(arrays_of(result))
         arrays = [*inputs, *outputs]

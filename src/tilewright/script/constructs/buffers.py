@@ -167,7 +167,7 @@ def match_buffer(
 
 def _check_handle(function: FunctionFrame, param: Var) -> None:
     if not any(param is other for other in function.params):
-        raise DiagnosticError(f"T.match_buffer: `{param.name}` is no parameter of the function")
+        raise DiagnosticError(f"T.match_buffer: `{param.name}` is not a parameter of the function")
     if not param.dtype.is_handle:
         raise DTypeError(
             f"T.match_buffer: parameter `{param.name}` has dtype {param.dtype!s}; "
@@ -248,7 +248,7 @@ def allocate_const(
     shape = []
     for size in sizes:
         if not is_const_int(size):
-            raise ArgumentError(f"T.allocate_const: the extent {size!r} is no constant")
+            raise ArgumentError(f"T.allocate_const: the extent {size!r} is not a constant")
         shape.append(size.value)  # type: ignore[attr-defined]
     values = data.numpy() if hasattr(data, "numpy") else data
     array = np.asarray(values, dtype=element.numpy)

@@ -146,7 +146,7 @@ def IntImm(dtype: str, value: int) -> Expr:
     """An integer constant."""
     target = DType(dtype)
     if not target.is_integral:
-        raise DTypeError(f"T.IntImm: {target!s} is no integer type")
+        raise DTypeError(f"T.IntImm: {target!s} is not an integer type")
     return const(value, target)
 
 

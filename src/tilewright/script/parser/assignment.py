@@ -150,5 +150,5 @@ def _let(value: Any, var: Var) -> Frame:
     if isinstance(value, (Frame, str)) or value is None:
         raise DTypeError(f"expected a value of dtype {var.dtype!s}")
     if isinstance(value, Buffer):
-        raise DTypeError(f"the buffer {value.name} is no value of dtype {var.dtype!s}")
+        raise DTypeError(f"the buffer {value.name} is not a value of dtype {var.dtype!s}")
     return LetStmt(as_expr(value), var=var)

@@ -45,8 +45,8 @@ class LoopPrimitives(StageState):
             The outer and the inner loop, named ``<parent>_outer`` and ``<parent>_inner``.
 
         Raises:
-            TEScheduleError: if `parent` is no loop of this stage, not exactly one positive number
-                is given, or the dtype of the loop does not hold all iterations.
+            TEScheduleError: if `parent` is not a loop of this stage, not exactly one positive
+                number is given, or the dtype of the loop does not hold all iterations.
         """
         if (factor is None) == (nparts is None):
             raise self.error("split", "give either factor or nparts, and not both")
@@ -74,7 +74,7 @@ class LoopPrimitives(StageState):
             The loop, named ``<outer>_<inner>_fused``.
 
         Raises:
-            TEScheduleError: if one is no loop of this stage, or they are not consecutive.
+            TEScheduleError: if one is not a loop of this stage, or they are not consecutive.
         """
         loops = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else [*args]
         if not loops:
@@ -103,7 +103,7 @@ class LoopPrimitives(StageState):
         """Put the given loops into the given order, in the places that they have now.
 
         Raises:
-            TEScheduleError: if one is no loop of this stage, or appears twice.
+            TEScheduleError: if one is not a loop of this stage, or appears twice.
         """
         positions = [self.position("reorder", loop) for loop in args]
         if len(set(positions)) != len(positions):
@@ -149,8 +149,8 @@ class LoopPrimitives(StageState):
             thread_ivar: from `te.thread_axis`. Where it has an extent, the loop must have it too.
 
         Raises:
-            TEScheduleError: if `ivar` is no loop of this stage or cannot be bound, or
-                `thread_ivar` is no thread axis or has another loop of this stage already.
+            TEScheduleError: if `ivar` is not a loop of this stage or cannot be bound, or
+                `thread_ivar` is not a thread axis or has another loop of this stage already.
         """
         self.position("bind", ivar)
         if not isinstance(thread_ivar, IterVar) or thread_ivar.iter_type is not (
@@ -185,7 +185,8 @@ class LoopPrimitives(StageState):
             tensor_intrin: from `te.decl_tensor_intrin`, or the name of one that is registered.
 
         Raises:
-            TEScheduleError: if `var` is no loop of this stage, or `tensor_intrin` no intrinsic.
+            TEScheduleError: if `var` is not a loop of this stage, or `tensor_intrin` is not an
+                intrinsic.
         """
         self.position("tensorize", var)
         intrin = tensor_intrin
@@ -209,7 +210,7 @@ class LoopPrimitives(StageState):
             offset: how many iterations later.
 
         Raises:
-            TEScheduleError: if `var` is no loop of this stage, or `offset` no integer.
+            TEScheduleError: if `var` is not a loop of this stage, or `offset` is not an integer.
         """
         self.position("prefetch", var)
         if not isinstance(tensor, Tensor):
@@ -233,7 +234,8 @@ class LoopPrimitives(StageState):
             pragma_value: its value, 1 by default.
 
         Raises:
-            TEScheduleError: if `var` is no loop of this stage, or `pragma_type` no string.
+            TEScheduleError: if `var` is not a loop of this stage, or `pragma_type` is not a
+                string.
         """
         self.position("pragma", var)
         if not isinstance(pragma_type, str) or not pragma_type:

@@ -37,9 +37,9 @@ class PlacementPrimitives(StageState):
             scope: the loop of `parent`.
 
         Raises:
-            TEScheduleError: if `scope` is no loop of `parent`, `parent` is computed inside of this
-                stage, or this stage is an output or an input. Whether all readers are inside of
-                the loop is checked when the schedule is lowered.
+            TEScheduleError: if `scope` is not a loop of `parent`, `parent` is computed inside of
+                this stage, or this stage is an output or an input. Whether all readers are inside
+                of the loop is checked when the schedule is lowered.
         """
         self._require_intermediate("compute_at")
         if not isinstance(parent, StageState) or parent.is_group:
@@ -72,7 +72,7 @@ class PlacementPrimitives(StageState):
             raise self.error("compute_inline", "only a te.compute can be inlined")
         if op.reduction is not None:
             raise self.error(
-                "compute_inline", "it is a reduction, which is no expression of its readers"
+                "compute_inline", "it is a reduction, which is not an expression of its readers"
             )
         self._attach(AttachType.INLINE)
 
@@ -112,7 +112,7 @@ class PlacementPrimitives(StageState):
                 in ``"shared"``, and elsewhere in ``"global"``.
 
         Raises:
-            TEScheduleError: if `scope` is no name.
+            TEScheduleError: if `scope` is not a name.
         """
         if not isinstance(scope, str) or not scope:
             raise self.error(
@@ -130,8 +130,8 @@ class PlacementPrimitives(StageState):
             offset: what the stride is beyond a multiple of `factor`.
 
         Raises:
-            TEScheduleError: for something that is no axis of the operation, a factor that is not
-                positive, a number that is no constant, or an output, whose layout is given.
+            TEScheduleError: for something that is not an axis of the operation, a factor that is
+                not positive, a number that is not a constant, or an output, whose layout is given.
         """
         if self.is_output:
             raise self.error("storage_align", "it is an output, whose layout is given")
@@ -227,7 +227,7 @@ class PlacementPrimitives(StageState):
             predicate: a condition on thread axes, such as ``thread_x.var.equal(0)``.
 
         Raises:
-            TEScheduleError: if it is no condition. Whether it is on threads that store the same
+            TEScheduleError: if it is not a condition. Whether it is on threads that store the same
                 is checked when the schedule is lowered.
         """
         condition = as_expr(predicate)

@@ -54,7 +54,7 @@ class _Parts:
     def __init__(self, stage: Stage, axis: IterVar, factor_axis: int) -> None:
         op = stage.op
         if not isinstance(op, ComputeOp) or op.reduction is None:
-            raise stage.error("rfactor", "it is no reduction")
+            raise stage.error("rfactor", "it is not a reduction")
         self.op, self._reduction = op, op.reduction
         self._stage, self._axis = stage, axis
         self._position = _position(stage, op, axis, factor_axis)
@@ -164,7 +164,7 @@ class _Parts:
 def _position(stage: Stage, op: ComputeOp, axis: IterVar, factor_axis: int) -> int:
     stage.position("rfactor", axis)
     if axis.iter_type is not IterType.COMM_REDUCE:
-        raise stage.error("rfactor", f"{axis.name} is no reduction axis")
+        raise stage.error("rfactor", f"{axis.name} is not a reduction axis")
     dimensions = len(op.axis) + 1
     if not isinstance(factor_axis, int) or not -dimensions <= factor_axis < dimensions:
         raise stage.error(

@@ -68,7 +68,7 @@ def window_of(stage: Stage, bounds: Bounds) -> Window | None:
     """The window of a stage with a rolling buffer; None for another stage.
 
     Raises:
-        TEScheduleError: if what it computes is no window that slides along a serial loop.
+        TEScheduleError: if what it computes is not a window that slides along a serial loop.
     """
     if not stage.is_rolling:
         return None

@@ -119,8 +119,8 @@ class Schedule:
             its own, ``s[tensor].op.axis`` and ``s[tensor].op.reduce_axis[0]``.
 
         Raises:
-            TEScheduleError: if `tensor` is no reduction, `axis` is no reduction loop of it, or
-                there is no such dimension.
+            TEScheduleError: if `tensor` is not a reduction, `axis` is not a reduction loop of it,
+                or there is no such dimension.
         """
         return rfactor.rfactor(self, tensor, axis, factor_axis)
 
@@ -182,7 +182,7 @@ class Schedule:
             take them, and expressions of them, for numbers.
 
         Raises:
-            TEScheduleError: for something that is no loop, or has no such factors.
+            TEScheduleError: for something that is not a loop, or has no such factors.
         """
         arguments = {"loop": loop, "n": n, "max_innermost_factor": max_innermost_factor}
         return self.history.sample("sample_perfect_tile", arguments, decision)
@@ -245,7 +245,7 @@ class Schedule:
         """A copy in which the stages that are computed inline are part of their readers.
 
         Raises:
-            TEScheduleError: if an operation that is no te.compute reads one of them.
+            TEScheduleError: if an operation that is not a te.compute reads one of them.
         """
         result = self._copy()
         for stage in list(result.stages):

@@ -135,7 +135,9 @@ class _Matcher:
         for axis in mine[: max(lead, 0)]:
             if not is_const_int(boxes[axis].extent, 1):
                 extent = extent_text(boxes[axis].extent)
-                raise self._mismatch(f"axis {axis.name} has extent {extent} and is no axis of it")
+                raise self._mismatch(
+                    f"axis {axis.name} has extent {extent} and is not an axis of it"
+                )
             axes[axis.var] = boxes[axis].min
         if lead < 0:
             raise self._mismatch(f"it has {len(mine)} axes, the intrinsic {len(theirs)}")
@@ -157,7 +159,7 @@ class _Matcher:
         for sides in zip(*boxes, strict=True):
             low, high = union(sides, self._analyzer)
             if low is None or high is None:
-                raise self._mismatch(f"what it reads of {tensor.name} is no box")
+                raise self._mismatch(f"what it reads of {tensor.name} is not a box")
             region.append(Range.from_min_extent(low, self._analyzer.simplify(high - low + 1)))
         return tuple(region)
 

@@ -26,7 +26,7 @@ def check_store_predicate(stage: Stage, bounds: Bounds) -> None:
         thread = threads.get(var)
         if thread is None:
             raise stage.error(
-                "set_store_predicate", f"{var.name} is no thread axis that a loop is bound to"
+                "set_store_predicate", f"{var.name} is not a thread axis that a loop is bound to"
             )
         for leaf, bound in stage.threads.items():
             if bound.thread_tag == thread.thread_tag and not stage.is_reduction(leaf):

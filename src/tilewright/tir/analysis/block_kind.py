@@ -43,7 +43,7 @@ class BlockKind(enum.Enum):
 
 
 class Classified(NamedTuple):
-    """The kind of a block, and why it is no complete or reduction block."""
+    """The kind of a block, and why it is not a complete or reduction block."""
 
     kind: BlockKind
     reason: str = ""

@@ -115,7 +115,7 @@ def _shuffle(expr: Shuffle) -> Iterator[str]:
     total = sum(vector.dtype.lanes for vector in expr.vectors)
     for index in expr.indices:
         if not isinstance(index, IntImm) or not 0 <= index.value < total:
-            yield f"{index!r} is no lane among the {total} of Shuffle"
+            yield f"{index!r} is not a lane among the {total} of Shuffle"
 
 
 def _let(node: Let | LetStmt) -> Iterator[str]:

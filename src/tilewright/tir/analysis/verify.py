@@ -363,7 +363,7 @@ class _Verifier:
             self.child(reduce, "condition")
 
     def _tensor_load(self, load: ProducerLoad) -> None:
-        self.fail(f"{load!r} reads a tensor of a tensor expression, which is no buffer")
+        self.fail(f"{load!r} reads a tensor of a tensor expression, which is not a buffer")
 
 
 def _path_to(wanted: Node, node: Node, path: tuple[str | int, ...]) -> tuple[str | int, ...] | None:

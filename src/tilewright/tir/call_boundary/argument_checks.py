@@ -129,7 +129,7 @@ class ArgumentChecks:
             inside = value >= const(low, "int64")
             if high < INT64.max_int:
                 inside = logical_and(inside, value <= const(high, "int64"))
-            message = f"{where} %lld is no value of dtype {dtype!s}"
+            message = f"{where} %lld is not a value of dtype {dtype!s}"
             self._check(inside, "ValueError", message, value)
         if largest is not None:
             message = f"{where} loops can count to {largest} in tiles, got %lld; use a wider dtype"

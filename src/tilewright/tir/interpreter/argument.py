@@ -54,7 +54,7 @@ def array_argument(value: Any, dtype: DType, rank: int, name: str) -> BufferView
     """`value` as a buffer; of a bare address nothing but the memory is known (shape None).
 
     Raises:
-        ArgumentError: if it is no array.
+        ArgumentError: if it is not an array.
         DTypeError, ShapeError: if its dtype or number of dimensions is wrong.
     """
     if isinstance(value, Pointer):

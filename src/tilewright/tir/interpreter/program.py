@@ -82,7 +82,7 @@ class Interpreter:
         if found is None:
             function = self._program if isinstance(self._program, PrimFunc) else self._program[name]
             if not isinstance(function, PrimFunc):
-                raise ArgumentError(f"{name} is no PrimFunc, it cannot be interpreted")
+                raise ArgumentError(f"{name} is not a PrimFunc, it cannot be interpreted")
             found = compile_function(function, name, *self._options, self._host)
             self._compiled[name] = found
         return found

@@ -117,8 +117,8 @@ def trace(args: object, trace_action: str = "tvm.default_trace_action") -> Expr:
             place of the value. The default one prints its arguments.
 
     Raises:
-        ArgumentError: if `args` is no list of expressions, or `trace_action` no name.
-        DTypeError: if the last of them is no scalar number.
+        ArgumentError: if `args` is not a list of expressions, or `trace_action` is not a name.
+        DTypeError: if the last of them is not a scalar number.
     """
     if not isinstance(args, (list, tuple)) or not args:
         raise ArgumentError(f"`trace` needs a list of expressions, got {args!r}")

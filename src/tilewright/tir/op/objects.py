@@ -111,7 +111,7 @@ def view_object(source: Expr, array: Expr, slot: Expr) -> Expr:
 
 
 def any_value(kind: int, bits: Expr) -> Expr:
-    """An argument of a call by name: a value of some type index, which is no object."""
+    """An argument of a call by name: a value of some type index, which is not an object."""
     return Call(HANDLE, Op.get("tir.any_value"), (IntImm(INT32, kind), bits))
 
 

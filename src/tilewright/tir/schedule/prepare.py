@@ -26,7 +26,7 @@ def prepare(name: str, func: PrimFunc) -> PrimFunc:
     """
     if not isinstance(func.body, BlockRealize):
         raise ScheduleError(
-            f"the body of function `{name}` is no block: only programs made of blocks can be "
+            f"the body of function `{name}` is not a block: only programs made of blocks can be "
             "scheduled, not what `tvm.lower` returns",
             hint="schedule the program before it is lowered",
         )

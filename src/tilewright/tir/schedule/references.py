@@ -30,7 +30,7 @@ class LoopRV:
 
 
 class Place(enum.Enum):
-    """What a `LoopRV` stands for that is no loop: where to compute a block."""
+    """What a `LoopRV` stands for that is not a loop: where to compute a block."""
 
     ROOT = "where it is"
     INLINE = "where it is read, by inlining it"

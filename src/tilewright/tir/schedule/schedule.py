@@ -196,7 +196,7 @@ class Schedule(PrimitiveMethods):
         """
         found = InstructionKind.get(primitive).primitive
         if found.name not in PRIMITIVES:
-            raise ArgumentValueError(f"{found.name} is no step of a tir.Schedule")
+            raise ArgumentValueError(f"{found.name} is not a step of a tir.Schedule")
         complete = found.defaults | dict(arguments)
         if decision is not None:
             complete["decision"] = decision

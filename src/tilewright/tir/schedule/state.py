@@ -96,7 +96,7 @@ class ScheduleState:
         if func is None:
             func = self._source[name]
             if not isinstance(func, PrimFunc):
-                raise ScheduleError(f"`{name}` is no tensor program, but {type(func).__name__}")
+                raise ScheduleError(f"`{name}` is not a tensor program, but {type(func).__name__}")
             func = prepare(name, func)
         found = FunctionTree(name, func, self.checked)
         self._own()

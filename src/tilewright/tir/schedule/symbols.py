@@ -118,7 +118,9 @@ class SymbolTable:
         if isinstance(value, Var):
             found = self._values.get(value)
             if found is None:
-                raise ArgumentValueError(f"the variable {value.name} is no number of this schedule")
+                raise ArgumentValueError(
+                    f"the variable {value.name} is not a number of this schedule"
+                )
             return found
         if isinstance(value, Expr) and not isinstance(value, IntImm):
             simple = value_of(value, self._values)

@@ -37,7 +37,7 @@ class Edit(NamedTuple):
     Attributes:
         func: the new version of the function.
         results: what the primitive returns to its user: a loop, a block, a number, or a list.
-        recorded: arguments as the trace records them, where a user may pass what is no data, such
+        recorded: arguments as the trace records them, where a user may pass what is not data, such
             as a function for an index map.
     """
 

@@ -75,7 +75,7 @@ def is_simple(expr: Node) -> bool:
 
 
 def may_divide_by_zero(expr: Node) -> bool:
-    """Whether `expr` itself is a division by something that is no constant, or zero."""
+    """Whether `expr` itself is a division by something that is not a constant, or zero."""
     if not isinstance(expr, (Div, Mod, FloorDiv, FloorMod)):
         return False
     return not isinstance(expr.b, IntImm) or is_const_int(expr.b, 0)

@@ -26,7 +26,7 @@ def with_imported_code(func: PrimFunc) -> PrimFunc:
     """`func` with the code that its loops and blocks import as attributes of its own.
 
     Raises:
-        LoweringError: for code that is no text.
+        LoweringError: for code that is not text.
     """
     found: dict[str, dict[str, None]] = {}
     for language, code in _pragmas(func):

@@ -49,7 +49,7 @@ def insert_prefetches(func: PrimFunc) -> PrimFunc:
     """`func` with prefetches where loops are annotated with ``software_prefetch``.
 
     Raises:
-        LoweringError: for an annotation that is no dictionary from names to distances, or for a
+        LoweringError: for an annotation that is not a dictionary from names to distances, or for a
             name of a buffer that no such loop reads at places that change with it and can be
             computed ahead, which takes no memory and no division that may fail.
     """

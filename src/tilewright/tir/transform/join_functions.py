@@ -36,7 +36,7 @@ def join_functions(
 ) -> PrimFunc:
     """The function that does what some calls do, one after the other.
 
-    Buffers of the calls that are no parameters become buffers of the function::
+    Buffers of the calls that are not parameters become buffers of the function::
 
         add(A, B, C); exp(C, D)    ->    def joined(A, B, D):
                                              C = T.alloc_buffer(...)

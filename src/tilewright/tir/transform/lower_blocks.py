@@ -51,7 +51,7 @@ def lower_blocks(func: PrimFunc) -> PrimFunc:
 
     Raises:
         LoweringError: for a view whose shape or strides do not fit what it views, or for a storage
-            alignment that cannot be had, or for a pragma that imports what is no text.
+            alignment that cannot be had, or for a pragma that imports what is not text.
     """
     func = with_imported_code(func)
     body = _BlockLowering(requested_alignments(func))(func.body)

@@ -37,8 +37,8 @@ def stream_stores(func: PrimFunc) -> PrimFunc:
     """`func` with attributes on loops that are annotated with ``nontemporal_stores``.
 
     Raises:
-        LoweringError: for an annotation that is no list of names and no dictionary, for a name of
-            a buffer to which such a loop stores no vectors, and for a parallel loop.
+        LoweringError: for an annotation that is neither a list of names nor a dictionary, for a
+            name of a buffer to which such a loop stores no vectors, and for a parallel loop.
     """
     if not any(
         isinstance(stmt, For) and NONTEMPORAL_STORES in stmt.annotations

@@ -121,7 +121,7 @@ def nll_loss(
     Args:
         predictions: logarithms of probabilities, ``(N, C, d1, d2, ...)`` or ``(C,)``.
         targets: the right classes, ``(N, d1, d2, ...)`` or without dimensions. The loss of what is
-            no class is NaN.
+            not a class is NaN.
         weights: ``(C,)``.
         reduction: ``"mean"``, weighted, ``"sum"``, or ``"none"``.
         ignore_index: the class that does not count.

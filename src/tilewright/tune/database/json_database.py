@@ -256,7 +256,7 @@ def _parsed(line: Line) -> dict[str, Any] | list[Any]:
     try:
         form = _lazily_parsed(line.text)
     except (ValueError, RecursionError):
-        raise RecordError("this is no JSON") from None
+        raise RecordError("this is not JSON") from None
     if isinstance(form, list):
         return form
     version = form.get("version") if isinstance(form, dict) else None

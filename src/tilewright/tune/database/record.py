@@ -141,7 +141,7 @@ class TuningRecord:
             try:
                 self._trace = json.loads(self._trace)
             except ValueError:
-                raise RecordError(f"the trace of {self!r} is no JSON") from None
+                raise RecordError(f"the trace of {self!r} is not JSON") from None
         return self._trace
 
     # --- using it -----------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class TuningRecord:
 
 
 _LATEST = 4e9
-"""Seconds since 1970 in the year 2096; what is beyond is no time of a measurement."""
+"""Seconds since 1970 in the year 2096; what is beyond is not a time of a measurement."""
 
 _OWN_VERSIONS = {"tilewright": tilewright.__version__}
 

@@ -261,4 +261,4 @@ def _loaded(text: Any) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError):
-        raise RecordError("this is no JSON") from None
+        raise RecordError("this is not JSON") from None

@@ -124,7 +124,7 @@ class Operations:
             stack += (a, b)
 
     def _other(self, expr: Any, kind: type) -> Any:
-        """Count what is no arithmetic; returns its operands."""
+        """Count what is not arithmetic; returns its operands."""
         if kind is Select:
             return self._select(expr.condition, (expr.true_value, expr.false_value))
         if kind is And or kind is Or or kind is Not:

@@ -37,7 +37,7 @@ class MutateUnroll(Mutator):
     """Takes another candidate for how far loops are unrolled."""
 
     def apply(self, trace: Trace, random_state: int | None = None) -> Trace | None:
-        """A trace that unrolls more or less; None if that is no decision of it."""
+        """A trace that unrolls more or less; None if that is not a decision of it."""
         return with_other_candidate(trace, random_state, Uses.is_unrolling)
 
 
@@ -45,5 +45,5 @@ class MutateThreadBinding(Mutator):
     """Takes another candidate for the number of threads of a block of a GPU."""
 
     def apply(self, trace: Trace, random_state: int | None = None) -> Trace | None:
-        """A trace with more or fewer threads; None if that is no decision of it."""
+        """A trace with more or fewer threads; None if that is not a decision of it."""
         return with_other_candidate(trace, random_state, Uses.is_thread_count)

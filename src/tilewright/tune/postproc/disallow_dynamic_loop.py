@@ -9,7 +9,7 @@ from tilewright.tune.rule.block_facts import constant
 
 
 class DisallowDynamicLoop(Postproc):
-    """Rejects a candidate in which the extent of a loop is no constant."""
+    """Rejects a candidate in which the extent of a loop is not a constant."""
 
     def apply(self, sch: Schedule) -> bool:
         """Whether all extents are constants."""

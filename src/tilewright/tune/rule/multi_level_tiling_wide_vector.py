@@ -18,7 +18,7 @@ class MultiLevelTilingWideVector(MultiLevelTiling):
     """Tiles blocks as `MultiLevelTiling` does, for machines with very long vectors.
 
     The innermost tile of the loop along which the elements of the result are side by side always
-    fills a vector; where the extent is no multiple of that, it is tiled like the others.
+    fills a vector; where the extent is not a multiple of that, it is tiled like the others.
 
     Args:
         structure: as for `MultiLevelTiling`, which also says what the other arguments mean.

@@ -85,7 +85,7 @@ class VectorizeElements(NestRule):
     """The vectors of `tilewright.schedule_rules.elementwise`."""
 
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
-        """For blocks that are no transpositions.
+        """For blocks that are not transpositions.
 
         What reads a product of matrices that no rule has taken is left to the rule that takes it.
         """

@@ -168,7 +168,7 @@ def ways(found: Contraction, machine: Machine, has_epilogue: bool) -> Iterator[W
 
 
 def rows_are_scattered(plan: Plan, machine: Machine) -> bool:
-    """Whether each step of the sum reads rows from another place, which are no neighbours of its.
+    """Whether each step of the sum reads rows from another place, which are not neighbours of its.
 
     Such places are so many, and often so far apart, that a cache does not hold those of a tile.
     """

@@ -78,7 +78,7 @@ class TraceSearch(SearchStrategy):
             return batch
 
     def _default(self, run: SearchRun) -> Any:
-        """The default schedule as a candidate; None if it is no sketch."""
+        """The default schedule as a candidate; None if it is not a sketch."""
         individual = run.default() if self._max_trials else None
         candidate = None if individual is None else run.workshop.proved(individual)
         if individual is None or candidate is None:

@@ -150,7 +150,7 @@ def test_a_module_without_weights_stays_as_it_is():
 
 
 class Settings(nn.Module):
-    """Inputs that are no tensors, nested and named inputs, and a constant."""
+    """Inputs that are not tensors, nested and named inputs, and a constant."""
 
     def forward(self, pair, scale, *, flag=None, offset):
         total = pair["a"] * scale + pair["b"]

@@ -20,7 +20,7 @@ from tilewright.tir.analysis.dependence.solver import limited
 
 
 def points(relation):
-    """The pairs of a map as tuples of numbers; a map that isl cannot list soon is no example."""
+    """The pairs of a map as tuples of numbers; rejects a map that isl cannot list soon."""
     import islpy as isl
 
     found = set()

@@ -35,7 +35,8 @@ def from_fx(
         no_bind_return_tuple: return the tuple of outputs without binding it to a variable.
 
     Raises:
-        ArgumentError: for a model that is none, or information that is no constant shape and dtype.
+        ArgumentError: for a model that is none, or information that is not a constant shape and
+            dtype.
         UnsupportedOperatorError: if there are operations without a counterpart; it lists them all.
     """
     if not isinstance(model, torch.nn.Module):

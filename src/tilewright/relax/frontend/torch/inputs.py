@@ -99,8 +99,8 @@ def require_definitions(graph: Graph, inputs: list[Var]) -> None:
     if missing:
         shapes = ", ".join(f"{param.name_hint}: {param.struct_info!r}" for param in inputs)
         raise UnsupportedOperatorError(
-            f"the size {missing[0]} of the program is no extent of an input by itself ({shapes}); "
-            "give torch.export.export such an extent as a Dim of its own"
+            f"the size {missing[0]} of the program is not an extent of an input by itself "
+            f"({shapes}); give torch.export.export such an extent as a Dim of its own"
         )
 
 
@@ -126,7 +126,7 @@ def weight_of(program: torch.export.ExportedProgram, spec: InputSpec) -> torch.T
     """The tensor of the model that an input of the program stands for.
 
     Raises:
-        UnsupportedOperatorError: if it is no tensor.
+        UnsupportedOperatorError: if it is not a tensor.
     """
     name = spec.target or ""
     value = program.state_dict.get(name, program.constants.get(name))

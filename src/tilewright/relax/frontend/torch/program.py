@@ -32,7 +32,7 @@ INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
 CHANGES: Final = (
     OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION,
 )  # fmt: skip
-"""Outputs that are no results."""
+"""Outputs that are not results."""
 
 
 def from_exported_program(
@@ -167,7 +167,7 @@ def results(graph: Graph, program: torch.export.ExportedProgram) -> list[RelaxEx
     """The outputs of the program, without those that are None.
 
     Raises:
-        UnsupportedOperatorError: if one is no tensor or number.
+        UnsupportedOperatorError: if one is not a tensor or number.
     """
     (output,) = (node for node in program.graph.nodes if node.op == "output")
     values = []

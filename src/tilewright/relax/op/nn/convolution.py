@@ -296,5 +296,5 @@ def conv3d_transpose(
 
 
 def _attrs(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The options of a call; the operands are no attributes."""
+    """The options of a call; the operands are not attributes."""
     return {name: v for name, v in arguments.items() if name not in ("data", "weight")}

@@ -109,7 +109,7 @@ def _widens(expr: Cast) -> bool:
 def _address_of(emitter: FunctionEmitter, call: Call) -> str:
     load = call.args[0]
     if not isinstance(load, BufferLoad) or len(load.indices) != 1:
-        raise CodegenError(f"target llvm: `{call!r}` is no address of a flat buffer's element")
+        raise CodegenError(f"target llvm: `{call!r}` is not an address of a flat buffer's element")
     return address(emitter, load.buffer, load.indices[0])
 
 

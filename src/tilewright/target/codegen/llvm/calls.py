@@ -64,7 +64,7 @@ def _call_llvm_intrin(emitter: FunctionEmitter, call: Call) -> str:
     """An LLVM intrinsic by its name, which may lack the types of overloaded ones."""
     name, args = call.args[0].value, call.args[1:]  # type: ignore[attr-defined]
     if not name.startswith("llvm."):
-        raise CodegenError(f"call_llvm_intrin: {name!r} is no LLVM intrinsic (llvm...)")
+        raise CodegenError(f"call_llvm_intrin: {name!r} is not an LLVM intrinsic (llvm...)")
     if not re.search(r"\.(?:v\d+)?[ifp]\d+$", name):
         typed = call if call.dtype.code != "void" or not args else args[0]
         name = f"{name}.{mangled(typed.dtype)}"

@@ -54,7 +54,7 @@ _COMPARISONS: Final[dict[type, tuple[str, str]]] = {
 
 
 def is_integer(expr: Expr) -> bool:
-    """Whether `expr` computes with signed integers so wide that wrapping is no concern."""
+    """Whether `expr` computes with signed integers so wide that wrapping is not a concern."""
     dtype = expr.dtype
     return dtype.is_int and dtype.bits >= 32
 

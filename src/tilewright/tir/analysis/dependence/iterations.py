@@ -26,7 +26,7 @@ Digit = tuple[int, int, int]
 """``loop // lower % extent``: the identity of the variable of a loop from 0, `lower`, `extent`."""
 
 Bounds = dict[Any, "tuple[int, int] | None"]
-"""The first and the last value of variables and digits, None where these are no numbers."""
+"""The first and the last value of variables and digits, None where these are not numbers."""
 
 
 def loops_in_step(

@@ -30,7 +30,7 @@ def text_of(form: Linear) -> str:
 # --- sizes --------------------------------------------------------------------------------------
 
 _OPAQUE: Final[dict[str, str]] = {}
-"""Names of expressions of sizes that are no linear forms, such as ``n * m``."""
+"""Names of expressions of sizes that are not linear forms, such as ``n * m``."""
 
 _DISPLAYED: Final[dict[str, str]] = {}
 """What is shown for these names."""

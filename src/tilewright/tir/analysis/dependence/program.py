@@ -174,7 +174,7 @@ def _in_order(source: Statement, sink: Statement, way: Shared, pairs: Any) -> An
 
 
 def _iterator_of_loops(statement: Statement, count: int) -> list[int] | None:
-    """The iterator whose value each of the outer loops is; None if one is no iterator."""
+    """The iterator whose value each of the outer loops is; None if one is not an iterator."""
     places = {value: place for place, value in enumerate(statement.bindings)}
     found = [places.get(loop.loop_var, -1) for loop in statement.loops[:count]]
     return None if -1 in found else found

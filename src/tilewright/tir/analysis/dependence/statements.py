@@ -166,7 +166,7 @@ class _LevelBuilder:
         self.more: list[object] = []
 
     def add(self, step: Step) -> None:
-        """Take in a step that is no loop and no block."""
+        """Take in a step that is neither a loop nor a block."""
         node = step.node
         if isinstance(node, IfThenElse):
             if step.branch == 0:

@@ -76,7 +76,7 @@ def divide(
         if division is None:
             inside = ", ".join(loop.loop_var.name for loop in loops)
             raise ScheduleError(
-                f"`{iter_var.var.name} = {binding}` of {{0}} is no multiple of a tile plus a "
+                f"`{iter_var.var.name} = {binding}` of {{0}} is not a multiple of a tile plus a "
                 f"position in it, where the loops of the tile are {inside}",
                 at=[realize],
                 hint="split and reorder the loops so that the inner ones make up a tile",

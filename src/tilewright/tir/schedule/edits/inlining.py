@@ -30,7 +30,7 @@ def single_store(realize: BlockRealize) -> BufferStore:
     block = realize.block
     if block.init is not None:
         raise ScheduleError(
-            "{0} is a reduction: it has an initialisation, so its value is no expression",
+            "{0} is a reduction: it has an initialisation, so its value is not an expression",
             at=[realize],
         )
     body = block.body
@@ -68,7 +68,7 @@ def require_intermediate(tree: FunctionTree, realize: BlockRealize, buffer: Buff
 
 
 def users(tree: FunctionTree, buffer: Buffer) -> list[BlockRealize]:
-    """The leaf blocks that mention `buffer`; refuses uses that are no plain accesses."""
+    """The leaf blocks that mention `buffer`; refuses uses that are not plain accesses."""
     require_only_blocks(tree)
     found = []
     for realize in tree.blocks_mentioning(buffer):

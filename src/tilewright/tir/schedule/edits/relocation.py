@@ -119,7 +119,7 @@ def _own_conditions(
     for part in outside_of_domains(realize, tree.analyzer(realize)):
         if any(var in loops and var not in bound for var in variables_of(part)):
             raise ScheduleError(
-                "the predicate of {0} mentions a loop that is no iterator of it",
+                "the predicate of {0} mentions a loop that is not an iterator of it",
                 at=[realize],
                 counterexample=partial(idle_instance, tree, realize),
             )

@@ -36,7 +36,7 @@ def annotate(
         ann_val: its value: a string, a number, an `ExprRV`, or a list or dictionary of these.
 
     Raises:
-        ArgumentError: for a key that is no string, or a value that cannot be kept.
+        ArgumentError: for a key that is not a string, or a value that cannot be kept.
 
     Example::
 

@@ -57,7 +57,7 @@ def compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
                 C[vi] = A[vi] * T.float32(2) + T.float32(1)
 
     Requires: the body of the block is one store without effects and without an initialisation, to
-    a buffer that is no parameter of the function, that no other block writes and that the value
+    a buffer that is not a parameter of the function, that no other block writes and that the value
     does not read. The indices of the store tell the iterators. Every element that is read was
     written before, and what the value reads is not overwritten before the element is read.
 

@@ -116,7 +116,9 @@ def _match(realize: BlockRealize) -> _Padding:
         )
     condition, inside, constant = value.args
     if not isinstance(constant, (IntImm, FloatImm)):
-        raise ScheduleError(f"{{0}} pads with `{constant!r}`, which is no constant", at=[realize])
+        raise ScheduleError(
+            f"{{0}} pads with `{constant!r}`, which is not a constant", at=[realize]
+        )
     if reads_memory(condition):
         raise ScheduleError("the condition of {0} reads memory", at=[realize])
     for node in walk(inside):

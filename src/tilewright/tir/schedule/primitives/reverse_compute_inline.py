@@ -64,7 +64,7 @@ def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     128 elements ``B[i // 16, i % 16]``, it may read 100, or every other one.
 
     Requires: the bodies of the block and of its only producer are one store each, without effects
-    and without an initialisation. The buffer in between is no parameter and has no other reader.
+    and without an initialisation. The buffer in between is not a parameter and has no other reader.
     The block reads it at one place, whose indices tell the iterators of the block, and every
     element that it reads was written before. Nothing that runs between the producer and the block
     accesses what the block writes, or writes what it reads.

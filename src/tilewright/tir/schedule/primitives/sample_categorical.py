@@ -33,7 +33,7 @@ def sample_categorical(
     Raises:
         ArgumentError: for probabilities that are not numbers.
         ArgumentValueError: for lists of different lengths, probabilities that are negative or all
-            zero, or a decision that is no position in the list.
+            zero, or a decision that is not a position in the list.
 
     Example::
 
@@ -73,6 +73,6 @@ def _position(decision: Any, size: int) -> int:
         )
     if not 0 <= position < size:
         raise ArgumentValueError(
-            f"sample_categorical: the decision {position} is no position among {size} candidates"
+            f"sample_categorical: the decision {position} is not a position among {size} candidates"
         )
     return position

@@ -51,8 +51,8 @@ def sample_partitioned_tile(
 
     Raises:
         ScheduleError: for a loop whose extent is symbolic, or no multiple of `innerpart_factor`.
-        ArgumentValueError: for numbers out of range, or a decision that is no list of `n` positive
-            numbers.
+        ArgumentValueError: for numbers out of range, or a decision that is not a list of `n`
+            positive numbers.
 
     Example::
 

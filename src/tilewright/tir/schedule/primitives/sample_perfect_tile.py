@@ -43,8 +43,8 @@ def sample_perfect_tile(
 
     Raises:
         ScheduleError: for a loop whose extent is symbolic, or that has no such factors.
-        ArgumentValueError: for `n` less than 1 or more than 1000, or a decision that is no list of
-            `n` positive numbers.
+        ArgumentValueError: for `n` less than 1 or more than 1000, or a decision that is not a list
+            of `n` positive numbers.
 
     Example::
 

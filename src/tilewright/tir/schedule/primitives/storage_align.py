@@ -90,7 +90,7 @@ def _alignments(block: BlockRealize) -> list[tuple[int, ...]]:
         numbers = tuple(n.value for n in item if isinstance(n, IntImm)) if _is_four(item) else ()
         if len(numbers) != 4:
             raise ScheduleError(
-                f"the annotation {ALIGNMENTS!r} of {{0}} is no list of "
+                f"the annotation {ALIGNMENTS!r} of {{0}} is not a list of "
                 "[buffer, axis, factor, offset]",
                 at=[block],
             )

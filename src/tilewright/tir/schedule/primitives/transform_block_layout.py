@@ -73,7 +73,7 @@ def transform_block_layout(
         shape = found.map_shape(extents)
     except ArgumentValueError as error:
         raise ScheduleError(
-            f"the index map is no bijection: {error}",
+            f"the index map is not a bijection: {error}",
             at=[block],
             counterexample=partial(_no_bijection, found, extents),
         ) from None
@@ -127,7 +127,7 @@ def _require_as_many(
     count, places = (reduce(multiply, sizes) for sizes in (old, new))
     if not tree.analyzer(block).can_prove_equal(count, places):
         raise ScheduleError(
-            f"the index map is no bijection: it maps {count} instances to {places} places",
+            f"the index map is not a bijection: it maps {count} instances to {places} places",
             at=[block],
             counterexample=partial(_no_bijection, found, old),
         )

@@ -60,7 +60,7 @@ def unsafe_set_dtype(
         dtype: the new type of the elements.
 
     Raises:
-        ScheduleError: for a name that is no dtype, a parameter or a view, or a buffer that is
+        ScheduleError: for a name that is not a dtype, a parameter or a view, or a buffer that is
             accessed by its pointer or a view.
 
     Example::

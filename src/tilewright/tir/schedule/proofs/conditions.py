@@ -23,7 +23,7 @@ def first_predicate(nest: ReductionNest, analyzer: Analyzer) -> list[Expr]:
     """The parts of the predicate that remain in the first iteration of the reduction loops.
 
     Where a reduction loop has no iteration, its elements get their initial values all the same, so
-    its extent is no condition.
+    its extent is not a condition.
     """
     parts = []
     with analyzer.constraint(nonempty(nest.realize)):

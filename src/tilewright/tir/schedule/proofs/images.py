@@ -35,7 +35,7 @@ class Image(NamedTuple):
 
 
 def box_of(image: Image, analyzer: Analyzer, buffer: Buffer | None = None) -> Box | None:
-    """The box that an image is; None if it has gaps, is no box, or that is not known.
+    """The box that an image is; None if it has gaps, is not a box, or that is not known.
 
     Args:
         image: the image.

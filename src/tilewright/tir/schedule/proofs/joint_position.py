@@ -102,7 +102,7 @@ def _parts(expr: Expr, position: Var, domains: Mapping[Var, Range]) -> list[dict
     Returns:
         The innermost loop as what the outer ones leave of the position, by which they cancel in
         remainders that were simplified: ``(o * 3 + i) % 2`` to ``(o + i) % 2``; and all loops. None
-        if `expr` is no position of several loops.
+        if `expr` is not a position of several loops.
     """
     counted = {var: domains[var] for var in variables_of(expr) if var in domains}
     found = detect_iter_map((expr,), counted, require_bijective=True)

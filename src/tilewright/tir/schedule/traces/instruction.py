@@ -40,7 +40,7 @@ class InstructionKind:
 
     @classmethod
     def register(cls, primitive: Primitive) -> None:
-        """Make a step known that is no primitive of `tir.Schedule`, but of a schedule like it."""
+        """Register a step of a schedule other than `tir.Schedule`."""
         cls._known[primitive.name] = cls(primitive)
 
     @property
@@ -155,7 +155,7 @@ def is_input(parameter: Parameter) -> bool:
 
 
 def is_attribute(parameter: Parameter) -> bool:
-    """Whether a parameter takes something else, which is no decision either."""
+    """Whether a parameter takes something else, which is not a decision either."""
     return parameter.kind == "value" and parameter.name != "decision"
 
 

@@ -53,7 +53,7 @@ _BUFFER_KINDS: Final = ("read", "write")
 def json_name(kind: InstructionKind) -> str:
     """The name of an instruction in JSON: ``"GetBlock"`` for `get_block`.
 
-    The name of a step that is no primitive of `tir.Schedule` stays as it is.
+    The name of a step that is not a primitive of `tir.Schedule` stays as it is.
     """
     if _is_foreign(kind):
         return kind.name

@@ -2,8 +2,8 @@
 
 Index arithmetic is a sum of products: `(m_0 * 16 + m_1) * 1024 + l`. In the expanded form, with
 equal products collected, two indices can be compared, the stride along a loop can be read off, and
-the text is what a person would write. Everything that is no sum or product (a division, a load) is
-an opaque atom.
+the text is what a person would write. Everything that is not a sum or product (a division, a load)
+is an opaque atom.
 
 Expansion is exact for arithmetic that wraps around. Looking through a cast to a wider type is not:
 it assumes that index arithmetic does not overflow, as any access within its buffer does not.

@@ -21,7 +21,7 @@ from tilewright.tir.transform.building.register_file import Candidate
 
 
 def indexed_memory(body: Stmt, touches: Touches) -> set[Var]:
-    """The memory with accesses at indices that are no constants, which no register has."""
+    """The memory with accesses at indices that are not constants, which no register has."""
     return {
         node.buffer.data
         for node in walk_once(body)

@@ -109,7 +109,7 @@ def is_reduction(loop: For) -> bool:
 def always_holds(part: Expr, loops: Sequence[For]) -> Expr | None:
     """The condition that the comparison `part` holds in all iterations of `loops`.
 
-    None if that cannot be said: it is no linear comparison of integers, or depends on a loop of
+    None if that cannot be said: it is not a linear comparison of integers, or depends on a loop of
     variable extent.
     """
     condition = without_likely(part)

@@ -79,4 +79,4 @@ def receive_json(connection: socket.socket, deadline: float | None = None) -> An
     try:
         return json.loads(receive(connection, deadline))
     except ValueError:  # text in a wrong encoding is one, too
-        raise ClosedError("the message is no JSON") from None
+        raise ClosedError("the message is not JSON") from None

@@ -25,7 +25,7 @@ DISTANCES = (0, 4, 8)
 def pack(sch: Schedule, form: Form, tile: RegisterTile, tiled: Tiled) -> BlockRV:
     """Copy the panels of a block of columns, right before they are used.
 
-    Where columns are no neighbours in the operand, they become so by transposing squares.
+    Where columns are not neighbours in the operand, they become so by transposing squares.
 
     Returns:
         The block that copies.

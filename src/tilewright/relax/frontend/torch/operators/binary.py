@@ -202,7 +202,7 @@ def ldexp(graph: Graph, x: Any, exponent: Any) -> Any:
 
 
 def _elementwise(function: Any) -> Any:
-    """A conversion to a function of two numbers that is no operator of graphs."""
+    """A conversion to a function of two numbers that is not an operator of graphs."""
 
     def compute(x: Any, y: Any) -> Any:
         return te.compute(x.shape, lambda *place: function(x(*place), y(*place)))
