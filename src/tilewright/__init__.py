@@ -72,8 +72,12 @@ __version__: Final = "0.1.0"
 provide(
     {
         "arrays": "tilewright.runtime.ndarray",
+        "graph compiler": "tilewright.relax.vm.compile",
+        "graph expressions": "tilewright.relax.expr",
         "graph frames": "tilewright.script.ir_builder.relax",
         "graph operators": "tilewright.relax.op",
+        "graph parameters": "tilewright.relax.transform.bind_params",
+        "graph passes": "tilewright.relax.transform",
         "graph pictures": "tilewright.relax.graph",
         "graph printers": "tilewright.relax.script.printer",
         "graph scripts": "tilewright.script.relax",
@@ -81,6 +85,7 @@ provide(
         "json": "tilewright.tir.json_form",
         "model tuning": "tilewright.meta_schedule.relax_integration",
         "node graphs": "tilewright.tir.node_graph",
+        "operators of nn": "tilewright.relax.frontend.nn.op",
         "printer": "tilewright.script.printer",
         "program tuning": "tilewright.meta_schedule.tir_integration",
         "script display": "tilewright.script.printer.display",

@@ -17,6 +17,7 @@ from tilewright.ir.global_info import VDevice
 from tilewright.ir.node import Node, attr, child, meta, node
 from tilewright.ir.span import Span
 from tilewright.ir.types import PrimType
+from tilewright.providers import provider
 from tilewright.tir.function import PrimFunc
 
 if TYPE_CHECKING:
@@ -115,9 +116,7 @@ class TensorStructInfo(StructInfo):
         ndim: int = UNKNOWN_NDIM,
         span: Span | None = None,
     ) -> None:
-        from tilewright.relax.expr import as_shape
-
-        known = None if shape is None else as_shape(shape)
+        known = None if shape is None else provider("graph expressions").as_shape(shape)
         info = None if known is None else known.struct_info
         if info is not None and not isinstance(info, ShapeStructInfo):
             raise ArgumentError(f"Tensor: the shape is a shape, got {shape!r}")

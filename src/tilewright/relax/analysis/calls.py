@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.ir.function import GlobalVar
 from tilewright.ir.module import IRModule
+from tilewright.providers import provider
 from tilewright.relax.analysis.purity import is_impure_call
 from tilewright.relax.analysis.variables import all_global_vars, free_vars
 from tilewright.relax.expr import Call, Function, If, Var
@@ -99,6 +100,5 @@ def _is_computable(value: Any) -> bool:
 
 def remove_all_unused(func: Function) -> Function:
     """A function without bindings that nothing uses and that have no effect."""
-    from tilewright.relax.transform.dead_code_elimination import remove_unused_bindings
-
-    return remove_unused_bindings(func, IRModule())
+    elimination = provider("graph passes").DeadCodeElimination(["main"])
+    return elimination(IRModule({"main": func}))["main"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.ir.module import IRModule
+from tilewright.providers import provider
 from tilewright.relax.expr import Function
 from tilewright.relax.sizes import size_text
 
@@ -16,12 +17,10 @@ def estimate_memory_usage(mod: IRModule | Function) -> str:
     Args:
         mod: a module, or a function that calls none of its module.
     """
-    from tilewright.relax.transform import LegalizeOps
-    from tilewright.relax.vm.compile import graph_programs
-
     if isinstance(mod, Function):
         mod = IRModule({mod.global_symbol or "main": mod})
-    graphs = graph_programs(LegalizeOps()(mod))
+    legal = provider("graph passes").LegalizeOps()(mod)
+    graphs = provider("graph compiler").graph_programs(legal)
     lines = ["Memory for temporary arrays:"]
     for name, plan in graphs.plans.items():
         lines.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tilewright.ir.expr import SymbolicTruthError
 from tilewright.ir.node import Node
 from tilewright.ir.operators import Operators
 from tilewright.ir.span import Span
+from tilewright.providers import provider
 from tilewright.relax.struct_info import (
     ObjectStructInfo,
     StructInfo,
@@ -24,21 +25,22 @@ class FieldIndexError(TVMError, IndexError):
     """A tuple has no such field."""
 
 
-class RelaxExpr(Operators, Node):
-    """Base class of graph expressions.
+_NAMES: Final = {
+    "absolute": "abs",
+    "floordiv": "floor_divide",
+    "floormod": "floor_mod",
+    "shift_left": "left_shift",
+    "shift_right": "right_shift",
+}
+"""The graph operators whose names are not those of `tilewright.ir.arithmetic`."""
 
-    Python's operators build calls of the operators of `tilewright.relax.op`; ``==`` is identity.
 
-    Attributes:
-        struct_info: what is known of the value; None before it has been inferred.
-        span: where it was written; None where that is not known.
-    """
+class GraphOperators(Operators):
+    """Python's operators on arrays of a graph; ``==`` is identity."""
 
     __slots__ = ()
     operator_priority = 20
     __array_ufunc__ = None  # numpy scalars leave the operator to us
-    struct_info: StructInfo | None
-    span: Span | None
 
     __hash__ = object.__hash__
 
@@ -48,21 +50,13 @@ class RelaxExpr(Operators, Node):
     def __ne__(self, other: object) -> bool:
         return self is not other
 
-    def __bool__(self) -> bool:
-        raise SymbolicTruthError(
-            "Python does not know the value of a graph expression: use R.where, R.logical_and, "
-            "R.maximum, ..., or an `if` statement of a graph function"
-        )
-
     def accepts(self, other: object) -> bool:
         """Arrays become constants, beside what other expressions accept."""
         return isinstance(other, (np.ndarray, NDArray)) or super().accepts(other)
 
     def operate(self, name: str, *operands: object) -> Any:
         """The call of the graph operator behind one of Python's operators."""
-        from tilewright.relax.op.python_operators import operate
-
-        return operate(name, *operands)
+        return getattr(provider("graph operators"), _NAMES.get(name, name))(*operands)
 
     def __pow__(self, other: object) -> Any:
         return self.operate("power", self, other)
@@ -76,11 +70,30 @@ class RelaxExpr(Operators, Node):
     def __rmatmul__(self, other: object) -> Any:
         return self.operate("matmul", other, self)
 
+
+class RelaxExpr(GraphOperators, Node):
+    """Base class of graph expressions.
+
+    Python's operators build calls of the operators of `tilewright.relax.op`.
+
+    Attributes:
+        struct_info: what is known of the value; None before it has been inferred.
+        span: where it was written; None where that is not known.
+    """
+
+    __slots__ = ()
+    struct_info: StructInfo | None
+    span: Span | None
+
+    def __bool__(self) -> bool:
+        raise SymbolicTruthError(
+            "Python does not know the value of a graph expression: use R.where, R.logical_and, "
+            "R.maximum, ..., or an `if` statement of a graph function"
+        )
+
     def astype(self, dtype: str) -> Any:
         """The call that converts each element to `dtype`."""
-        from tilewright.relax.op.datatype import astype
-
-        return astype(self, dtype)
+        return provider("graph operators").astype(self, dtype)
 
     def __getitem__(self, index: int) -> Any:
         """Field `index` of a tuple."""
@@ -96,12 +109,8 @@ class RelaxExpr(Operators, Node):
         if index < 0 or (count is not None and index >= count):  # also ends Python's iteration
             fields = "" if count is None else f" of {count} fields"
             raise FieldIndexError(f"a tuple{fields} has no field {index}")
-        from tilewright.relax.expr.operations import TupleGetItem
-
-        return TupleGetItem(self, index)
+        return provider("graph expressions").TupleGetItem(self, index)
 
     def __call__(self, *args: Any, attrs: Mapping[str, Any] | None = None) -> Any:
         """The call of this value, a function."""
-        from tilewright.relax.expr.operations import Call
-
-        return Call(self, args, attrs)
+        return provider("graph expressions").Call(self, args, attrs)

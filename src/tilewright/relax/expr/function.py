@@ -8,8 +8,10 @@ from typing import Any
 
 from tilewright.ir.attributes import EMPTY, Attributes
 from tilewright.ir.function import BaseFunc
+from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, attr, binds, child, meta, node
 from tilewright.ir.span import Span
+from tilewright.providers import provider
 from tilewright.relax.expr.base import RelaxExpr
 from tilewright.relax.expr.leaves import Var
 from tilewright.relax.struct_info import (
@@ -145,9 +147,7 @@ class Function(BaseFunc, RelaxExpr):
         Args:
             binding_map: from parameters, or their names, to arrays.
         """
-        from tilewright.relax.transform.bind_params import bind_named_params
-
-        return bind_named_params(self, binding_map)
+        return provider("graph parameters").bind_named_params(self, binding_map)
 
     def bind_symbolic_vars(self, binding_map: Mapping[Any, Any]) -> Function:
         """This function with symbolic sizes fixed; see `relax.transform.BindSymbolicVars`.
@@ -155,16 +155,12 @@ class Function(BaseFunc, RelaxExpr):
         Args:
             binding_map: from symbolic sizes, or their names, to numbers.
         """
-        from tilewright.ir.module import IRModule
-        from tilewright.relax.transform.bind_params import BindSymbolicVars
-
-        return BindSymbolicVars(binding_map, "main")(IRModule({"main": self}))["main"]
+        binding = provider("graph parameters").BindSymbolicVars(binding_map, "main")
+        return binding(IRModule({"main": self}))["main"]
 
     def graph(self) -> Any:
         """A picture of the function: boxes are operations, arrows the arrays between them.
 
         Notebooks show it; `save(path)` writes it as SVG.
         """
-        from tilewright.relax.graph import draw
-
-        return draw(self)
+        return provider("graph pictures").draw(self)

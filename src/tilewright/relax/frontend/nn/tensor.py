@@ -11,7 +11,7 @@ from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.operators import Operators
+from tilewright.providers import provider
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Constant,
@@ -21,8 +21,8 @@ from tilewright.relax.expr import (
     Var,
     const,
 )
+from tilewright.relax.expr.base import GraphOperators
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
-from tilewright.runtime.ndarray import NDArray
 
 
 def extent_of(extent: Any) -> Any:
@@ -45,15 +45,13 @@ def extent_of(extent: Any) -> Any:
     return extent
 
 
-class Tensor(Operators):
+class Tensor(GraphOperators):
     """An array of the graph that is being built.
 
     The operators of Python and of `tilewright.relax.frontend.nn.op` make new tensors of it.
     """
 
     __slots__ = ("_expr",)
-    operator_priority = 20
-    __array_ufunc__ = None  # numpy scalars leave the operator to us
 
     def __init__(self, *, _expr: RelaxExpr) -> None:
         info = getattr(_expr, "struct_info", None)
@@ -132,43 +130,18 @@ class Tensor(Operators):
 
     # --- operators ----------------------------------------------------------------------------
 
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
-
     def __bool__(self) -> bool:
         raise ArgumentError(
             f"the elements of {self!r} are not known while the graph is built; use nn.op.where "
             "instead of `if`, `and` and `or`"
         )
 
-    def accepts(self, other: object) -> bool:
-        """Arrays become constants, beside what other expressions accept."""
-        return isinstance(other, (np.ndarray, NDArray)) or super().accepts(other)
-
     def operate(self, name: str, *operands: object) -> Any:
         """The tensor that one of Python's operators computes."""
-        from tilewright.relax.op.python_operators import operate
-
-        return wrap_nested(operate(name, *map(graph_value, operands)), name)
-
-    def __pow__(self, other: object) -> Any:
-        return self.operate("power", self, other)
-
-    def __rpow__(self, other: object) -> Any:
-        return self.operate("power", other, self)
-
-    def __matmul__(self, other: object) -> Any:
-        return self.operate("matmul", self, other)
+        return wrap_nested(super().operate(name, *map(graph_value, operands)), name)
 
     def _method(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from tilewright.relax.frontend.nn import op
-
-        return getattr(op, name)(self, *args, **kwargs)
+        return getattr(provider("operators of nn"), name)(self, *args, **kwargs)
 
     def astype(self, dtype: str) -> Any:
         """Each element converted to `dtype`."""
