@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tilewright.driver.object_cache import ObjectCache, key_of, target_facts
 from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.ir.expr import Call
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.function import BaseFunc, GlobalVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.rewrite import walk_once
+from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.ir.structural_hash import Tokens
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.support import ObjectUnit
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import nop
-from tilewright.tir.transform.rename_calls import rename_functions
 
 
 class CompiledUnit(NamedTuple):
@@ -110,3 +109,30 @@ def _from_bytes(data: bytes) -> ObjectUnit:
     size = int.from_bytes(data[:4], "little")
     needs, externals = json.loads(data[4 : 4 + size])
     return ObjectUnit(data[4 + size :], tuple(needs), tuple(externals))
+
+
+def rename_functions(module: IRModule, names: Mapping[GlobalVar, GlobalVar]) -> IRModule:
+    """`module` with the functions that are keys of `names` under the names that are their values.
+
+    Args:
+        module: tensor programs.
+        names: new names, which no other function has.
+    """
+    renaming = _Renaming(names)
+    functions: dict[Any, BaseFunc] = {}
+    for name, function in module.functions.items():
+        if isinstance(function, PrimFunc):
+            body = renaming(function.body)
+            function = function if body is function.body else function.with_body(body)
+        functions[names.get(name, name)] = function
+    return IRModule(functions, module.attrs, module.global_infos)
+
+
+class _Renaming(Rewriter):
+    def __init__(self, names: Mapping[GlobalVar, GlobalVar]) -> None:
+        self._names = names
+
+    def Call(self, call: Call) -> Call:
+        changed = call.map_children(self)
+        renamed = self._names.get(changed.op) if isinstance(changed.op, GlobalVar) else None
+        return changed if renamed is None else changed.replace(op=renamed)

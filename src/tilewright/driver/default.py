@@ -16,10 +16,13 @@ from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.target import Target
 from tilewright.te.index_dtype import override_index_dtype
-from tilewright.tir.call_boundary.overlapping import IF_OVERLAPPING, can_be_asked
+from tilewright.tir.call_boundary.overlapping import (
+    IF_OVERLAPPING,
+    can_be_asked,
+    takes_distinct_buffers,
+)
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For
-from tilewright.tir.transform.user_options import takes_distinct_buffers
 
 
 class DefaultSchedule(ModulePass):

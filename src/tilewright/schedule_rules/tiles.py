@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from tilewright.schedule_rules.decisions import at_least, at_most, choose
 from tilewright.schedule_rules.machine import ADD_LATENCY, Machine
 from tilewright.tir.schedule import Schedule
-from tilewright.tir.transform.limits import RESERVED_REGISTERS
+from tilewright.tir.transform.machine import RESERVED_REGISTERS
 
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""

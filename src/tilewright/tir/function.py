@@ -82,7 +82,9 @@ class PrimFunc(BaseFunc):
         return provider("struct info").struct_info_of_kernel(self)
 
     def with_body(self, body: Stmt, span: Span | None = None) -> PrimFunc:
-        """A copy with another body."""
+        """A copy with another body; the function itself for its own body."""
+        if body is self.body and span is None:
+            return self
         if not isinstance(body, Stmt):
             raise ArgumentError(f"PrimFunc: body is of type Stmt, got {body!r}")
         copy = object.__new__(PrimFunc)  # all else is checked already

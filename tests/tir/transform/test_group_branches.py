@@ -7,7 +7,7 @@ from tests.tir.transform.programs import function, int_var, loop_nest, of_kind
 from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, IfThenElse, decl_buffer, seq
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.group_branches import group_branches
+from tilewright.tir.transform.branches import group_branches
 
 N = int_var("n")
 

@@ -5,7 +5,7 @@ import numpy as np
 import tilewright as tvm
 from tilewright.script import tir as T
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.hoist_conditions import hoist_conditions
+from tilewright.tir.transform.branches import hoist_conditions
 
 
 @T.prim_func

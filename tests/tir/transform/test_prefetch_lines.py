@@ -6,8 +6,8 @@ from tests.tir.transform.programs import accesses, function, int_var, loop_nest,
 
 from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, Call, For, Prefetch, Range, decl_buffer, seq
-from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.unroll import unroll
 
 

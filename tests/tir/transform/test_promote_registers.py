@@ -28,9 +28,9 @@ from tilewright.tir import (
     seq,
 )
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.analysis.guarded_stores import same_conditions
-from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.building.statements import same_conditions
 from tilewright.tir.transform.promote_registers import promote_registers
+from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.vectorize import vectorize
 

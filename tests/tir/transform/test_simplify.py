@@ -2,8 +2,7 @@
 
 from tilewright.ir import assert_structural_equal
 from tilewright.script import from_source
-from tilewright.tir.transform.remove_no_ops import remove_no_ops
-from tilewright.tir.transform.simplify import simplify
+from tilewright.tir.transform.simplify import remove_no_ops, simplify
 
 HEADER = """
 @T.prim_func

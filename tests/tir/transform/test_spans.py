@@ -15,8 +15,8 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.tir import BufferStore, For, PrimFunc, decl_buffer
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import nop
-from tilewright.tir.transform.analysis.enclosing_scope import Surroundings
 from tilewright.tir.transform.analysis.locations import Touches
+from tilewright.tir.transform.analysis.ranges import EnclosingScope
 from tilewright.tir.transform.machine import GenericMachine
 
 TRUE = const(True, "bool")
@@ -31,7 +31,7 @@ def row(buffer, begin, column=None, size=None, lanes=4):
 
 
 def are_apart(func, stores, condition=TRUE):
-    touches, known = Touches(), Surroundings(func)
+    touches, known = Touches(), EnclosingScope(func)
     locations = [touches(store).location for store in stores]
     with known.where(condition):
         return touches.are_apart(locations, known)
@@ -71,7 +71,7 @@ def test_what_a_loop_counts_is_not_negative():
     n, j = int_var("n"), int_var("j")
     flat, func = function_of(8, n)
     rows = [row(flat, i * n + 8 * j + c) for i in range(3) for c in (0, 4)]
-    touches, known = Touches(), Surroundings(func)
+    touches, known = Touches(), EnclosingScope(func)
     known.enter(For(j, const(0), n, 0, nop()))
     places = [touches(store).location for store in rows]
     assert not touches.are_apart(places, known)

@@ -5,7 +5,7 @@ from tests.tir.transform.programs import function, int_var, loop_names, loop_nes
 
 from tilewright.ir.convert import const
 from tilewright.tir import BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
-from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 
 ORDER = ["m0", "n0", "k0", "m1", "k1", "n1"]

@@ -37,7 +37,7 @@ from tilewright.tir import (
     seq,
 )
 from tilewright.tir.interpreter.equivalence import first_difference
-from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.vectorize import vectorize
 
 V = {"i": ForKind.VECTORIZED}

@@ -20,8 +20,8 @@ from tilewright.tir import (
 )
 from tilewright.tir import max as maximum
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.contract_fma import contract_fma
-from tilewright.tir.transform.inline_lets import inline_lets
+from tilewright.tir.transform.lower_math import contract_fma
+from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.driver.compiled_units import CompiledUnit, compile_units, declaration, with_callees
+from tilewright.driver.compiled_units import (
+    CompiledUnit,
+    compile_units,
+    declaration,
+    rename_functions,
+    with_callees,
+)
 from tilewright.driver.object_cache import default_cache
 from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.ir.function import GlobalVar
@@ -14,7 +20,6 @@ from tilewright.runtime.module import CompiledCode
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.linked import LinkedModule
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.rename_calls import rename_functions
 
 
 def native_code(

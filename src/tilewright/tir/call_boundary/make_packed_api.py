@@ -55,7 +55,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_limits import largest_counts
 from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
-from tilewright.tir.transform.check_workspaces import check_workspaces
+from tilewright.tir.transform.hoist_workspaces import check_workspaces
 
 _VERY_MANY: Final = 1000
 """Parameters of a raw function above which its calls are compiled quickly, not well.

@@ -15,6 +15,7 @@ from tilewright.ir.arithmetic import logical_and, logical_or
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.transform import PassContext
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.function import PrimFunc
@@ -94,3 +95,18 @@ def _bytes(buffer: Buffer, values: Mapping[Var, Expr]) -> tuple[Expr, Expr]:
     for extent in buffer.shape:
         size = size * cast(INT64, substitute(extent, values))
     return start, start + size
+
+
+def takes_distinct_buffers(func: PrimFunc) -> bool:
+    """Whether a function promises that its buffers do not overlap, and the promise may be used."""
+    if not int(func.attrs.get("tir.noalias", 0)):
+        return False
+    # A function that other calls than those with overlapping arrays run keeps its promise.
+    return IF_OVERLAPPING in func.attrs or PassContext.current().option("tir.noalias")
+
+
+def without_promises(func: PrimFunc) -> PrimFunc:
+    """`func` without a promise that may not be used."""
+    if "tir.noalias" in func.attrs and not takes_distinct_buffers(func):
+        return func.without_attr("tir.noalias")
+    return func

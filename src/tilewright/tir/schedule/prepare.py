@@ -34,8 +34,7 @@ def prepare(name: str, func: PrimFunc) -> PrimFunc:
 
 
 def _prepared(func: PrimFunc) -> PrimFunc:
-    body = _Preparation()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Preparation()(func.body))
 
 
 class _Preparation(Rewriter):

@@ -24,7 +24,6 @@ from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, SeqStmt, Stmt, seq
-from tilewright.tir.transform.analysis.alias import Aliases
 from tilewright.tir.transform.analysis.locations import (
     Location,
     LoopSummary,
@@ -32,6 +31,7 @@ from tilewright.tir.transform.analysis.locations import (
     all_disjoint,
     summarize,
 )
+from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.accumulators import (
     Reduction,
     as_reduction,
@@ -39,9 +39,9 @@ from tilewright.tir.transform.building.accumulators import (
     reduced_vector,
     updated,
 )
-from tilewright.tir.transform.building.local_memory import allocated, lane_index, local_buffer
+from tilewright.tir.transform.building.allocations import allocation, lane_index, local_buffer
 from tilewright.tir.transform.building.statements import StatementRewriter, resequenced
-from tilewright.tir.transform.limits import RESERVED_REGISTERS
+from tilewright.tir.transform.machine import RESERVED_REGISTERS
 
 
 def accumulate_lanes(
@@ -58,8 +58,7 @@ def accumulate_lanes(
     if not any(isinstance(node, Call) and node.op is op for node in walk_once(func.body)):
         return func
     free = vector_registers - RESERVED_REGISTERS
-    body = _Accumulation(Aliases(func), vector_bits, free)(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Accumulation(Aliases(func), vector_bits, free)(func.body))
 
 
 class Update(NamedTuple):
@@ -234,7 +233,7 @@ class _Accumulators(Rewriter):
                 by_lanes.setdefault(update.lanes, []).append(self._load(first, update.lanes))
             last = updates[0].reduction
             end += [updated(last, _combined(kind, vectors)) for vectors in by_lanes.values()]
-        return allocated(self.memory, seq(*start, self(run), *end))
+        return allocation(seq(*start, self(run), *end), self.memory)
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         start, update = self._starts.get(store, (0, None))

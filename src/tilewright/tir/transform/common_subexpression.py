@@ -51,8 +51,7 @@ def common_subexpression_elimination(func: PrimFunc) -> PrimFunc:
     Each is defined right before the statement that uses it. A statement is a store or an
     evaluation, with the conditions and definitions around it but without loops.
     """
-    body = _Elimination()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Elimination()(func.body))
 
 
 class _Elimination(Rewriter):

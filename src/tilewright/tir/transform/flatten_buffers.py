@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tilewright.ir.arithmetic import floordiv, minimum
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT8, INT32, INT64, DType
 from tilewright.ir.expr import Broadcast, Call, Cast, Expr, IntImm, Ramp, Var, is_const_int
@@ -15,12 +16,22 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ZERO, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, For, Prefetch, Stmt
+from tilewright.tir.op.memory import prefetch_address
+from tilewright.tir.stmt import (
+    Allocate,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    Prefetch,
+    Stmt,
+)
 from tilewright.tir.transform.analysis.affine import expand
 from tilewright.tir.transform.analysis.ranges import Ranges
 from tilewright.tir.transform.building.allocations import compact_strides, element_count, span
 from tilewright.tir.transform.building.folding import FoldingRewriter
-from tilewright.tir.transform.building.prefetch_lines import prefetch_lines
+from tilewright.tir.transform.machine import LINE_BYTES
 
 
 def flatten_buffers(func: PrimFunc) -> PrimFunc:
@@ -29,8 +40,7 @@ def flatten_buffers(func: PrimFunc) -> PrimFunc:
     The index is int32 if every element of the buffer has a position below 2**31 and nothing in the
     index is int64, else int64.
     """
-    body = _Flattening()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Flattening()(func.body))
 
 
 class _Flattening(FoldingRewriter):
@@ -201,3 +211,29 @@ def _vector_position(
     else:
         uniform = Ramp(base, expand(step), lanes)
     return uniform if other is None else as_expr(uniform + other)
+
+
+def prefetch_lines(prefetch: Prefetch) -> Stmt:
+    """Loops that prefetch each cache line of each row of the region.
+
+    Where a row begins within a line is not known, so its last element is asked for, too.
+    """
+    buffer = prefetch.buffer
+    per_line = max(LINE_BYTES * 8 // (buffer.dtype.bits * buffer.dtype.lanes), 1)
+    loops: list[tuple[Var, Expr]] = []
+    indices: list[Expr] = []
+    for number, bound in enumerate(prefetch.bounds):
+        dtype = bound.extent.dtype
+        var = Var(f"ax{number}", dtype)
+        if number < len(prefetch.bounds) - 1:
+            extent, step = bound.extent, as_expr(var)
+        else:
+            last = as_expr(bound.extent - 1)
+            extent = as_expr(floordiv(as_expr(last + (per_line - 1)), const(per_line, dtype)) + 1)
+            step = minimum(as_expr(var * per_line), last)
+        loops.append((var, extent))
+        indices.append(as_expr(bound.min + step))
+    body: Stmt = Evaluate(prefetch_address(BufferLoad(buffer, tuple(indices))))
+    for var, extent in reversed(loops):
+        body = For(var, const(0, var.dtype), extent, ForKind.SERIAL, body)
+    return body

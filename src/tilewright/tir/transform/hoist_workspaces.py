@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tilewright.ir.expr import IntImm, Var, is_const_int
+from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
+from tilewright.ir.expr import Add, Expr, IntImm, Max, Min, Mul, Sub, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter
+from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, AttrStmt, For, Stmt, While
+from tilewright.tir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt, Stmt, While, seq
 from tilewright.tir.substitute import symbolic_sizes, variables_of
 from tilewright.tir.transform.building.allocations import STACK_LIMIT
-from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.building.statements import StatementRewriter, statements
 
 
 def hoist_workspaces(func: PrimFunc) -> PrimFunc:
@@ -30,8 +33,7 @@ def hoist_workspaces(func: PrimFunc) -> PrimFunc:
         stmt.buffer_var for stmt in statements(func.body) if isinstance(stmt, Allocate)
     )
     several = {pointer for pointer, count in pointers.items() if count > 1}
-    body = _Hoisting({*func.params, *symbolic_sizes(func)}, several)(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Hoisting({*func.params, *symbolic_sizes(func)}, several)(func.body))
 
 
 class _Hoisting(Rewriter):
@@ -93,3 +95,53 @@ class _Hoisting(Rewriter):
                 if not self._sizes.issuperset(variables_of(extent)):
                     return False
         return is_const_int(stmt.condition, 1) and (not constant or size > STACK_LIMIT)
+
+
+ARITHMETIC = (Add, Sub, Mul, Min, Max)
+
+
+def check_workspaces(body: Stmt, function: str) -> Stmt:
+    """`body` in which allocations of symbolic size cannot overflow.
+
+    Before: ``Allocate([n * m])``, whose size wraps around in the dtype of the sizes. After: an
+    error if there are more elements than indices of that dtype can count, and
+    ``Allocate([count])`` with an int64 `count`.
+    """
+    return _WorkspaceSizes(function)(body)
+
+
+class _WorkspaceSizes(StatementRewriter):
+    def __init__(self, function: str) -> None:
+        self._function = function.replace("%", "%%")
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        stmt = stmt.map_children(self)
+        if all(isinstance(extent, IntImm) for extent in stmt.extents):
+            return stmt
+        count, size = const(1, INT64), const(1.0, FLOAT64)
+        for extent in stmt.extents:
+            count = count * _computed_in(INT64, extent)
+            size = size * _computed_in(FLOAT64, extent)
+        narrow = all(extent.dtype is INT32 for extent in stmt.extents)
+        limit = INT32.max_int if narrow else INT64.max_int // (2 * max(stmt.dtype.itemsize, 1))
+        reason = ", or more elements than int32 sizes can count" if narrow else ""
+        name = stmt.buffer_var.name
+        failure = abi.raise_error(
+            "MemoryError",
+            f"{self._function}: not enough memory for the workspace {name} of %g elements{reason}",
+            size,
+        )
+        elements = Var(f"{name}_size", INT64)
+        return seq(
+            IfThenElse(size > const(float(limit), FLOAT64), failure),
+            LetStmt(elements, count, stmt.replace(extents=(elements,))),
+        )
+
+
+def _computed_in(dtype: DType, expr: Expr) -> Expr:
+    """`expr` with its sums and products computed in `dtype`, which is wide enough for them."""
+    if isinstance(expr, IntImm):
+        return const(expr.value, dtype)
+    if isinstance(expr, ARITHMETIC):
+        return type(expr)(_computed_in(dtype, expr.a), _computed_in(dtype, expr.b))
+    return cast(dtype, expr)

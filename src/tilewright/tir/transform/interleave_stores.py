@@ -22,8 +22,8 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.affine import difference
-from tilewright.tir.transform.analysis.alias import Aliases
 from tilewright.tir.transform.analysis.locations import is_opaque
+from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter, resequenced
 
 MOST_STEPS = 16
@@ -37,8 +37,7 @@ def interleave_stores(func: PrimFunc, *, vector_bits: int = 512) -> PrimFunc:
         func: a function over flat buffers, whose vectors are explicit.
         vector_bits: width of the target's vector registers.
     """
-    body = _Interleave(Aliases(func), vector_bits)(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Interleave(Aliases(func), vector_bits)(func.body))
 
 
 class _Interleave(StatementRewriter):

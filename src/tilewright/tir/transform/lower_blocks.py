@@ -54,8 +54,7 @@ def lower_blocks(func: PrimFunc) -> PrimFunc:
             alignment that cannot be had, or for a pragma that imports what is not text.
     """
     func = with_imported_code(func)
-    body = _BlockLowering(requested_alignments(func))(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_BlockLowering(requested_alignments(func))(func.body))
 
 
 class View(NamedTuple):

@@ -1,8 +1,10 @@
-"""What passes want to know about the machine that a program is for."""
+"""What lowering assumes of machines, and up to which limits it does something by itself.
+
+Default schedules, the tuner's rules and estimates of time use the same numbers."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
 class Machine(Protocol):
@@ -36,3 +38,21 @@ class GenericMachine(NamedTuple):
     vector_registers: int = 32
     has_fma: bool = True
     scales_natively: bool = True
+
+
+RESERVED_REGISTERS: Final = 4
+"""Vector registers that are left for operands; all others may hold accumulators."""
+
+VECTORS_PER_ITERATION: Final = 4
+"""Vectors per iteration of a loop that is vectorised without being told, which hides the cost of
+the loop."""
+
+HEAVY_VECTORS_PER_ITERATION: Final = 2
+"""The same for bodies that call functions, which are long chains of operations: two overlap."""
+
+MOST_JAMMED_ROWS: Final = 16
+"""Maximum number of rows that are reduced side by side without being told: more hide no more
+latency, and only make the code longer."""
+
+LINE_BYTES: Final = 64
+"""Bytes that come into a cache together."""

@@ -17,36 +17,32 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.passes import ModulePass
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.call_boundary.make_packed_api import make_packed_api
+from tilewright.tir.call_boundary.overlapping import without_promises
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform import PrimFuncPass
 from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
+from tilewright.tir.transform.branches import group_branches, hoist_conditions
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
 from tilewright.tir.transform.compact_buffers import compact_buffers
-from tilewright.tir.transform.contract_fma import contract_fma
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
-from tilewright.tir.transform.function_pass import PrimFuncPass
-from tilewright.tir.transform.group_branches import group_branches
-from tilewright.tir.transform.hoist_conditions import hoist_conditions
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
-from tilewright.tir.transform.inline_lets import inline_lets
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
 from tilewright.tir.transform.instrument_bounds import instrument_bounds
 from tilewright.tir.transform.interleave_stores import interleave_stores
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
-from tilewright.tir.transform.lower_math import lower_math
+from tilewright.tir.transform.lower_math import contract_fma, lower_math
 from tilewright.tir.transform.machine import GenericMachine, Machine
 from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tir.transform.promote_registers import promote_registers
-from tilewright.tir.transform.remove_no_ops import remove_no_ops
 from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
-from tilewright.tir.transform.simplify import simplify
+from tilewright.tir.transform.simplify import drop_assertions, inline_lets, remove_no_ops, simplify
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
 from tilewright.tir.transform.stream_stores import stream_stores
 from tilewright.tir.transform.transpose_gathers import transpose_gathers
 from tilewright.tir.transform.unroll import unroll
 from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
-from tilewright.tir.transform.user_options import drop_assertions, without_promises
 from tilewright.tir.transform.vectorize import serialize_vectorized_loops, vectorize
 from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
 

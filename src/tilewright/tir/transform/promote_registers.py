@@ -36,13 +36,6 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
-from tilewright.tir.transform.analysis.alias import Aliases
-from tilewright.tir.transform.analysis.enclosing_scope import Surroundings
-from tilewright.tir.transform.analysis.guarded_stores import (
-    Conditions,
-    guarded_stores,
-    same_conditions,
-)
 from tilewright.tir.transform.analysis.locations import (
     Location,
     Touch,
@@ -53,14 +46,24 @@ from tilewright.tir.transform.analysis.locations import (
     loaded_memory,
     summarize,
 )
-from tilewright.tir.transform.analysis.register_candidates import indexed_memory, invariant_elements
+from tilewright.tir.transform.analysis.memory_uses import Aliases
+from tilewright.tir.transform.analysis.ranges import EnclosingScope
 from tilewright.tir.transform.building.register_file import (
     Candidate,
     RegisterAccesses,
     RegisterFile,
+    indexed_memory,
+    invariant_elements,
 )
-from tilewright.tir.transform.building.statements import StatementRewriter, resequenced, statements
-from tilewright.tir.transform.limits import RESERVED_REGISTERS
+from tilewright.tir.transform.building.statements import (
+    Conditions,
+    StatementRewriter,
+    guarded_stores,
+    resequenced,
+    same_conditions,
+    statements,
+)
+from tilewright.tir.transform.machine import RESERVED_REGISTERS
 
 
 def promote_registers(
@@ -77,8 +80,7 @@ def promote_registers(
     promotion = _Promotion(
         func, vector_bits, vector_registers, touches, indexed_memory(func.body, touches)
     )
-    body = promotion(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(promotion(func.body))
 
 
 class _Promotion(StatementRewriter):
@@ -91,7 +93,7 @@ class _Promotion(StatementRewriter):
         indexed: set[Var],
     ) -> None:
         self._aliases = Aliases(func)
-        self._surroundings = Surroundings(func)
+        self._scope = EnclosingScope(func)
         self._indexed = indexed
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
@@ -110,7 +112,7 @@ class _Promotion(StatementRewriter):
         return self._loop(loop, [], [])
 
     def IfThenElse(self, stmt: IfThenElse) -> Stmt:
-        return self._surroundings.in_branches(stmt, self)
+        return self._scope.in_branches(stmt, self)
 
     def _loop(self, loop: For, before: list[Stmt], behind: list[Stmt]) -> Stmt:
         """`loop` with promoted elements.
@@ -119,7 +121,7 @@ class _Promotion(StatementRewriter):
         use their last ones out of `behind`, where the next statement comes last.
         """
         candidates = self._candidates(loop) if loop.kind is ForKind.SERIAL else []
-        self._surroundings.enter(loop)
+        self._scope.enter(loop)
         if not candidates:
             return loop.map_children(self)
         stored = [c for c in candidates if c.stored]
@@ -259,7 +261,7 @@ class _Promotion(StatementRewriter):
         return self._within_budget([c for c in found if c.stored or innermost])
 
     def _are_apart(self, locations: Iterable[Location]) -> bool:
-        return self._touches.are_apart(locations, self._surroundings)
+        return self._touches.are_apart(locations, self._scope)
 
     def _is_register(self, data: Var, items: Sequence[tuple[Touch, When]]) -> bool:
         """Whether it is memory of scope ``local`` at constant indices: registers already."""

@@ -33,7 +33,6 @@ from tilewright.tir.buffer import ZERO, Buffer, BufferLoad, decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op import if_then_else
 from tilewright.tir.stmt import (
-    Allocate,
     BufferStore,
     For,
     ForKind,
@@ -43,6 +42,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.analysis.affine import occurs
+from tilewright.tir.transform.building.allocations import allocation
 
 TRUE = const(True)
 
@@ -176,7 +176,7 @@ class _Scalarizer(Rewriter):
         write = self._loop(
             lanes, lambda at: self._store(store, at, BufferLoad(array, (at.lane_index,)))
         )
-        return _allocated(array, seq(fill, write))
+        return allocation(seq(fill, write), array)
 
     def _store(self, store: BufferStore, at: _LoopLanes, value: Expr) -> Stmt:
         result = BufferStore(store.buffer, value, tuple(map(at, store.indices)), None, store.span)
@@ -193,7 +193,7 @@ class _Scalarizer(Rewriter):
             return stmt.map_children(self)
         array = self.arrays[stmt.var] = _array(stmt.var.name, stmt.value)
         fill = self._loop(lanes, lambda at: BufferStore(array, at(stmt.value), (at.lane_index,)))
-        return _allocated(array, seq(fill, self(stmt.body)))
+        return allocation(seq(fill, self(stmt.body)), array)
 
 
 class _LoopLanes(_Lanes):
@@ -207,10 +207,6 @@ class _LoopLanes(_Lanes):
 
 def _array(name: str, value: Expr) -> Buffer:
     return decl_buffer((value.dtype.lanes,), value.dtype.element, name, scope="local")
-
-
-def _allocated(array: Buffer, body: Stmt) -> Stmt:
-    return Allocate(array.data, array.dtype, array.shape, TRUE, body)
 
 
 def _reads_elsewhere(store: BufferStore) -> bool:
@@ -227,8 +223,7 @@ def _reads_elsewhere(store: BufferStore) -> bool:
 
 def scalarize_vectors(func: PrimFunc) -> PrimFunc:
     """Replace the vectors of `func`, which has flat buffers, by loops over their lanes."""
-    body = _Scalarizer()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Scalarizer()(func.body))
 
 
 _IF = Op.get("tir.if_then_else")

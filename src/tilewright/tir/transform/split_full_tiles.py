@@ -34,7 +34,7 @@ from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.analysis.ranges import Ranges, conjuncts
 from tilewright.tir.transform.analysis.tile_guards import Guard, guards_in, is_reduction
-from tilewright.tir.transform.building.loop_substitution import Iteration
+from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import (
     StatementRewriter,
     statement_count,
@@ -49,8 +49,7 @@ def split_full_tiles(func: PrimFunc) -> PrimFunc:
     """`func` with nests of guarded loops doubled: once without guards, for where they all hold."""
     if not any(isinstance(stmt, IfThenElse) for stmt in statements(func.body)):
         return func
-    body = _Splitting()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Splitting()(func.body))
 
 
 class _Splitting(StatementRewriter):

@@ -33,8 +33,7 @@ _SCOPES = ("global", "local")
 
 def storage_rewrite(func: PrimFunc) -> PrimFunc:
     """`func` with fewer allocations; its buffers must be flat (see `flatten_buffers`)."""
-    body = _Reuse()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Reuse()(func.body))
 
 
 class _Lifetime(NamedTuple):

@@ -31,8 +31,8 @@ from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.affine import Key, affine, structural_key
-from tilewright.tir.transform.analysis.alias import Aliases
-from tilewright.tir.transform.building.local_memory import allocated, local_buffer
+from tilewright.tir.transform.analysis.memory_uses import Aliases
+from tilewright.tir.transform.building.allocations import allocation, local_buffer
 from tilewright.tir.transform.building.statements import StatementRewriter
 
 _IF = Op.get("tir.if_then_else")
@@ -49,8 +49,7 @@ def transpose_gathers(func: PrimFunc) -> PrimFunc:
     """
     if not any(isinstance(node, BufferLoad) and _is_gather(node) for node in walk_once(func.body)):
         return func
-    body = _Transposing(Aliases(func))(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Transposing(Aliases(func))(func.body))
 
 
 class _Transposing(StatementRewriter):
@@ -105,7 +104,7 @@ class _Transposing(StatementRewriter):
             )
         )  # fmt: skip
         for buffer in memory:
-            body = allocated(buffer, body)
+            body = allocation(body, buffer)
         return body
 
 

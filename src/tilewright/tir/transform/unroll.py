@@ -28,7 +28,7 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
-from tilewright.tir.transform.building.loop_substitution import Iteration
+from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import statement_count, statements
 
 MAX_STATEMENTS = 65536
@@ -44,8 +44,7 @@ def unroll(func: PrimFunc) -> PrimFunc:
         LoweringError: for a loop of kind UNROLLED whose extent is not a constant, or that would
             become more than 65536 statements.
     """
-    body = _Unroll()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Unroll()(func.body))
 
 
 class _Unroll(Rewriter):

@@ -21,10 +21,10 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.affine import affine, occurs, split
-from tilewright.tir.transform.analysis.alias import Aliases
 from tilewright.tir.transform.analysis.locations import Touch, Touches, summarize
+from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
-from tilewright.tir.transform.limits import MOST_JAMMED_ROWS, RESERVED_REGISTERS
+from tilewright.tir.transform.machine import MOST_JAMMED_ROWS, RESERVED_REGISTERS
 
 MOST_STATEMENTS = 64
 
@@ -42,8 +42,7 @@ def unroll_and_jam(
         vector_bits: width of a vector register; wider vectors take several.
         vector_registers: how many there are.
     """
-    body = _Jam(Aliases(func), vector_bits, vector_registers)(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Jam(Aliases(func), vector_bits, vector_registers)(func.body))
 
 
 class _Jam(StatementRewriter):

@@ -42,16 +42,25 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.analysis.affine import difference, split
-from tilewright.tir.transform.analysis.dependences import carried_dependence, loop_body
 from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
-from tilewright.tir.transform.analysis.vector_pieces import Piece, overlapping_lanes, pieces_of
-from tilewright.tir.transform.building.accumulators import Reduction, updated
+from tilewright.tir.transform.analysis.vectorization import (
+    Piece,
+    carried_dependence,
+    loop_body,
+    overlapping_lanes,
+    pieces_of,
+)
+from tilewright.tir.transform.branches import is_simple
+from tilewright.tir.transform.building.accumulators import (
+    Reduction,
+    contribution,
+    lane_reductions,
+    updated,
+)
 from tilewright.tir.transform.building.allocations import element_count
-from tilewright.tir.transform.building.lane_reductions import contribution, lane_reductions
+from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.lanes import LaneRewriter, NotVectorizable, broadcast
-from tilewright.tir.transform.building.loop_substitution import Iteration
 from tilewright.tir.transform.building.statements import StatementRewriter
-from tilewright.tir.transform.hoist_conditions import is_simple
 
 DEFAULT_VECTOR_BITS = 512
 
@@ -71,14 +80,12 @@ def vectorize(func: PrimFunc, *, vector_bits: int = DEFAULT_VECTOR_BITS) -> Prim
         func: a function over flat buffers.
         vector_bits: width of the target's vector registers.
     """
-    body = _Vectorize(vector_bits)(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Vectorize(vector_bits)(func.body))
 
 
 def serialize_vectorized_loops(func: PrimFunc) -> PrimFunc:
     """`func` with plain loops instead of those of kind VECTORIZED."""
-    body = _Serialize()(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Serialize()(func.body))
 
 
 class _Serialize(StatementRewriter):

@@ -45,14 +45,20 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, split
-from tilewright.tir.transform.analysis.alias import Aliases
-from tilewright.tir.transform.analysis.dependences import LoopBody, carried_dependence, loop_body
+from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.analysis.ranges import conjuncts
-from tilewright.tir.transform.analysis.vector_pieces import Piece, native_lanes, pieces_of
+from tilewright.tir.transform.analysis.vectorization import (
+    LoopBody,
+    Piece,
+    carried_dependence,
+    loop_body,
+    native_lanes,
+    pieces_of,
+)
 from tilewright.tir.transform.building.accumulators import Accumulator, Reduction, as_reduction
 from tilewright.tir.transform.building.lanes import NotVectorizable
 from tilewright.tir.transform.building.statements import StatementRewriter, statements
-from tilewright.tir.transform.limits import HEAVY_VECTORS_PER_ITERATION, VECTORS_PER_ITERATION
+from tilewright.tir.transform.machine import HEAVY_VECTORS_PER_ITERATION, VECTORS_PER_ITERATION
 from tilewright.tir.transform.vectorize import LaneStatements, flattened
 
 MASKED_BITS = 256
@@ -73,8 +79,7 @@ def vectorize_inner_loops(
     if reassociate is None:
         attribute = func.attrs.get("tir.reassociate")
         reassociate = attribute is not None and bool(int(attribute))
-    body = _InnerLoops(Aliases(func), vector_bits, reassociate)(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_InnerLoops(Aliases(func), vector_bits, reassociate)(func.body))
 
 
 class _InnerLoops(StatementRewriter):

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from tilewright.schedule_rules.machine import ADD_LATENCY
 from tilewright.tir.stmt import ForKind
-from tilewright.tir.transform.limits import (
+from tilewright.tir.transform.machine import (
     HEAVY_VECTORS_PER_ITERATION,
     MOST_JAMMED_ROWS,
     RESERVED_REGISTERS,

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.dtype import DType
 from tilewright.target import Target
-from tilewright.tir.transform.limits import LINE_BYTES
+from tilewright.tir.transform.machine import LINE_BYTES
 
 
 class Cache(NamedTuple):

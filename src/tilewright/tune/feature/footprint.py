@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
 
-from tilewright.tir.transform.limits import LINE_BYTES
+from tilewright.tir.transform.machine import LINE_BYTES
 
 
 class Footprint(NamedTuple):

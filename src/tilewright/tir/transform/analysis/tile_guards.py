@@ -20,8 +20,8 @@ from tilewright.tir.transform.analysis.affine import (
     to_expr,
 )
 from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
+from tilewright.tir.transform.branches import may_divide_by_zero
 from tilewright.tir.transform.building.statements import statements
-from tilewright.tir.transform.hoist_conditions import may_divide_by_zero
 
 WORTH_A_TEST = 32
 """A test that saves as many, one per statement of a tile, is cheap."""

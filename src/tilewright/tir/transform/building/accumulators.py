@@ -15,6 +15,7 @@ from tilewright.ir.expr import (
     Max,
     Min,
     Mul,
+    Select,
     StringImm,
 )
 from tilewright.ir.op import Op
@@ -23,8 +24,12 @@ from tilewright.tir.analysis.update import neutral_element
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.op.control import if_then_else
 from tilewright.tir.op.vector import LANE_OPERATORS, reduce_lanes
-from tilewright.tir.stmt import BufferStore, IfThenElse, Stmt, seq
-from tilewright.tir.transform.building.local_memory import allocated, lane_index, local_buffer
+from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, seq
+from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.analysis.vectorization import LoopBody
+from tilewright.tir.transform.building.allocations import allocation, lane_index, local_buffer
+from tilewright.tir.transform.building.lanes import LaneRewriter
+from tilewright.tir.transform.building.statements import statements
 
 
 class Reduction(NamedTuple):
@@ -94,7 +99,7 @@ class Accumulator:
 
     def allocate(self, body: Stmt) -> Stmt:
         """`body` with the memory of the accumulator."""
-        return allocated(self._buffer, body)
+        return allocation(body, self._buffer)
 
     def _load(self, start: int, lanes: int) -> BufferLoad:
         return BufferLoad(self._buffer, (lane_index(start, lanes),))
@@ -142,3 +147,35 @@ class Accumulator:
 
 
 _REDUCE_LANES: Final = Op.get("tir.reduce_lanes")
+
+
+def lane_reductions(loop: For, body: LoopBody) -> dict[BufferStore, Reduction]:
+    """The stores in `loop` by which all iterations update one element.
+
+    Nothing else in the loop touches the memory of such an element.
+    """
+    found = {}
+    named = {stmt.var for stmt in statements(loop.body) if isinstance(stmt, LetStmt)}
+    changing = {loop.loop_var, *named}
+    for store in statements(loop.body):
+        if not isinstance(store, BufferStore) or store.value.dtype.lanes > 1:
+            continue
+        memory = store.buffer.data
+        if memory in body.private or not changing.isdisjoint(variables_of(store.indices[0])):
+            continue
+        reduction = as_reduction(store)
+        if reduction is None or store.buffer.dtype.is_bool:
+            continue
+        if sum(access.data is memory for access in body.accesses) == 2:
+            found[store] = reduction
+    return found
+
+
+def contribution(reduction: Reduction, lanes: LaneRewriter) -> Expr:
+    """What the lanes combine with the element; lanes that are off change nothing."""
+    values = lanes.vector(reduction.operand)
+    if lanes.mask is None:
+        return values
+    dtype = values.dtype
+    nothing = Broadcast(neutral(reduction.kind, dtype.element), dtype.lanes)
+    return Select(lanes.mask, values, nothing)

@@ -1,4 +1,4 @@
-"""Memory for the buffers that blocks allocate."""
+"""Memory for buffers of programs, and for elements that passes keep in registers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from tilewright.error import LoweringError
 from tilewright.ir.attributes import EMPTY, Attributes, attributes
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.dtype import BOOL, INT32, INT64
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, DType
+from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -224,3 +225,15 @@ def _depends_on(stmt: Stmt, data: Var, var: Var) -> bool:
         for index in node.indices
         for found in variables_of(index)
     )
+
+
+def local_buffer(name: str, dtype: DType, size: int) -> Buffer:
+    """A buffer of `size` elements of scope ``local``; at constant indices they are registers."""
+    pointer = Var(name, HANDLE, PointerType(PrimType(dtype), "local"))
+    return Buffer(pointer, dtype, (const(size, INT32),), name)
+
+
+def lane_index(start: int, lanes: int) -> Expr:
+    """The index of `lanes` neighbouring elements from `start` on."""
+    first = const(start, INT32)
+    return first if lanes == 1 else Ramp(first, ONE, lanes)

@@ -1,9 +1,8 @@
-"""Whether iterations of a loop may run as lanes, all at once, statement by statement.
+"""Whether iterations of a loop may run as lanes, all at once, and how lanes are cut into vectors.
 
 Run as lanes, an access that comes earlier in the text happens before a later one for all lanes; in
 the loop it happens after it if its iteration is later. So two accesses of one element, at least one
-of them a store, must not have the earlier one of the text in the later iteration.
-"""
+of them a store, must not have the earlier one of the text in the later iteration."""
 
 from __future__ import annotations
 
@@ -11,12 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Call, Expr, Var
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import Affine, affine, difference, split
+from tilewright.tir.transform.lower_math import EXPANDED
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,3 +138,46 @@ def _pitch(form: Affine, bound: frozenset[Var]) -> int:
 
 def _mentions(index: Expr, variables: frozenset[Var]) -> bool:
     return any(var in variables for var in variables_of(index))
+
+
+class Piece(NamedTuple):
+    """Neighbouring iterations that run as the lanes of one vector."""
+
+    base: Expr
+    lanes: int
+
+
+def pieces_of(start: Expr, lanes: int, width: int) -> tuple[Piece, ...]:
+    """`lanes` iterations from `start` as vectors of at most `width` lanes."""
+    pieces = []
+    done = 0
+    while done < lanes:
+        size = min(width, 1 << ((lanes - done).bit_length() - 1))
+        pieces.append(Piece(as_expr(start + done), size))
+        done += size
+    return tuple(pieces)
+
+
+def native_lanes(body: Stmt, vector_bits: int) -> int:
+    """How many lanes fill a register with the widest elements that `body` loads or stores."""
+    bits = 8
+    for node in walk(body):
+        if isinstance(node, (BufferLoad, BufferStore)):
+            bits = max(bits, node.buffer.dtype.bits)
+    return max(vector_bits // bits, 1)
+
+
+def overlapping_lanes(body: Stmt, vector_bits: int) -> int:
+    """How many lanes a statement has: those of one register, or of two for a long computation.
+
+    A mathematical function is a chain of operations that wait for each other. Backends take an
+    operation on a vector of two registers apart, so that two such chains run side by side. Memory
+    that lives in registers is accessed as other loops do, one register at a time.
+    """
+    lanes = native_lanes(body, vector_bits)
+    is_long = False
+    for node in walk(body):
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope() == "local":
+            return lanes
+        is_long = is_long or (isinstance(node, Call) and node.op in EXPANDED)
+    return 2 * lanes if is_long else lanes

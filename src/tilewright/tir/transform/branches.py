@@ -1,7 +1,16 @@
-"""Stores under the same condition run together, so that it is asked once.
+"""Conditions are asked where they change, once for all statements under them.
 
-A tile that sticks out of its bounds is straight code with a branch per row or per vector. The
-branches alternate as the rows of the tile do; put together they cost little::
+A condition that does not change in a loop moves out of it::
+
+    for i in range(8):                            for i in range(8):
+        for j in range(16):                           if i * 3 < n:
+            if i * 3 < n and j < m:      ->               for j in range(16):
+                S(i, j)                                       if j < m:
+                                                                  S(i, j)
+
+Predicates of tiles that stick out, and guards that let a part of a loop run once, then cost one
+test instead of one per iteration. Later, such a tile is straight code with a branch per row or per
+vector. The branches alternate as the rows of the tile do; put together they cost little::
 
     if n < 32: C[0] += A[0] * B[0]              if n < 32:
     if n < 48: C[1] += A[0] * B[1]       ->         C[0] += A[0] * B[0]
@@ -10,33 +19,95 @@ branches alternate as the rows of the tile do; put together they cost little::
                                                     C[1] += A[0] * B[1]
                                                     C[3] += A[1] * B[1]
 
-Only stores that touch nothing that stores of another group write change places.
+Only stores that access nothing that stores of another group write change places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
-from tilewright.ir.expr import Call, Var
+from tilewright.arith.linear import mentions
+from tilewright.ir.expr import (
+    And,
+    Call,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Mod,
+    Var,
+    is_const_int,
+)
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.affine import Key
-from tilewright.tir.transform.analysis.alias import Aliases
-from tilewright.tir.transform.analysis.enclosing_scope import Surroundings
-from tilewright.tir.transform.analysis.guarded_stores import Conditions, guarded_stores, keys_of
 from tilewright.tir.transform.analysis.locations import Location, Touches, is_opaque
-from tilewright.tir.transform.building.statements import StatementRewriter, resequenced, statements
+from tilewright.tir.transform.analysis.memory_uses import Aliases
+from tilewright.tir.transform.analysis.ranges import EnclosingScope, conjuncts
+from tilewright.tir.transform.building.statements import (
+    Conditions,
+    StatementRewriter,
+    guarded_stores,
+    keys_of,
+    resequenced,
+    statements,
+)
+
+
+def hoist_conditions(func: PrimFunc) -> PrimFunc:
+    """`func`, without blocks, with each condition as far outside as its variables allow."""
+    return func.with_body(_Hoisting()(func.body))
+
+
+class _Hoisting(StatementRewriter):
+    def For(self, loop: For) -> Stmt:
+        loop = loop.map_children(self)
+        branch = loop.body
+        # A vectorised loop wants its masks; threads must all reach a barrier.
+        if not loop.kind.is_in_order:
+            return loop
+        if not isinstance(branch, IfThenElse) or branch.else_case is not None:
+            return loop
+        outside: list[Expr] = []
+        inside: list[Expr] = []
+        for condition in conjuncts(branch.condition):
+            is_fixed = not mentions(condition, [loop.loop_var]) and is_simple(condition)
+            (outside if is_fixed else inside).append(condition)
+        if not outside:
+            return loop
+        body = branch.then_case
+        if inside:
+            body = branch.replace(condition=reduce(And, inside))
+        return IfThenElse(reduce(And, outside), loop.replace(body=body), span=branch.span)
+
+
+def is_simple(expr: Node) -> bool:
+    """Whether evaluating it earlier, or where it was not evaluated at all, makes no difference."""
+    if isinstance(expr, (Var, IntImm)):
+        return True
+    if isinstance(expr, (BufferLoad, Call)):
+        return False
+    return not may_divide_by_zero(expr) and all(map(is_simple, expr.children()))
+
+
+def may_divide_by_zero(expr: Node) -> bool:
+    """Whether `expr` itself is a division by something that is not a constant, or zero."""
+    if not isinstance(expr, (Div, Mod, FloorDiv, FloorMod)):
+        return False
+    return not isinstance(expr.b, IntImm) or is_const_int(expr.b, 0)
 
 
 def group_branches(func: PrimFunc) -> PrimFunc:
     """`func` with neighbouring stores under equal conditions in one branch."""
     if not any(isinstance(stmt, IfThenElse) for stmt in statements(func.body)):
         return func
-    body = _Grouping(func)(func.body)
-    return func if body is func.body else func.with_body(body)
+    return func.with_body(_Grouping(func)(func.body))
 
 
 class _Group(NamedTuple):
@@ -55,15 +126,15 @@ class _Group(NamedTuple):
 class _Grouping(StatementRewriter):
     def __init__(self, func: PrimFunc) -> None:
         self._aliases = Aliases(func)
-        self._surroundings = Surroundings(func)
+        self._scope = EnclosingScope(func)
         self._touches = Touches()
 
     def For(self, loop: For) -> Stmt:
-        self._surroundings.enter(loop)
+        self._scope.enter(loop)
         return loop.map_children(self)
 
     def IfThenElse(self, stmt: IfThenElse) -> Stmt:
-        return self._surroundings.in_branches(stmt, self)
+        return self._scope.in_branches(stmt, self)
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         result: list[Stmt] = []
@@ -117,7 +188,7 @@ class _Grouping(StatementRewriter):
         return (
             len(known) == len(places)
             and all(len(numbers) == 1 for numbers in places.values())
-            and self._touches.are_apart(known, self._surroundings)
+            and self._touches.are_apart(known, self._scope)
         )
 
 
