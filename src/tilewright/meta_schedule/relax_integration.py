@@ -19,19 +19,14 @@ from tilewright.schedule_rules.eligible import IS_SCHEDULED
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.substitute import symbolic_sizes
-from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
-from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
 from tilewright.tune.integration import find_schedules, matches_text
-from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.module_equality import ModuleEquality
-from tilewright.tune.scheduler import TaskScheduler
+from tilewright.tune.options import SearchOptions, Space, TuneOptions, takes
 from tilewright.tune.search import SearchStrategy
-from tilewright.tune.space import SpaceGenerator
-from tilewright.tune.tuning import tune_tasks
+from tilewright.tune.tuning import run_tasks
 from tilewright.tune.workload import normalized
 
 _logger = logging.getLogger(__name__)
@@ -153,38 +148,36 @@ def _name_of(argument: object) -> str | None:
 def extracted_tasks_to_tune_contexts(
     extracted_tasks: Sequence[ExtractedTask],
     work_dir: str | Path | None = None,
-    space: Any = "post-order-apply",
+    space: Space = "post-order-apply",
     strategy: SearchStrategy | str = "evolutionary",
     num_tuning_cores: int | Literal["physical", "logical"] = "physical",
     seed: int | None = None,
 ) -> tuple[list[TuneContext], list[float]]:
-    """What `tune_tasks` takes: the tasks, and how often each is called.
+    """The arguments of `tune_tasks`: the tasks, and how often each is called.
 
     Args:
-        extracted_tasks: of `extract_tasks`.
+        extracted_tasks: result of `extract_tasks`.
         work_dir: kept for old programs; `tune_tasks` gets it.
-        space: the sketches of all tasks.
+        space: see `SearchOptions`, as for the others.
         strategy: chooses candidates.
-        num_tuning_cores: how many processes may work on the search.
-        seed: of all random choices; None for another one every time.
+        num_tuning_cores: number of processes of the search.
+        seed: of all random choices.
     """
     del work_dir
-    random = None if seed is None else RandomState(seed)
-    contexts = [
-        TuneContext(
-            task.mod,
-            target=task.target,
-            space_generator=SpaceGenerator.create(space).clone(),
-            search_strategy=SearchStrategy.create(strategy).clone(),
-            task_name=task.task_name,
-            rand_state=-1 if random is None else random.next(),
-            num_threads=num_tuning_cores,
-        )
-        for task in extracted_tasks
-    ]
-    return contexts, [float(task.weight) for task in extracted_tasks]
+    search = SearchOptions(
+        space=space, strategy=strategy, num_tuning_cores=num_tuning_cores, seed=seed
+    )
+    return _contexts(extracted_tasks, search)
 
 
+def _contexts(
+    tasks: Sequence[ExtractedTask], search: SearchOptions
+) -> tuple[list[TuneContext], list[float]]:
+    programs = [(task.task_name, task.mod, task.target) for task in tasks]
+    return search.contexts(programs), [float(task.weight) for task in tasks]
+
+
+@takes(options=TuneOptions, search=SearchOptions)
 def tune_relax(
     mod: IRModule | Function,
     params: Mapping[str, Any] | None,
@@ -192,23 +185,9 @@ def tune_relax(
     work_dir: str | Path | None,
     max_trials_global: int,
     *,
-    max_trials_per_task: int | None = None,
     op_names: Sequence[str] | None = None,
-    num_trials_per_iter: int = 64,
-    builder: Builder | str = "local",
-    runner: Runner | str = "local",
-    database: Database | str = "json",
-    cost_model: CostModel | str | None = "xgb",
-    measure_callbacks: Sequence[MeasureCallback] | MeasureCallback | str = "default",
-    task_scheduler: TaskScheduler | str = "gradient",
-    space: Any = "post-order-apply",
-    strategy: SearchStrategy | str = "evolutionary",
-    num_tuning_cores: int | Literal["physical", "logical"] = "physical",
-    seed: int | None = None,
-    module_equality: str = "structural",
-    max_seconds: float | None = None,
-    patience: int | None = None,
-    report: str | Path | Literal[True] | None = None,
+    options: TuneOptions,
+    search: SearchOptions,
 ) -> Database:
     """Search for the fastest schedules of the tensor programs of a model by measuring.
 
@@ -217,24 +196,10 @@ def tune_relax(
         params: values of parameters of ``main`` by name.
         target: the target of the tuning.
         work_dir: a directory for the records and the logs.
-        max_trials_global: how many candidates are measured at most.
-        max_trials_per_task: how many of each program.
+        max_trials_global: maximum number of measured candidates.
         op_names: tune only programs whose name contains one of these.
-        num_trials_per_iter: how many at a time at most.
-        builder: compiles candidates.
-        runner: times candidates.
-        database: where records go.
-        cost_model: says which candidates are worth a trial.
-        measure_callbacks: what happens after each batch.
-        task_scheduler: shares trials among tasks.
-        space: the sketches.
-        strategy: chooses candidates.
-        num_tuning_cores: how many processes may work on the search.
-        seed: of all random choices; None for another one every time.
-        module_equality: when records of one program count for another.
-        max_seconds: how long the search may take.
-        patience: number of trials without a gain after which a task ends.
-        report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
+        options: see `TuneOptions`.
+        search: see `SearchOptions`.
 
     Returns:
         Database: with a record of each candidate, for `compile_relax`.
@@ -243,37 +208,14 @@ def tune_relax(
         TuningError: if not a single candidate ran; it says why.
         ArgumentError: if there is nothing to tune.
     """
-    tasks = extract_tasks(mod, target, params, module_equality=module_equality)
+    del max_trials_global  # is one of the options
+    tasks = extract_tasks(mod, target, params, module_equality=options.module_equality)
     names = [task.task_name for task in tasks]
     if op_names is not None:
         tasks = [task for task in tasks if any(name in task.task_name for name in op_names)]
     if not tasks:
         raise ArgumentError(_nothing_to_tune(names, op_names))
-    contexts, weights = extracted_tasks_to_tune_contexts(
-        tasks,
-        space=space,
-        strategy=strategy,
-        num_tuning_cores=num_tuning_cores,
-        seed=seed,
-    )
-    return tune_tasks(
-        tasks=contexts,
-        task_weights=weights,
-        work_dir=work_dir,
-        max_trials_global=max_trials_global,
-        max_trials_per_task=max_trials_per_task,
-        num_trials_per_iter=num_trials_per_iter,
-        builder=builder,
-        runner=runner,
-        database=database,
-        cost_model=cost_model,
-        measure_callbacks=measure_callbacks,
-        task_scheduler=task_scheduler,
-        module_equality=module_equality,
-        max_seconds=max_seconds,
-        patience=patience,
-        report=report,
-    )
+    return run_tasks(*_contexts(tasks, search), work_dir, options)
 
 
 def _nothing_to_tune(names: Sequence[str], op_names: Sequence[str] | None) -> str:

@@ -81,19 +81,19 @@ class TaskScheduler:
         now or in an earlier run that the database knows. A second interrupt is raised at once.
 
         Args:
-            tasks: what to tune.
+            tasks: programs to tune.
             task_weights: how often each one runs.
-            max_trials_global: candidates of all tasks.
-            max_trials_per_task: candidates of each; None for no limit of its own.
-            num_trials_per_iter: candidates of a batch, at most.
+            max_trials_global: see `TuneOptions`, as for all of the following.
+            max_trials_per_task: see there.
+            num_trials_per_iter: see there.
             builder: compiles candidates.
-            runner: times them.
-            measure_callbacks: what happens after each batch.
-            database: where the results go, and what was measured earlier.
-            cost_model: what the search asks.
-            max_seconds: how long all of it may take, the final measurements included.
-            patience: a task is done after so many trials in which it became no better.
-            observers: who is told what happens.
+            runner: times candidates.
+            measure_callbacks: called after each batch.
+            database: gets the results, and has those of earlier runs.
+            cost_model: scores candidates for the search.
+            max_seconds: maximum duration, the final measurements included.
+            patience: see `TuneOptions`.
+            observers: told about events.
 
         Raises:
             TuningError: if not a single candidate of any task ran.
