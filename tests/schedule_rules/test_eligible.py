@@ -7,7 +7,7 @@ import tilewright as tvm
 from tilewright import te, tir
 from tilewright.schedule_rules.eligible import has_schedule, may_schedule
 from tilewright.script import from_source
-from tilewright.te.schedule.untouched import unscheduled_function
+from tilewright.te.schedule.function import unscheduled_function
 
 
 def test_functions_that_say_what_is_computed_and_nothing_else():

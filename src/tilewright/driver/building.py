@@ -14,7 +14,7 @@ from tilewright.ir.recursion import deep_recursion
 from tilewright.runtime.module import Module, compiled_module
 from tilewright.target import Target
 from tilewright.te.schedule import Schedule
-from tilewright.te.schedule.untouched import unscheduled_function
+from tilewright.te.schedule.function import unscheduled_function
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.index_bounds import check_bounds
 from tilewright.tir.buffer import Buffer

@@ -12,7 +12,7 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.te.block import BlockBuilder
-from tilewright.te.extern_block import extern_block
+from tilewright.te.extern import extern_block
 from tilewright.te.operation import (
     ComputeOp,
     ExternOp,
@@ -21,7 +21,7 @@ from tilewright.te.operation import (
     ScanOp,
     topological_order,
 )
-from tilewright.te.scan_loop import scan_body, scan_loop
+from tilewright.te.scan import scan_body, scan_loop
 from tilewright.te.tensor import Tensor, shape_text
 from tilewright.tir.buffer import ZERO, Buffer, decl_buffer
 from tilewright.tir.expr import IterType, IterVar

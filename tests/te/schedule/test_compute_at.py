@@ -213,10 +213,17 @@ def test_parallel_iterations_do_not_add_up_one_parameter():
     check(s, [x, y, z], [value], [value * 3, expected])
     s[z].parallel(outer)
     check(s, [x, z], [value], [expected])
-    with pytest.raises(
-        TEScheduleError,
-        match="compute_at on stage Y: it is a parameter, and iterations of loop i_outer of stage Z",
-    ):
+    with pytest.raises(TEScheduleError) as refused:
+        tvm.lower(s, [x, y, z])
+    heading, counterexample, _, *program = str(refused.value).split("\n")
+    assert heading.startswith("parallel on stage Z: the iterations of loop `i_outer` cannot run")
+    assert counterexample.startswith("Counterexample: Y[4]: written by Y_init at (v_i=4)")
+    assert "    for i_outer in T.parallel(2):" in program
+    s = te.create_schedule(z.op)
+    outer, _ = s[z].split(z.op.axis[0], 4)
+    s[y].compute_at(s[z], outer)
+    s[z].bind(outer, te.thread_axis("threadIdx.x"))
+    with pytest.raises(TEScheduleError, match="the threads of loop i_outer of stage Z would add"):
         tvm.lower(s, [x, y, z])
     a, b, c = product()
     d = te.compute((16, 16), lambda i, j: c[i, j] + 1.0, name="D")

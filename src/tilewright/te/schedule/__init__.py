@@ -5,7 +5,6 @@ from tilewright.te.schedule.auto_inline import (
     AutoInlineElemWise,
     AutoInlineInjective,
 )
-from tilewright.te.schedule.function import schedule_to_prim_func
-from tilewright.te.schedule.passes import InferBound, ScheduleOps
+from tilewright.te.schedule.function import InferBound, ScheduleOps, schedule_to_prim_func
 from tilewright.te.schedule.schedule import Schedule, create_schedule
 from tilewright.te.schedule.stage import Stage

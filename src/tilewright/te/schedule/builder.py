@@ -17,16 +17,19 @@ from tilewright.te.create_prim_func import TRUE, FunctionBuilder
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, ScanOp
 from tilewright.te.schedule.buffer_layouts import requested_layouts
 from tilewright.te.schedule.infer_bound import Bounds
-from tilewright.te.schedule.initialised_loops import check_initialised, mixed_loops
 from tilewright.te.schedule.layout import Layout
-from tilewright.te.schedule.nest import Nest, thread_index
-from tilewright.te.schedule.parallel_writes import check_parallel_writes
-from tilewright.te.schedule.reduction_order import check_reduction_order
+from tilewright.te.schedule.legality import (
+    check_initialised,
+    check_reduction_order,
+    check_store_predicate,
+    check_thread_writes,
+    thread_extents,
+)
+from tilewright.te.schedule.nest import Nest, mixed_loops, thread_index
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.tensor_block import tensor_block
 from tilewright.te.schedule.tensorize import Tile, match_intrinsic
-from tilewright.te.schedule.threads import check_store_predicate, thread_extents
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, decl_buffer
@@ -72,7 +75,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
                 self._inside.setdefault((place.stage, place.loop), []).append(stage)
                 self._memory[stage] = self._new_buffers(stage.op)
                 if not self._memory[stage]:
-                    check_parallel_writes(stage, self._bounds)
+                    check_thread_writes(stage, self._bounds)
         self._loops: dict[Var, IterVar] = {}
         for stage in self.places.stages:
             for leaf, (var, dom) in self._bounds.stages[stage].loops.items():
@@ -248,6 +251,12 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         var = self._bounds.stages[stage].loops[leaf][0]
         later = {var: as_expr(var + cast(var.dtype, distance))}
         return Prefetch(self.buffers[current], tuple(substitute(dom, later) for dom in region))
+
+    def stage_of(self, loop_var: Var) -> Stage | None:
+        """The stage that has a loop; None for the copy of a loop around an initialisation."""
+        bounds = self._bounds.stages.items()
+        found = (s for s, b in bounds if any(var is loop_var for var, _ in b.loops.values()))
+        return next(found, None)
 
     def layouts(self) -> dict[Buffer, Layout]:
         """The layouts that the stages ask for, by buffer."""

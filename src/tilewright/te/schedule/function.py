@@ -1,22 +1,31 @@
-"""From a schedule to a tensor program."""
+"""From a schedule to its tensor program, its bounds, or its statements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tilewright.error import TEScheduleError
+from tilewright.arith import Analyzer
+from tilewright.error import ArgumentError, TEScheduleError
 from tilewright.ir.attributes import attributes
+from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.structural import structural_equal
+from tilewright.te.create_prim_func import FunctionBuilder
+from tilewright.te.operation import PlaceholderOp, topological_order
 from tilewright.te.schedule.buffer_layouts import with_layouts
 from tilewright.te.schedule.builder import ScheduledFunctionBuilder
+from tilewright.te.schedule.infer_bound import Bounds
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.tensor import Tensor
-from tilewright.tir.buffer import Buffer
+from tilewright.tir.buffer import Buffer, Range
+from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.stmt import For, ForKind, Stmt
+from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.building.statements import statements
 
-_AT_ONCE: Final = (ForKind.PARALLEL, ForKind.VECTORIZED)
+_AT_ONCE: Final = {ForKind.PARALLEL: "parallel", ForKind.VECTORIZED: "vectorize"}
+"""The primitives that let iterations run at once, by kinds of loops."""
 
 
 def schedule_to_prim_func(
@@ -47,11 +56,11 @@ def schedule_to_prim_func(
     body = builder.body()
     attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
     func = with_layouts(builder.function(body, attributes(attrs)), builder.layouts())
-    _require_independent(name, func)
+    _require_independent(name, func, builder)
     return func
 
 
-def _require_independent(name: str, func: PrimFunc) -> None:
+def _require_independent(name: str, func: PrimFunc, builder: ScheduledFunctionBuilder) -> None:
     """Refuse parallel and vector loops whose iterations depend on each other.
 
     Threads are left to `bind`, which knows that steps of a scan and sums across threads wait for
@@ -69,4 +78,93 @@ def _require_independent(name: str, func: PrimFunc) -> None:
     try:
         require_all_independent(tree, _AT_ONCE)
     except ScheduleError as error:
-        raise TEScheduleError(str(error.raised_by("te.Schedule", tree, "detail"))) from None
+        (loop,) = error.at
+        stage = builder.stage_of(loop.loop_var)
+        where = f"{_AT_ONCE[loop.kind]} on stage {stage.name}" if stage else "te.Schedule"
+        raise TEScheduleError(str(error.raised_by(where, tree, "detail"))) from None
+
+
+def InferBound(schedule: Schedule) -> dict[IterVar, Range]:
+    """Over what the iteration variables of all stages range.
+
+    A range may mention the variables of loops around its stage. Where two operations have an axis
+    in common, the range is that of the one that comes first in the schedule.
+
+    Raises:
+        TEScheduleError: if a stage is computed where it cannot be.
+    """
+    bounds = Bounds(_checked(schedule).normalize())
+    known: dict[Var, Expr] = {}
+    simplify = Analyzer().simplify
+    result: dict[IterVar, Range] = {}
+    for stage in reversed(bounds.places.stages):
+        ranges, loops, _ = bounds.stages[stage]
+        for axis, dom in ranges.items():
+            result[axis] = Range.from_min_extent(
+                simplify(substitute(dom.min, known)), simplify(substitute(dom.extent, known))
+            )
+        for leaf, (var, _) in loops.items():
+            start = result[leaf].min
+            moved = leaf.iter_type is IterType.DATA_PAR and not is_const_int(start, 0)
+            known[var] = leaf.var - start if moved else leaf.var
+        for leaf, thread in stage.threads.items():
+            if leaf in ranges:
+                result[thread] = Range.from_extent(ranges[leaf].extent)
+    return result
+
+
+def ScheduleOps(
+    schedule: Schedule, bounds: Mapping[IterVar, Range], debug_keep_trivial_loop: bool = False
+) -> Stmt:
+    """The statements of a schedule, made of blocks; inputs and outputs are free buffers.
+
+    Args:
+        schedule: the schedule.
+        bounds: from `InferBound`.
+        debug_keep_trivial_loop: ignored; loops of one iteration are always kept.
+
+    Raises:
+        ArgumentError: if `bounds` are not those of the schedule.
+    """
+    del debug_keep_trivial_loop
+    for axis, dom in InferBound(schedule).items():
+        given = bounds.get(axis)
+        if given is None or not structural_equal(given, dom):
+            raise ArgumentError(
+                f"te.schedule.ScheduleOps: the bounds of {axis.name} are not what InferBound gives"
+            )
+    args: list[Any] = [s.op.output(0) for s in schedule.stages if isinstance(s.op, PlaceholderOp)]
+    args += [tensor for op in schedule.outputs for tensor in op.outputs]
+    return schedule_to_prim_func(schedule, list(dict.fromkeys(args))).body
+
+
+def _checked(schedule: Any) -> Schedule:
+    if not isinstance(schedule, Schedule):
+        raise ArgumentError(f"te.schedule.InferBound: expected a te.Schedule, got {schedule!r}")
+    return schedule
+
+
+def unscheduled_function(
+    schedule: Schedule, args: Sequence[Any], name: str, binds: Mapping[Tensor, Buffer] | None
+) -> PrimFunc | None:
+    """What a schedule computes, as `te.create_prim_func` makes it.
+
+    Args:
+        schedule: the schedule.
+        args: the parameters: tensors and scalar variables.
+        name: of the function.
+        binds: buffers to use for some of the tensors.
+
+    Returns:
+        The function; None if stages of the schedule have been transformed, or `args` has tensors
+        that it does not compute.
+
+    Raises:
+        ArgumentError: as `tvm.lower`.
+    """
+    tensors = [arg for arg in args if isinstance(arg, Tensor)]
+    is_touched = not schedule.history.is_empty
+    if is_touched or any(tensor.op not in schedule.stage_map for tensor in tensors):
+        return None
+    builder = FunctionBuilder("tvm.lower", args, dict(binds or {}))
+    return builder.whole_function(topological_order(tensors), name)

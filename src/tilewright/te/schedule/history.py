@@ -14,9 +14,8 @@ from tilewright.te.schedule.draft import Draft, Reference, Step
 from tilewright.te.schedule.primitive import Primitive
 
 if TYPE_CHECKING:
-    from tilewright.te.schedule.sampling import Samples
     from tilewright.te.schedule.schedule import Schedule
-    from tilewright.te.schedule.trace import Trace, TraceWriter
+    from tilewright.te.schedule.trace import Samples, Trace, TraceWriter
 
 
 class History:
@@ -46,7 +45,7 @@ class History:
     def samples(self) -> Samples:
         """The sampled numbers."""
         if self._samples is None:
-            from tilewright.te.schedule.sampling import Samples
+            from tilewright.te.schedule.trace import Samples
 
             self._samples = Samples()
         return self._samples

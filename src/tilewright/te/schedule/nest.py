@@ -12,10 +12,9 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.te.operation import ComputeOp
+from tilewright.te.schedule.buffer_layouts import window_of
 from tilewright.te.schedule.infer_bound import Bounds
-from tilewright.te.schedule.initialised_loops import initialised_along
 from tilewright.te.schedule.relation import Values, domain, guards_of, values_above
-from tilewright.te.schedule.rolling import window_of
 from tilewright.te.schedule.stage import Stage
 from tilewright.tir.buffer import ZERO, Range
 from tilewright.tir.expr import IterType, IterVar
@@ -160,3 +159,37 @@ def in_domain(value: Expr, axis: IterVar, analyzer: Analyzer) -> list[Expr]:
     dom = domain(axis)
     conditions = [value >= dom.min, value < dom.min + dom.extent]
     return [condition for condition in conditions if not analyzer.can_prove(condition)]
+
+
+def initialised_along(stage: Stage, inner: list[IterVar]) -> list[IterVar]:
+    """The loops in which the elements that the loops `inner` reduce into are initialised.
+
+    These are the data-parallel loops of `inner`. A loop that is fused of both kinds is replaced by
+    the data-parallel loops that it is made of.
+    """
+    data = _data_parallel(stage)
+    found = [leaf for leaf in inner if leaf in data]
+    for relation in reversed(stage.relations):
+        mixed = {axis for axis in relation.children if axis in data and stage.is_reduction(axis)}
+        if mixed:
+            parents = [axis for axis in relation.parents if axis in data]
+            first = next((i for i, axis in enumerate(found) if axis in mixed), len(found))
+            found = [axis for axis in found if axis not in mixed]
+            found[first:first] = parents
+    return found
+
+
+def mixed_loops(stage: Stage) -> list[IterVar]:
+    """The loops that are fused of both data-parallel and reduction axes."""
+    data = _data_parallel(stage)
+    return [leaf for leaf in stage.leaf_iter_vars if leaf in data and stage.is_reduction(leaf)]
+
+
+def _data_parallel(stage: Stage) -> set[IterVar]:
+    """The iteration variables that come from a data-parallel axis, alone or fused."""
+    assert isinstance(stage.op, ComputeOp)
+    found = set(stage.op.axis)
+    for relation in stage.relations:
+        if any(parent in found for parent in relation.parents):
+            found.update(relation.children)
+    return found

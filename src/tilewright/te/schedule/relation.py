@@ -18,6 +18,7 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import ONE, ZERO, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_limits import is_product_bounded
+from tilewright.tir.op.integer import ceildiv
 
 Ranges = Mapping[IterVar, Range]
 
@@ -94,9 +95,9 @@ class Split(Relation):
         if self.nparts is None:
             assert self.factor is not None
             factor = cast(extent.dtype, self.factor)
-            return ceildiv(extent, factor), factor
+            return Analyzer().simplify(ceildiv(extent, factor)), factor
         nparts = cast(extent.dtype, self.nparts)
-        return nparts, ceildiv(extent, nparts)
+        return nparts, Analyzer().simplify(ceildiv(extent, nparts))
 
     def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
         whole = ranges[self.parent].extent
@@ -239,13 +240,6 @@ def domain(axis: IterVar) -> Range:
     """The domain of an iteration variable of a stage, which is always known."""
     assert axis.dom is not None
     return axis.dom
-
-
-def ceildiv(a: Expr, b: Expr) -> Expr:
-    """The quotient rounded up."""
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return IntImm(a.dtype, -(-a.value // b.value))
-    return Analyzer().simplify(floordiv(a + b - 1, b))
 
 
 def _is_at_most(a: Expr, b: Expr, limit: Expr) -> bool:

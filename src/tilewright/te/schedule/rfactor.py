@@ -17,7 +17,7 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.te.operation import ComputeOp
 from tilewright.te.schedule.graph import replace_tensors
-from tilewright.te.schedule.reduction_order import check_factored_order
+from tilewright.te.schedule.legality import check_factored_order
 from tilewright.te.schedule.relation import Relation, Values, domain, guards_of, values_above
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.tensor import Tensor

@@ -9,11 +9,11 @@ from tilewright.error import ArgumentError, TEScheduleError
 from tilewright.ir.expr import Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
-from tilewright.te.schedule import cache, group, replay, rfactor
+from tilewright.te.schedule import cache, rfactor
 from tilewright.te.schedule.draft import axes_of, one_of, tensors_named, variables_named
-from tilewright.te.schedule.graph import inline, replace_tensors
+from tilewright.te.schedule.graph import create_group, inline, replace_tensors
 from tilewright.te.schedule.history import History
-from tilewright.te.schedule.primitive import recorded
+from tilewright.te.schedule.primitive import apply, recorded
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.stage_state import AttachType
 from tilewright.te.tensor import Tensor
@@ -139,7 +139,7 @@ class Schedule:
         Raises:
             TEScheduleError: if there is nothing between, or a stage is in another group already.
         """
-        return group.create_group(self, outputs, inputs, include_inputs)
+        return create_group(self, outputs, inputs, include_inputs)
 
     # --- the history ------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Schedule:
             arguments: by name; a method of a stage has the stage (or its tensor) as ``stage``.
             decision: of a sampling.
         """
-        return replay.apply(self, primitive, arguments, decision)
+        return apply(self, primitive, arguments, decision)
 
     def seed(self, seed: int) -> None:
         """Seed the random choices; -1 for a seed from the system."""

@@ -10,7 +10,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
-from tilewright.te.extern_block import compact_strides
+from tilewright.te.extern import compact_strides
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.tensorize import Tile
 from tilewright.te.tensor import Tensor

@@ -13,9 +13,8 @@ from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_equal
 from tilewright.te.operation import ComputeOp
-from tilewright.te.schedule.infer_bound import Bounds
+from tilewright.te.schedule.infer_bound import Bounds, read_boxes
 from tilewright.te.schedule.nest import in_domain
-from tilewright.te.schedule.read_boxes import read_boxes
 from tilewright.te.schedule.relation import domain, guards_of, values_above
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.tensor import Tensor, extent_text, shape_text
