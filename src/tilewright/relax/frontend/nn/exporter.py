@@ -81,7 +81,7 @@ class Exporter:
     """
 
     def __init__(self, debug: bool = False) -> None:
-        from tilewright.relax.frontend.nn.io_effect import IOEffect
+        from tilewright.relax.frontend.nn.effect import IOEffect
 
         self.builder = BlockBuilder()
         self.io_effect = IOEffect() if debug else None

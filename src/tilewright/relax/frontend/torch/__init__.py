@@ -4,5 +4,4 @@ The package torch is imported here and nowhere else: ``pip install tilewright[to
 """
 
 from tilewright.relax.frontend.torch import operators
-from tilewright.relax.frontend.torch.fx import from_fx
-from tilewright.relax.frontend.torch.program import from_exported_program
+from tilewright.relax.frontend.torch.program import from_exported_program, from_fx

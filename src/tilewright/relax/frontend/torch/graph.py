@@ -22,9 +22,13 @@ from tilewright.relax.expr import (
     RelaxExpr,
     Var,
 )
-from tilewright.relax.frontend.torch.problems import Problems, UnsupportedError
 from tilewright.relax.frontend.torch.sizes import SYMBOLIC, Sizes
-from tilewright.relax.frontend.torch.table import Converter, converter_of
+from tilewright.relax.frontend.torch.table import (
+    Converter,
+    Problems,
+    UnsupportedError,
+    converter_of,
+)
 from tilewright.relax.frontend.torch.tensors import dtype_of
 from tilewright.relax.struct_info import TensorStructInfo
 

@@ -11,8 +11,7 @@ from tilewright import te, tir
 from tilewright.relax import const
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import number
-from tilewright.relax.frontend.torch.problems import UnsupportedError
-from tilewright.relax.frontend.torch.table import converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, converts
 from tilewright.topi.accumulation import accumulator
 
 

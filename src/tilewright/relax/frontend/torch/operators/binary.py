@@ -7,8 +7,7 @@ from typing import Any, Final
 from tilewright import te, tir
 from tilewright.relax import PrimValue, op
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.problems import UnsupportedError
-from tilewright.relax.frontend.torch.table import CONVERTERS, converts
+from tilewright.relax.frontend.torch.table import CONVERTERS, UnsupportedError, converts
 
 _ARITHMETIC: Final = {
     "mul": op.multiply,

@@ -9,8 +9,7 @@ import torch
 
 from tilewright.relax.expr import If, PrimValue, RelaxExpr, SeqExpr, Tuple, TupleGetItem
 from tilewright.relax.frontend.torch.graph import UNKNOWN, Graph
-from tilewright.relax.frontend.torch.problems import UnsupportedError
-from tilewright.relax.frontend.torch.table import converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, converts
 
 
 @converts("cond")

@@ -10,8 +10,7 @@ import numpy as np
 from tilewright.relax import const, op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import number
-from tilewright.relax.frontend.torch.problems import UnsupportedError
-from tilewright.relax.frontend.torch.table import converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, converts
 
 
 def _filled(graph: Graph, value: float, like: Any, extents: Sequence[Any]) -> Any:

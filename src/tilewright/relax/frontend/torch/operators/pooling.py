@@ -9,9 +9,8 @@ from typing import Any, Final
 from tilewright import topi
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.operators.convolution import each
-from tilewright.relax.frontend.torch.problems import UnsupportedError
-from tilewright.relax.frontend.torch.table import converts
+from tilewright.relax.frontend.torch.operators.products import each
+from tilewright.relax.frontend.torch.table import UnsupportedError, converts
 
 _MAX: Final = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
 _AVERAGE: Final = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}

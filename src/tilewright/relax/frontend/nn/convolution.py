@@ -9,9 +9,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.relax.frontend.nn import op
 from tilewright.relax.frontend.nn.module import Module
 from tilewright.relax.frontend.nn.parameter import Parameter
-from tilewright.relax.frontend.nn.tensor import (
-    Tensor,
-)
+from tilewright.relax.frontend.nn.tensor import Tensor
 
 
 class Convolution(Module):

@@ -1,4 +1,4 @@
-"""Operators that compute each element on its own."""
+"""Elementwise operators and reductions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.error import ArgumentValueError
 from tilewright.relax import op
-from tilewright.relax.frontend.nn.op.operator import renamed, tensor_operator
+from tilewright.relax.frontend.nn.op.calls import renamed, tensor_operator
 
 # --- one operand ----------------------------------------------------------------------------
 
@@ -80,3 +80,13 @@ logical_and, logical_or, logical_xor = (
 def where(condition: Any, x1: Any, x2: Any) -> Any:
     """`x1` where the condition holds, else `x2`; numbers count as true unless they are 0."""
     return op.where(op.astype(condition, "bool"), x1, x2)
+
+
+sum, max, min, mean = (
+    renamed(getattr(op, name), name, "x", "axis", "keepdims")
+    for name in ("sum", "max", "min", "mean")
+)
+argmax, argmin = (
+    renamed(getattr(op, name), name, "x", "axis", "keepdims") for name in ("argmax", "argmin")
+)
+cumsum = renamed(op.cumsum, "cumsum", "data", "axis", "dtype", "exclusive")

@@ -1,1 +1,0 @@
-"""Layers, one file a family; `tilewright.relax.frontend.nn.modules` lists them."""
