@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.driver import pipeline
 from tilewright.ir.module import IRModule
-from tilewright.ir.passes import Pass
+from tilewright.ir.transform import Pass
 from tilewright.target import Target
 from tilewright.tir.transform.machine import GenericMachine, Machine
 

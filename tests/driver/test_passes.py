@@ -12,7 +12,7 @@ from tilewright.driver.pipeline import legalization, lowering
 from tilewright.error import ArgumentError, ArgumentValueError, InternalError, TargetError
 from tilewright.ir import IRModule
 from tilewright.ir.instrument import PassTimingInstrument, PrintIRInstrument, pass_instrument
-from tilewright.ir.passes import Pass
+from tilewright.ir.transform import Pass
 from tilewright.script import from_source
 from tilewright.target import Target
 from tilewright.tir.interpreter import interpret

@@ -37,7 +37,7 @@ from tilewright.ir import (
     const,
     walk,
 )
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.expr import EQ, GE, GT, LE, LT, NE
 from tilewright.tir import (
     Allocate,

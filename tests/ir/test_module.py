@@ -4,7 +4,7 @@ import pytest
 
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir import DType, GlobalVar, IRModule, Op, Var, const, structural_equal
-from tilewright.ir.attributes import as_attribute, attributes
+from tilewright.ir.convert import as_attribute, attributes
 from tilewright.ir.op import CallEffectKind, register_op
 from tilewright.tir import Evaluate, PrimFunc
 

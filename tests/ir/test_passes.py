@@ -7,9 +7,9 @@ import pytest
 import tilewright as tvm
 from tilewright.error import ArgumentError, StructInfoError, TVMError, UnknownNameError
 from tilewright.ir import GlobalVar, IRModule, const, structural_equal
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.instrument import PassTimingInstrument
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.tir import Evaluate, PrimFunc
 from tilewright.tir.transform import prim_func_pass
 from tilewright.transform import PassContext, PrintIR, Sequential, module_pass

@@ -34,7 +34,7 @@ from tilewright.ir import (
     structural_equal,
     structural_hash,
 )
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.node import Node, Role, node_of_fields
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir import (

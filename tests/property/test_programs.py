@@ -15,8 +15,8 @@ from tests.property.harness import assert_same_outcome, outcome
 from tests.property.programs import Features, programs
 
 from tilewright.driver.pipeline import legalization, lowering
-from tilewright.ir.passes import Sequential
 from tilewright.ir.structural import assert_structural_equal, structural_equal
+from tilewright.ir.transform import Sequential
 from tilewright.script import parse
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform.machine import GenericMachine

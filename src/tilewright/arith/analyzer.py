@@ -20,7 +20,7 @@ from tilewright.arith.simplify.compare import (
     known_at_least,
     known_by_bounds,
 )
-from tilewright.arith.simplify.scope import assume_for_good, assuming
+from tilewright.arith.simplify.logic import assume_for_good, assuming
 from tilewright.arith.simplify.symbolic import exact_quotient
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.convert import as_expr

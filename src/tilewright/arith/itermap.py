@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tilewright.arith.analyzer import Analyzer, RangeLike
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.arith.iter_form import (
     IterMark,
     IterSplit,
@@ -27,11 +27,11 @@ from tilewright.arith.iter_form import (
     digits_key,
     is_one,
     is_zero,
+    plain_sums,
     times,
 )
 from tilewright.arith.linear import Terms, collect, mentions
-from tilewright.arith.plain_iterators import plain_sums
-from tilewright.arith.simplify.cast import keeps_integers
+from tilewright.arith.simplify.leaves import keeps_integers
 from tilewright.ir.arithmetic import minimum
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import (

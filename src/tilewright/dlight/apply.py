@@ -6,7 +6,7 @@ from tilewright.dlight.rule import ScheduleRule
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc

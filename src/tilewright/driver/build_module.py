@@ -7,8 +7,7 @@ from typing import Any
 
 from tilewright.driver.building import build
 from tilewright.driver.lowering import lower
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.te.schedule import Schedule, schedule_to_prim_func
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer

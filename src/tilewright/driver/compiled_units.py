@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 from tilewright.driver.object_cache import ObjectCache, key_of, target_facts
 from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.ir.expr import Call
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import Rewriter, walk_once
-from tilewright.ir.structural_hash import Tokens
+from tilewright.ir.structural import Tokens
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.support import ObjectUnit
 from tilewright.tir.function import PrimFunc

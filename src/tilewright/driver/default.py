@@ -7,12 +7,11 @@ import warnings
 from tilewright.error import NestingError
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Call
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.recent import forget
 from tilewright.ir.rewrite import walk
+from tilewright.ir.transform import ModulePass
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
 from tilewright.target import Target
 from tilewright.te.index_dtype import override_index_dtype

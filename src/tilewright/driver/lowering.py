@@ -7,8 +7,7 @@ from typing import Any
 
 from tilewright.driver.pipeline import lowering, readable_loops
 from tilewright.error import ArgumentError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.schedule import Schedule, schedule_to_prim_func
 from tilewright.te.tensor import Tensor

@@ -18,7 +18,7 @@ from tilewright.driver.default import DefaultSchedule
 from tilewright.error import TargetError
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import Pass, Sequential
+from tilewright.ir.transform import Pass, Sequential
 from tilewright.target import Target
 from tilewright.target.codegen.params import Param
 from tilewright.tir.transform import passes as tir

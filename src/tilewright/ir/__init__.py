@@ -1,9 +1,8 @@
 """What tensor programs and graphs share: expressions, attributes, modules, and their visitors."""
 
 from tilewright.ir import arithmetic, instrument, transform
-from tilewright.ir.attributes import Attributes
 from tilewright.ir.container import Array, Map
-from tilewright.ir.convert import as_expr, cast, const
+from tilewright.ir.convert import Attributes, as_expr, cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     EQ,
@@ -41,22 +40,20 @@ from tilewright.ir.expr import (
     SymbolicTruthError,
     Var,
 )
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.global_info import DummyGlobalInfo, GlobalInfo, VDevice
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, DummyGlobalInfo, GlobalInfo, GlobalVar, IRModule, VDevice
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.range import Range
 from tilewright.ir.rewrite import Rewriter, rewrite, walk
-from tilewright.ir.serialization import load_json, save_json
 from tilewright.ir.span import Span
 from tilewright.ir.structural import (
     assert_structural_equal,
     assert_structural_equal_ignore_global_symbol,
     get_first_structural_mismatch,
     structural_equal,
+    structural_hash,
 )
-from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.text import load_json, save_json
 from tilewright.ir.types import PointerType, PrimType, Type
 
 PrimExpr = Expr

@@ -1,15 +1,67 @@
-"""A module: named functions that may call each other."""
+"""Functions of any kind, and modules: functions by name, with attributes and global infos."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
-from tilewright.ir.attributes import Attributes, attributes
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.scriptable import Scriptable
+from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError, did_you_mean
+from tilewright.ir.convert import Attributes, attributes
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr
+from tilewright.ir.node import Node, attr, derived, meta, node
+from tilewright.ir.text import Scriptable
 from tilewright.providers import provider
+
+
+@node
+class GlobalVar(Expr):
+    """The name of a function of a module; two with the same name refer to the same function.
+
+    Attributes:
+        name_hint: the name.
+        struct_info: what graphs know of the function, if a module or a builder of modules has
+            given out the name: as it was at that time.
+    """
+
+    name_hint: str = attr()
+    struct_info: Any = meta(default=None)
+    dtype: DType = derived("DType('handle')")
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, GlobalVar) and other.name_hint == self.name_hint
+
+    def __ne__(self, other: object) -> Any:
+        return not self.__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash(self.name_hint)
+
+
+class BaseFunc(Node):
+    """Base class of functions: nodes with an `attrs` dictionary."""
+
+    __slots__ = ()
+    attrs: Attributes
+
+    def with_attr(self, key: str | Attributes, value: Any = None) -> Any:
+        """A copy with one attribute set, or several given as a dictionary."""
+        changes = attributes(key if not isinstance(key, str) else {key: value})
+        return self.replace(attrs={**self.attrs, **changes})
+
+    def with_attrs(self, values: Attributes) -> Any:
+        """A copy with the given attributes set."""
+        return self.with_attr(values)
+
+    def without_attr(self, key: str) -> Any:
+        """A copy without the attribute `key` (which need not be there)."""
+        return self.replace(attrs={k: v for k, v in self.attrs.items() if k != key})
+
+    @property
+    def global_symbol(self) -> str | None:
+        """The name under which the function is exported, if it is."""
+        symbol = self.attrs.get("global_symbol")
+        return None if symbol is None else str(symbol)
 
 
 class IRModule(Scriptable):
@@ -156,3 +208,49 @@ def _as_global_var(name: object) -> GlobalVar:
     if isinstance(name, str):
         return GlobalVar(name)
     raise ArgumentError(f"functions are named by strings or GlobalVars, got {name!r}")
+
+
+_set = object.__setattr__
+
+
+class GlobalInfo(Node):
+    """Base class of global infos."""
+
+    __slots__ = ()
+
+
+@node
+class DummyGlobalInfo(GlobalInfo):
+    """A global info that says nothing."""
+
+
+@node
+class VDevice(GlobalInfo):
+    """A device that the functions of a module name, before it is known which real one it is.
+
+    Attributes:
+        target: what its code is generated for, or None; a string or dictionary becomes a `Target`.
+        vdevice_id: tells several devices of one kind apart.
+        memory_scope: where arrays are on the device.
+    """
+
+    target: Any = attr(default=None)
+    vdevice_id: int = attr(default=0)
+    memory_scope: str = attr(default="global")
+
+    def __init__(
+        self, target: Any = None, vdevice_id: int = 0, memory_scope: str = "global"
+    ) -> None:
+        if isinstance(target, (str, Mapping)):
+            target = provider("targets").Target(target)
+        if target is not None and not hasattr(target, "kind"):
+            raise ArgumentError(f"VDevice: expected a target, got {target!r}")
+        if not isinstance(vdevice_id, int) or isinstance(vdevice_id, bool):
+            raise ArgumentError(f"VDevice: the number is an integer, got {vdevice_id!r}")
+        if vdevice_id < 0:
+            raise ArgumentValueError(f"VDevice: the number is at least 0, got {vdevice_id}")
+        if not isinstance(memory_scope, str):
+            raise ArgumentError(f"VDevice: the memory scope is a string, got {memory_scope!r}")
+        _set(self, "target", target)
+        _set(self, "vdevice_id", vdevice_id)
+        _set(self, "memory_scope", memory_scope)

@@ -45,7 +45,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.scriptable import Scriptable
+from tilewright.ir.text import Scriptable
 from tilewright.providers import provider
 
 if TYPE_CHECKING:

@@ -217,7 +217,7 @@ def _check_options(config: object) -> None:
 
 
 def _check_added_passes(option: str, value: object) -> None:
-    from tilewright.ir.passes import Pass
+    from tilewright.ir.transform import Pass
 
     if not isinstance(value, (list, tuple)):
         raise ArgumentError(f"PassContext: {option} is a list of pairs, got {value!r}")

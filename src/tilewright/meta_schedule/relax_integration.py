@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.relax.expr import Call, ExternFunc, Function
 from tilewright.relax.transform.constant_operands import constant_operands, with_constant_params

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import attributes
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.convert import attributes
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.scope_stack import ScopeStack
 from tilewright.relax.expr import (

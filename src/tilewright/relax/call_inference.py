@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import StructInfoError
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc
 from tilewright.relax.op.table import OPERATORS, Inference, given_result

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.relax.expr import Function
 from tilewright.relax.scope import Names
 from tilewright.relax.shared_functions import SharedFunctions

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.node import map_tuple
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.error import StructInfoError
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import is_const_int
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.node import map_tuple
 from tilewright.ir.span import Span
 from tilewright.relax.call_inference import infer_call

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import Pass, Sequential, module_pass
+from tilewright.ir.transform import Pass, Sequential, module_pass
 from tilewright.relax import transform
 from tilewright.target import Target
 

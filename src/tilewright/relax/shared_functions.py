@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
-from tilewright.ir.structural import structural_equal
-from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
+from tilewright.ir.structural import structural_equal, structural_hash
 from tilewright.tir.function import PrimFunc
 
 

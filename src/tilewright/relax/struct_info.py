@@ -13,7 +13,7 @@ from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
-from tilewright.ir.global_info import VDevice
+from tilewright.ir.module import VDevice
 from tilewright.ir.node import Node, attr, child, meta, node
 from tilewright.ir.span import Span
 from tilewright.ir.types import PrimType

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import BaseFunc, GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import (
     Binding,

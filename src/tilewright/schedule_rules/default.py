@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.code_size import compact
 from tilewright.schedule_rules.contraction import schedule_contraction

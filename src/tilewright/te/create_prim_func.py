@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import Attributes, attributes
+from tilewright.ir.convert import Attributes, attributes
 from tilewright.ir.dtype import BOOL, HANDLE, DType
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.recursion import deep_recursion

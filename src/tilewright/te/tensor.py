@@ -9,7 +9,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.operators import Operators
-from tilewright.ir.scriptable import script_text
+from tilewright.ir.text import script_text
 from tilewright.tir.buffer import ZERO
 from tilewright.tir.expr import IterVar, ProducerLoad
 

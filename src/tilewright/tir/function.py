@@ -7,11 +7,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import EMPTY, Attributes, attributes
-from tilewright.ir.convert import cast
+from tilewright.ir.convert import EMPTY, Attributes, attributes, cast
 from tilewright.ir.dtype import HANDLE
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.function import BaseFunc
+from tilewright.ir.module import BaseFunc
 from tilewright.ir.node import attr, binds, child, meta, node
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.span import Span

@@ -18,8 +18,7 @@ from tilewright.error import ArgumentError, ArgumentValueError, TVMError
 from tilewright.ir.comparison import annotation_of
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import FloatImm, IntImm, StringImm
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_of_fields, node_type
 from tilewright.ir.op import Op
 from tilewright.ir.recursion import pass_on_recursion_error

@@ -20,8 +20,7 @@ from tilewright.error import ArgumentError, ArgumentValueError, TVMError
 from tilewright.ir.comparison import annotation_of
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_of_fields, node_type
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType

@@ -17,7 +17,7 @@ import re
 from typing import Final, NamedTuple
 
 from tilewright.error import LoweringError
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.tir.stmt import For
 
 PARALLEL_SCHEDULE: Final = "pragma_parallel_schedule"

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 from typing import Any
 
-from tilewright.ir.attributes import EMPTY, Attributes
+from tilewright.ir.convert import EMPTY, Attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, StringImm, Var
 from tilewright.ir.node import Node, attr, binds, child, meta, node, use

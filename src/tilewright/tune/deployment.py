@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.lift_copies import lift_copies

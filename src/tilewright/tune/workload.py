@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import ArgumentError, RecordError
-from tilewright.ir.function import BaseFunc
-from tilewright.ir.module import IRModule
-from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.module import BaseFunc, IRModule
+from tilewright.ir.structural import structural_hash
 from tilewright.tir.json_form import from_json, to_json
 
 ENTRY = "main"

@@ -12,7 +12,7 @@ from tilewright import relax
 from tilewright.error import StructuralMismatchError
 from tilewright.ir import GlobalVar, IRModule, assert_structural_equal
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.global_info import VDevice
+from tilewright.ir.module import VDevice
 from tilewright.relax.op.table import OPERATORS, register
 from tilewright.relax.script.operators import function_of
 from tilewright.script import from_source

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tilewright.ir.passes import Pass
+from tilewright.ir.transform import Pass
 from tilewright.relax import transform
 
 PAGE = Path(__file__).parents[3] / "docs" / "graph_passes.md"

@@ -9,7 +9,7 @@ from tilewright.arith import Analyzer
 from tilewright.ir import const
 from tilewright.ir.dtype import FLOAT32, INT64
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.relax.vm.plan import ALIGNMENT, plan_memory
 from tilewright.relax.vm.steps import (
     ArrayValue,

@@ -3,7 +3,7 @@
 from textwrap import dedent
 
 from tilewright.ir import DType, IRModule, PointerType, PrimType, SizeVar, Var, const
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.tir import (
     Allocate,
     Block,

@@ -8,7 +8,7 @@ from tests.ir.random_trees import random_function
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir import DType, IRModule, Var, const, walk
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.script.printer import display, script, show
 from tilewright.script.printer.display import END, START, finish
 from tilewright.script.printer.names import NameTable

@@ -18,7 +18,7 @@ from tilewright.ir import (
     Var,
     const,
 )
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.tir import (
     Allocate,
     AllocateConst,

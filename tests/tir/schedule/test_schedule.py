@@ -4,8 +4,8 @@ import pytest
 
 import tilewright as tvm
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.attributes import EMPTY, Attributes
-from tilewright.ir.function import BaseFunc
+from tilewright.ir.convert import EMPTY, Attributes
+from tilewright.ir.module import BaseFunc
 from tilewright.ir.node import attr, node
 from tilewright.script import ir as I
 from tilewright.script import tir as T

@@ -6,7 +6,7 @@ from tests.tir.transform.memory import assert_same_meaning, compacted, extents_o
 from tests.tir.transform.programs import of_kind
 
 from tilewright.error import LoweringError
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.rewrite import rewrite
 from tilewright.script import tir as T
 from tilewright.tir import Allocate, Block, BufferStore

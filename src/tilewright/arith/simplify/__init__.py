@@ -2,14 +2,10 @@
 
 from tilewright.arith.simplify import (
     add_sub,
-    cast,
     compare,
-    floordiv,
-    floormod,
+    division,
     leaves,
     logic,
-    min_max,
-    mul,
     select,
     vector,
 )

@@ -1,4 +1,4 @@
-"""Constants, variables, truncating division, and what has no rules of its own."""
+"""Variables, bindings, casts, and division that rounds towards zero."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 from tilewright.arith.bounds import DATA, bounds_of, effects_of
 from tilewright.arith.linear import variables_of
 from tilewright.arith.simplify.simplifier import Simplifier
-from tilewright.arith.simplify.vector import simplify_vector
+from tilewright.arith.simplify.vector import ramp, simplify_vector
+from tilewright.ir.convert import fold_cast
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
+    Broadcast,
+    Cast,
     Div,
     Expr,
     FloatImm,
@@ -17,6 +21,7 @@ from tilewright.ir.expr import (
     IntImm,
     Let,
     Mod,
+    Ramp,
     SizeVar,
     Var,
 )
@@ -85,3 +90,48 @@ Simplifier.handlers[Div] = lambda s, expr: truncated(s, Div, s(expr.a), s(expr.b
 Simplifier.handlers[Mod] = lambda s, expr: truncated(s, Mod, s(expr.a), s(expr.b))
 Simplifier.constructors[Div] = lambda s, a, b: truncated(s, Div, a, b)
 Simplifier.constructors[Mod] = lambda s, a, b: truncated(s, Mod, a, b)
+
+
+def simplify_cast(s: Simplifier, expr: Any) -> Expr:
+    """A `Cast` node."""
+    return convert(s, expr.dtype, s(expr.value))
+
+
+def convert(s: Simplifier, dtype: DType, value: Any) -> Expr:
+    """``Cast(dtype, value)`` of a simplified value."""
+    source = value.dtype
+    if source is dtype:
+        return value
+    if value.__class__ is IntImm or value.__class__ is FloatImm:
+        if dtype.is_handle:
+            return s.intern(Cast(dtype, value))
+        return s.intern(fold_cast(value.value, dtype, Cast(dtype, value)))
+    if value.__class__ is Broadcast:
+        return s.intern(Broadcast(convert(s, dtype.element, value.value), value.lanes))
+    if value.__class__ is Cast and keeps_integers(value.value.dtype, source):
+        return convert(s, dtype, value.value)
+    if value.__class__ is Ramp and keeps_integers(source, dtype):
+        last = s.sum({value.base: 1}, 0, value.base.dtype)
+        if value.stride.__class__ is IntImm and s.exact(last) and _ramp_fits(s, value):
+            element = dtype.element
+            base, stride = (convert(s, element, part) for part in (value.base, value.stride))
+            return ramp(s, base, stride, value.lanes)
+    return s.intern(Cast(dtype, value))
+
+
+def _ramp_fits(s: Simplifier, value: Any) -> bool:
+    """Whether no lane of the ramp wraps around."""
+    dtype = value.base.dtype
+    low, high = s.bounds(value.base)
+    reach = value.stride.value * (value.lanes - 1)
+    return dtype.min_int <= low + min(reach, 0) and high + max(reach, 0) <= dtype.max_int
+
+
+def keeps_integers(source: DType, target: DType) -> bool:
+    """Whether every value of the integer type `source` is a value of the integer type `target`."""
+    if not source.is_integral or not target.is_integral or target.is_bool:
+        return False
+    return target.min_int <= source.min_int and source.max_int <= target.max_int
+
+
+Simplifier.handlers[Cast] = simplify_cast

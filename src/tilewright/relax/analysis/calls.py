@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.providers import provider
 from tilewright.relax.analysis.purity import is_impure_call
 from tilewright.relax.analysis.variables import all_global_vars, free_vars

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir.dtype import DType
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.relax.expr import Call
 from tilewright.relax.op.base import CALL_TIR, CALL_TIR_INPLACE, CALL_TIR_WITH_GRAD
 from tilewright.relax.struct_info import (

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.error import StructInfoError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.op import Op
 from tilewright.relax.analysis.kernel_call import check_kernel_call
 from tilewright.relax.analysis.purity import is_impure_call, signatures_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.relax.expr import Call, ExternFunc, Function
 from tilewright.relax.struct_info import FuncStructInfo, StructInfo

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,

@@ -10,8 +10,7 @@ from tilewright.arith import Analyzer
 from tilewright.error import VerifyError, did_you_mean
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.ir.span import Span
 from tilewright.relax.expr import DataflowVar, Var

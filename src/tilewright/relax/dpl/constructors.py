@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.dpl.matching import Matching
 from tilewright.relax.dpl.pattern import (

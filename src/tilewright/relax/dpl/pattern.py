@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import as_attribute
+from tilewright.ir.convert import as_attribute
 from tilewright.ir.dtype import DType
 from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tilewright.ir.attributes import EMPTY, Attributes
-from tilewright.ir.function import BaseFunc
-from tilewright.ir.module import IRModule
+from tilewright.ir.convert import EMPTY, Attributes
+from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.node import Node, attr, binds, child, meta, node
 from tilewright.ir.span import Span
 from tilewright.providers import provider

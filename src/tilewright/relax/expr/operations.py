@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import EMPTY, Attributes
+from tilewright.ir.convert import EMPTY, Attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
-from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import BaseFunc, GlobalVar
 from tilewright.ir.node import attr, child, meta, node
 from tilewright.ir.op import Op
 from tilewright.ir.span import Span

@@ -9,8 +9,7 @@ import numpy as np
 
 from tilewright.error import ArgumentError, InterpreterError, ShapeError
 from tilewright.ir.expr import Expr
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.recursion import raised_recursion_limit
 from tilewright.relax.block_builder import BlockBuilder

@@ -12,7 +12,7 @@ from tilewright.error import (
     InterpreterError,
     UnknownNameError,
 )
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc, Function
 from tilewright.relax.interpreter.values import Shape, as_value

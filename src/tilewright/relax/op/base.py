@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import attributes
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.convert import attributes
+from tilewright.ir.module import GlobalVar
 from tilewright.relax.expr import (
     Call,
     ExternFunc,

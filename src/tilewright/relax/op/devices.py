@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import ArgumentError, DeviceError
-from tilewright.ir.global_info import VDevice
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import IRModule, VDevice
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.span import Span
 from tilewright.relax.expr import Call, Function

@@ -18,7 +18,7 @@ from tilewright.error import (
     ShapeError,
     StructInfoError,
 )
-from tilewright.ir.attributes import EMPTY
+from tilewright.ir.convert import EMPTY
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.op import CallEffectKind, Op, register_op

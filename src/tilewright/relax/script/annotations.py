@@ -14,7 +14,7 @@ from typing import Any, Final
 from tilewright.error import ArgumentError, ScriptError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr
-from tilewright.ir.global_info import VDevice
+from tilewright.ir.module import VDevice
 from tilewright.relax.expr import RelaxExpr
 from tilewright.relax.script.context import GraphBuilder, graph_builder
 from tilewright.relax.struct_info import (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import RelaxExpr, Var
 from tilewright.relax.struct_info import StructInfo

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.dtype import DType
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import (
     Call as CallNode,

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, TVMError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.analysis.calls import remove_all_unused
 from tilewright.relax.expr import Call, Function, Tuple, TupleGetItem, Var
 from tilewright.relax.op.base import CALL_TIR

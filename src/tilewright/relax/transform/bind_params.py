@@ -15,8 +15,8 @@ from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.analysis import defined_symbolic_vars, free_symbolic_vars
 from tilewright.relax.expr import Constant, Function, RelaxExpr, Var, as_relax
 from tilewright.relax.size_equations import solve_sizes

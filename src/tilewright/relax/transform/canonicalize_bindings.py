@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.arith import Analyzer
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,

@@ -15,8 +15,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call as TensorCall
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as ScalarVar
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.relax.expr import Call, Constant, Tuple
 from tilewright.relax.op.base import CALL_TIR

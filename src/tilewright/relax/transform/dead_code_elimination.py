@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, UnknownNameError
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk_once
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import (
     Binding,
     DataflowBlock,

@@ -11,7 +11,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, Constant, RelaxExpr, Tuple

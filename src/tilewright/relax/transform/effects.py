@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Sequence
 from functools import cached_property
 
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.relax.analysis import contains_impure_call
 from tilewright.relax.expr import Binding, Call, Function, RelaxExpr, Var

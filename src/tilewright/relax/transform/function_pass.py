@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import EachFunctionPass, Pass, pass_decorator
+from tilewright.ir.transform import EachFunctionPass, Pass, pass_decorator
 from tilewright.relax.expr import DataflowBlock, Function
 from tilewright.relax.transform.scopes import ScopeRewriter
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import BaseFunc
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import EachFunctionPass, ModulePass
+from tilewright.ir.transform import EachFunctionPass, ModulePass
 from tilewright.relax.expr import DataflowBlock, TupleGetItem, VarBinding
 from tilewright.relax.transform.fusion_graph import (
     OP_PATTERN,

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.dpl.matching import Matching
 from tilewright.relax.dpl.pattern import DFPattern
 from tilewright.relax.expr import (

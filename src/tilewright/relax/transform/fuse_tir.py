@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tilewright.error import LoweringError
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.expr import Expr
 from tilewright.ir.expr import Var as SizeVar
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import Rewriter, walk
-from tilewright.ir.structural import structural_equal
-from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.structural import structural_equal, structural_hash
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import (
     Binding,
     Call,

@@ -8,11 +8,10 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var as ScalarVar
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
+from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.analysis import defined_symbolic_vars, free_symbolic_vars, free_vars
 from tilewright.relax.expr import Call, Function, RelaxExpr, ShapeExpr, Var, VarBinding

@@ -13,7 +13,7 @@ from tilewright.ir.expr import Var as Size
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import (
     Call,
     Constant,

@@ -12,8 +12,8 @@ from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.structural import structural_equal
+from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.analysis import computable_at_compile_time
 from tilewright.relax.expr import (

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.error import TargetError
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.providers import loaded_provider, provider
 from tilewright.target import Target
 

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.expr import Var as ScalarVar
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,

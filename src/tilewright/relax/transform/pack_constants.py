@@ -9,13 +9,11 @@ import numpy as np
 
 from tilewright.driver.building import build
 from tilewright.driver.pipeline import scheduling
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import Rewriter
-from tilewright.ir.structural import structural_equal
-from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.structural import structural_equal, structural_hash
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import Call, Constant, Function, Tuple
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.transform.constant_operands import (

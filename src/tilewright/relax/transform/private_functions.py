@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilewright.ir.expr import Var as ScalarVar
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.analysis.purity import is_forced_pure
 from tilewright.relax.expr import Call, ExternFunc, Function, If, RelaxExpr, SeqExpr, Var
 from tilewright.relax.size_equations import solve_sizes

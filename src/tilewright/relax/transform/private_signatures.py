@@ -6,11 +6,10 @@ from collections import Counter
 from typing import Any
 
 from tilewright.ir.expr import Var as ScalarVar
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import walk
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,

@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.analysis.purity import FORCE_PURE, is_forced_pure
 from tilewright.relax.expr import Call, Function
 from tilewright.relax.op.base import (

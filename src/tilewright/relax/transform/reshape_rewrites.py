@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.analysis.reshape_pattern import has_reshape_pattern
 from tilewright.relax.analysis.variables import definition

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
 from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import ExternFunc
 from tilewright.relax.scope import Names
 

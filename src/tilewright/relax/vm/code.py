@@ -13,8 +13,7 @@ from tilewright.driver.compiled_units import (
 )
 from tilewright.driver.object_cache import default_cache
 from tilewright.driver.pipeline import for_backend, generate_code
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.relax.vm.constants import ConstantTable
 from tilewright.runtime.module import CompiledCode
 from tilewright.target import Target

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tilewright.driver.compiled_units import CompiledUnit
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.relax.expr import Function
 from tilewright.relax.vm.code import native_code
 from tilewright.relax.vm.constants import ConstantTable

@@ -9,8 +9,7 @@ from tilewright.error import LoweringError, UnknownNameError, did_you_mean
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT64, DType
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk_once
 from tilewright.relax.expr import Call, ExternFunc, Function, RelaxExpr
 from tilewright.relax.vm.matching import SizeMatch, match_shapes

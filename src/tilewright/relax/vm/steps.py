@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tilewright.error import TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.runtime.ndarray import NDArray
 
 

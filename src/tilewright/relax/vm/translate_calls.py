@@ -10,7 +10,7 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Scalar
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc, RelaxExpr
 from tilewright.relax.op import base, view

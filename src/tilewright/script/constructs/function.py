@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.expr import FloatImm, IntImm, StringImm, Var
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.global_info import DummyGlobalInfo, GlobalInfo, VDevice
+from tilewright.ir.module import DummyGlobalInfo, GlobalInfo, GlobalVar, VDevice
 from tilewright.ir.operators import Operators
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import FunctionFrame, require

@@ -13,7 +13,7 @@ from tilewright.ir.convert import as_expr, const
 from tilewright.ir.convert import cast as convert
 from tilewright.ir.dtype import HANDLE, DType
 from tilewright.ir.expr import Expr
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.constructs.access import load_indices

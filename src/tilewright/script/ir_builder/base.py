@@ -7,8 +7,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.expr import Var
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.ir.scope_stack import ScopeStack
 from tilewright.script.builder import Builder, FunctionFrame, set_name

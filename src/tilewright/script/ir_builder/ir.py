@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.error import DiagnosticError
-from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import BaseFunc, GlobalVar
 from tilewright.script.constructs.function import (
     dummy_global_info,
     lookup_vdevice,

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.error import DTypeError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, StringImm, Var
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.script.builder import ForFrame, Frame, set_name
 from tilewright.script.constructs.access import PartialAccess, index_items, load_indices
 from tilewright.script.constructs.dtypes import type_of_annotation

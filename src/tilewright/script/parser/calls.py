@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from tilewright.error import ArgumentError, ScriptError, TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, SymbolicTruthError
-from tilewright.ir.function import BaseFunc, GlobalVar
+from tilewright.ir.module import BaseFunc, GlobalVar
 from tilewright.ir.node import Node
 from tilewright.script.constructs.access import PartialAccess, access, index_items
 from tilewright.script.parser import closed_world

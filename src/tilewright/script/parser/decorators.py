@@ -10,8 +10,7 @@ from typing import Any
 from tilewright.error import ArgumentError, ScriptError, VerifyError
 from tilewright.ir.dtype import VOID, DType
 from tilewright.ir.expr import values_unknown
-from tilewright.ir.function import BaseFunc, GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import Builder, FunctionFrame

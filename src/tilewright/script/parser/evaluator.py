@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from tilewright.error import ArgumentError, ScriptError
 from tilewright.ir.dtype import VOID
 from tilewright.ir.expr import Call
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.script.constructs.nodes import call_argument
 from tilewright.script.parser.closed_world import TRUST

@@ -8,8 +8,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.script.builder.module import ModuleUnderConstruction
 from tilewright.script.parser.calls import FunctionDefinition, ModuleReference

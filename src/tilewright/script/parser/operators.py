@@ -11,7 +11,7 @@ from tilewright.error import DTypeError
 from tilewright.ir import arithmetic
 from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
 from tilewright.ir.expr import Expr, IntImm
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.script.constructs.access import PartialAccess
 from tilewright.script.parser.evaluator import Evaluator, evaluates
 from tilewright.script.parser.source import kind_of

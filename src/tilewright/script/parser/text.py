@@ -7,8 +7,7 @@ import re
 from typing import Any
 
 from tilewright.error import ArgumentError, ScriptError
-from tilewright.ir.function import BaseFunc
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
 from tilewright.ir.span import Span
 from tilewright.script.parser.closed_world import BUILTINS, Allowance, attribute, script_package

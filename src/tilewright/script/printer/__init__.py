@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.function import BaseFunc
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.node import Node, field_repr
 from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
 from tilewright.script.printer import calls, expressions

@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.error import TVMError
 from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.script.printer.buffers import same
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted

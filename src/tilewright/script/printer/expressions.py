@@ -40,8 +40,7 @@ from tilewright.ir.expr import (
     Sub,
     Var,
 )
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.global_info import DummyGlobalInfo, VDevice
+from tilewright.ir.module import DummyGlobalInfo, GlobalVar, VDevice
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted

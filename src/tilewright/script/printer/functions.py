@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.ir.expr import Var, is_const_int
-from tilewright.ir.function import BaseFunc
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.script.printer.blocks import print_implicit_root

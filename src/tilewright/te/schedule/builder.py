@@ -8,8 +8,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
 from tilewright.ir.arithmetic import equal, logical_and
-from tilewright.ir.attributes import attributes
-from tilewright.ir.convert import as_expr, cast, const
+from tilewright.ir.convert import as_expr, attributes, cast, const
 from tilewright.ir.expr import Expr, StringImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.te.block import BlockBuilder

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, TEScheduleError
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.te.create_prim_func import FunctionBuilder

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.ir.attributes import as_attribute
-from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import as_attribute, as_expr
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.te.schedule.primitive import recorded
 from tilewright.te.schedule.relation import Fuse, Relation, Singleton, Split, domain

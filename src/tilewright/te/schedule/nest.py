@@ -7,8 +7,7 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import logical_and
-from tilewright.ir.attributes import attributes
-from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import as_expr, attributes
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.te.operation import ComputeOp

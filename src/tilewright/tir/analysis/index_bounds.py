@@ -11,7 +11,7 @@ from tilewright.arith.bounds import bounds_of, linear_bounds
 from tilewright.arith.facts import Facts
 from tilewright.arith.linear import Terms, collect
 from tilewright.arith.simplify import Simplifier
-from tilewright.arith.simplify.scope import assuming
+from tilewright.arith.simplify.logic import assuming
 from tilewright.error import BoundsError
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var

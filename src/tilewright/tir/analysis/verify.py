@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError, VerifyError
 from tilewright.ir.expr import Call, Let, SizeVar, Var
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.node import Node, Role
 from tilewright.ir.recent import Recent
 from tilewright.ir.recursion import deep_recursion

@@ -11,7 +11,7 @@ from typing import Final
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import HANDLE, INT32, INT64
 from tilewright.ir.expr import Expr, Select, StringImm, Var
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.types import PrimType
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.function import PrimFunc

@@ -16,7 +16,7 @@ from typing import Final
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.types import PrimType
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi

@@ -8,8 +8,7 @@ from tilewright.ir.arithmetic import not_equal
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Call, Var
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.stmt import Evaluate, IfThenElse, LetStmt, Stmt
 from tilewright.tir.transform.building.statements import StatementRewriter

@@ -15,7 +15,7 @@ from tilewright.ir.arithmetic import logical_not
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var, is_const_int
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.tir.buffer import Buffer

@@ -18,9 +18,8 @@ from tilewright.error import LoweringError, UnknownNameError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
 from tilewright.ir.expr import Call, Expr, Var
-from tilewright.ir.function import GlobalVar
 from tilewright.ir.library import METADATA_FUNCTION, SYMBOL_PREFIX
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.types import PrimType
 from tilewright.tir.call_boundary import structures as abi

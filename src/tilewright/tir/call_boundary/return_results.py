@@ -16,7 +16,7 @@ from tilewright.ir.arithmetic import not_equal
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, Let, Var
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.steps import Steps

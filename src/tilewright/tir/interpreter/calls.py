@@ -10,7 +10,7 @@ from tilewright import error
 from tilewright.error import InterpreterError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.interpreter.emitter import Code

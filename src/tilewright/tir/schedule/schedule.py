@@ -8,8 +8,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.expr import Expr
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.tir.analysis.verify import verify_declared_regions
 from tilewright.tir.function import PrimFunc

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.error import InternalError, VerifyError
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.function import PrimFunc

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.ir.passes import EachFunctionPass, Pass, pass_decorator
+from tilewright.ir.transform import EachFunctionPass, Pass, pass_decorator
 from tilewright.tir.function import PrimFunc
 
 __all__ = ["PrimFuncPass", "prim_func_pass"]

@@ -25,10 +25,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.ir.arithmetic import equal, logical_and
-from tilewright.ir.attributes import EMPTY
-from tilewright.ir.convert import const
+from tilewright.ir.convert import EMPTY, const
 from tilewright.ir.dtype import BOOL, INT32
 from tilewright.ir.expr import LT, Call, Expr, FloorDiv, IntImm, Var, is_const_int
 from tilewright.ir.node import Node

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.error import LoweringError
-from tilewright.ir.attributes import Attributes
-from tilewright.ir.convert import cast
+from tilewright.ir.convert import Attributes, cast
 from tilewright.ir.dtype import BOOL, HANDLE
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.unique_names import UniqueNames

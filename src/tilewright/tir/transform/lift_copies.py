@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tilewright.ir.attributes import attributes
+from tilewright.ir.convert import attributes
 from tilewright.ir.dtype import BOOL, HANDLE
 from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.ir.op import Op

@@ -14,7 +14,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import GUARD
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.passes import ModulePass
+from tilewright.ir.transform import ModulePass
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.call_boundary.make_packed_api import make_packed_api
 from tilewright.tir.call_boundary.overlapping import without_promises

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.ir.arithmetic import logical_and, logical_not, maximum
-from tilewright.ir.attributes import EMPTY
-from tilewright.ir.convert import as_expr, const
+from tilewright.ir.convert import EMPTY, as_expr, const
 from tilewright.ir.expr import (
     Call,
     Expr,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from tilewright.error import ArgumentValueError
-from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.structural import structural_hash
 from tilewright.tune.cost_model.analytical import AnalyticalModel
 from tilewright.tune.cost_model.boosted_trees import ROUNDS, Trees, XGBConfig, load_xgboost
 from tilewright.tune.cost_model.cost_model import CostModel

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tilewright.error import TuningError, TVMError
 from tilewright.ir.module import IRModule
-from tilewright.ir.structural_hash import structural_hash
+from tilewright.ir.structural import structural_hash
 from tilewright.tir.schedule import Instruction, Schedule, Trace
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
 from tilewright.tune.postproc import Postproc

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import Call, Function, ShapeExpr, Var

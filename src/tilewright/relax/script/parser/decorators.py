@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import VerifyError
-from tilewright.ir.function import BaseFunc
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.span import Span
 from tilewright.relax.analysis import check_well_formed
 from tilewright.relax.expr import Function

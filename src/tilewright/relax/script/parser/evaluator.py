@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from tilewright.error import ArgumentError, DTypeError, StructInfoError
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.script.annotations import StructInfoFunction
 from tilewright.relax.script.context import GraphBuilder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ScriptError
 from tilewright.ir.expr import SizeVar
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.relax.expr import Var
 from tilewright.relax.script.annotations import as_struct_info

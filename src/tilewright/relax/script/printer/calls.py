@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tilewright.error import TVMError
 from tilewright.ir.expr import FloatImm, IntImm
 from tilewright.ir.expr import StringImm as TextImm
-from tilewright.ir.global_info import VDevice
+from tilewright.ir.module import VDevice
 from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import Call, ExternFunc, Function, Tuple

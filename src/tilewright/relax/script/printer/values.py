@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import IntImm
-from tilewright.ir.global_info import VDevice
+from tilewright.ir.module import VDevice
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import (
     Constant,

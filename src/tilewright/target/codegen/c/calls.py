@@ -7,7 +7,7 @@ from typing import Final
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
 from tilewright.ir.expr import Call, Cast, Expr, StringImm, Var
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text, c_string, emits
 from tilewright.target.codegen.c.expressions import conditional, library

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from tilewright.ir.expr import Call
-from tilewright.ir.function import GlobalVar
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.c import calls, expressions, structures  # noqa: F401, emitters
 from tilewright.target.codegen.c.names import c_name

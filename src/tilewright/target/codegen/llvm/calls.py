@@ -7,7 +7,7 @@ from typing import Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.expr import Call, Expr
-from tilewright.ir.function import GlobalVar
+from tilewright.ir.module import GlobalVar
 from tilewright.target.codegen.c_library import own_name
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.exits import printed

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.expr import IterVar
 from tilewright.tir.schedule.edits.bindings import conjunction

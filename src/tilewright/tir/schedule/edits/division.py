@@ -17,10 +17,11 @@ from tilewright.arith.iter_form import (
     Size,
     inverse_affine_iter_map,
     is_one,
+    plain_sums,
+    span_of,
 )
 from tilewright.arith.itermap import detect_iter_map
 from tilewright.arith.linear import Terms, collect, mentions
-from tilewright.arith.plain_iterators import plain_sums, span_of
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Range

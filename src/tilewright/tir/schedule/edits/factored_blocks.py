@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.reduction import Reduction

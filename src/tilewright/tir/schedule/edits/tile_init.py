@@ -8,8 +8,7 @@ from functools import partial
 from tilewright.arith import Analyzer
 from tilewright.arith.itermap import detect_iter_map
 from tilewright.arith.linear import mentions
-from tilewright.ir.attributes import EMPTY
-from tilewright.ir.convert import as_expr
+from tilewright.ir.convert import EMPTY, as_expr
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import BufferRegion, Range

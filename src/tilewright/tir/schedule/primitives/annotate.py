@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.attributes import as_attribute
+from tilewright.ir.convert import as_attribute
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree

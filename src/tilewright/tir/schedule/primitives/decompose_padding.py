@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer, detect_linear_equation
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import const
 from tilewright.ir.expr import (

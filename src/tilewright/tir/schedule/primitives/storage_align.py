@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.ir.attributes import as_attribute
+from tilewright.ir.convert import as_attribute
 from tilewright.ir.expr import IntImm
 from tilewright.tir.schedule.buffer_reference import buffer_written, recorded_index
 from tilewright.tir.schedule.errors import ScheduleError

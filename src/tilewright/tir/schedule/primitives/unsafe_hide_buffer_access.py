@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir.attributes import as_attribute
+from tilewright.ir.convert import as_attribute
 from tilewright.tir.analysis.declared_regions import HIDES_ACCESSES
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.arith import Analyzer
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.error import DiagnosticError
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.rewrite import walk

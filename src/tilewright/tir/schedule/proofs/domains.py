@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.arith import Analyzer, detect_iter_map
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.arith.iter_form import Size
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm

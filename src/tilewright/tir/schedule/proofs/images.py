@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.arith.interval import IntervalSet
 from tilewright.arith.iter_form import Size
 from tilewright.arith.itermap import detect_iter_map

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.arith import Analyzer, detect_iter_map
-from tilewright.arith.conditions import conjuncts
+from tilewright.arith.facts import conjuncts
 from tilewright.arith.iter_form import inverse_affine_iter_map, is_zero
 from tilewright.arith.linear import mentions
 from tilewright.ir.convert import as_expr, const

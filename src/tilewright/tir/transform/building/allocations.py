@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.error import LoweringError
-from tilewright.ir.attributes import EMPTY, Attributes, attributes
-from tilewright.ir.convert import as_expr, const
+from tilewright.ir.convert import EMPTY, Attributes, as_expr, attributes, const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.ir.rewrite import Rewriter, walk

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir.arithmetic import equal, logical_and
-from tilewright.ir.attributes import EMPTY
+from tilewright.ir.convert import EMPTY
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (

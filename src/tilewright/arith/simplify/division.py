@@ -1,4 +1,4 @@
-"""Quotients rounded down: what divides evenly leaves the division, what is too small vanishes."""
+"""Quotients and remainders of division that rounds down."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from tilewright.arith.bounds import is_nonzero, linear_bounds
-from tilewright.arith.linear import Terms
-from tilewright.arith.modular import multiple_of
+from tilewright.arith.linear import Terms, collect
+from tilewright.arith.modular import modular_of, multiple_of
 from tilewright.arith.simplify.simplifier import Simplifier
 from tilewright.arith.simplify.symbolic import split_by_divisor, within
 from tilewright.arith.simplify.vector import simplify_vector
-from tilewright.ir.expr import Expr, FloorDiv, IntImm
+from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm
 from tilewright.ir.folding import fold_constants
 
 
@@ -26,12 +26,12 @@ def floordiv(s: Simplifier, a: Expr, b: Expr) -> Expr:
     if direct is not None:
         return direct
     if b.__class__ is not IntImm:
-        return _by_symbol(s, a, b)
+        return _floordiv_by_symbol(s, a, b)
     divisor: int = b.value  # type: ignore[attr-defined]
     if divisor == 1:
         return a
     if divisor > 1:
-        found = by_constant(s, a, divisor)
+        found = _floordiv_by_constant(s, a, divisor)
         if found is not None:
             return found
     return s.make(FloorDiv, a, b)
@@ -79,7 +79,7 @@ def low_part(s: Simplifier, terms: Terms, constant: int, divisor: int) -> tuple[
     return 1, terms, {}
 
 
-def by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
+def _floordiv_by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
     """``a // divisor`` for a divisor above 1, or None if nothing applies."""
     dtype = a.dtype
     terms, constant = s.terms_of(a)
@@ -144,7 +144,7 @@ def _nested(s: Simplifier, terms: Terms, constant: int, divisor: int, dtype: Any
     return floordiv(s, dividend, s.constant(inner * divisor, dtype))
 
 
-def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
+def _floordiv_by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
     """Division by what is not constant: multiples of it leave, and a smaller rest vanishes."""
     unchanged = s.make(FloorDiv, a, b)
     if not is_nonzero(s.facts, b, a) or not s.total(b):
@@ -165,3 +165,139 @@ def _by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
 
 Simplifier.handlers[FloorDiv] = simplify_floordiv
 Simplifier.constructors[FloorDiv] = floordiv
+
+
+def simplify_floormod(s: Simplifier, expr: Any) -> Expr:
+    """A `FloorMod` node."""
+    return floormod(s, s(expr.a), s(expr.b))
+
+
+def floormod(s: Simplifier, a: Expr, b: Expr) -> Expr:
+    """``a % b`` of simplified operands."""
+    direct = vector_or_constant(s, FloorMod, a, b)
+    if direct is not None:
+        return direct
+    if b.__class__ is not IntImm:
+        return _floormod_by_symbol(s, a, b)
+    divisor: int = b.value  # type: ignore[attr-defined]
+    if divisor == 1 and s.total(a):
+        return s.constant(0, a.dtype)
+    if divisor > 1:
+        found = _floormod_by_constant(s, a, divisor)
+        if found is not None:
+            return found
+    return s.make(FloorMod, a, b)
+
+
+def terms_modulo(
+    s: Simplifier, terms: Terms, constant: int, divisor: int
+) -> tuple[Terms, int, bool]:
+    """The terms modulo `divisor`; whether something changed.
+
+    A term ``x % c`` whose multiple by ``c`` is a multiple of the divisor is as good as ``x``.
+    """
+    rest: Terms = {}
+    changed = False
+    for term, factor in terms.items():
+        if factor % divisor == 0:
+            changed = True
+            continue
+        inner = _modulus(term)
+        if inner and factor * inner % divisor == 0 and s.exact(term.a):  # type: ignore[attr-defined]
+            constant += collect(term.a, factor, rest)  # type: ignore[attr-defined]
+            changed = True
+        else:
+            small = factor % divisor
+            if factor < 0 and -factor % divisor < small:
+                small = -(-factor % divisor)
+            changed |= small != factor
+            rest[term] = rest.get(term, 0) + small
+    changed |= not 0 <= constant < divisor
+    return rest, constant % divisor, changed
+
+
+def _modulus(term: Any) -> int:
+    """``c`` of a term ``x % c`` with a positive constant, else 0."""
+    if term.__class__ is FloorMod and term.b.__class__ is IntImm and term.b.value > 0:
+        return term.b.value
+    return 0
+
+
+def _floormod_by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
+    """``a % divisor`` for a divisor above 1, or None if nothing applies."""
+    dtype = a.dtype
+    coeff, base = modular_of(s.facts, a) if s.facts.remainders else (1, 0)
+    if coeff % divisor == 0 and s.total(a):
+        return s.constant(base % divisor, dtype)
+    terms, constant = s.terms_of(a)
+    if not s.exact_form(terms, constant, dtype):
+        return None
+    changed = False
+    while True:
+        rest, reduced, again = terms_modulo(s, terms, constant, divisor)
+        if not again:
+            break
+        dropped = [t for t, f in terms.items() if f % divisor == 0]
+        dropped += [t for t, f in rest.items() if f == 0]
+        if not all(map(s.total, dropped)):
+            return None
+        rest = {term: factor for term, factor in rest.items() if factor}
+        if not s.exact_form(rest, reduced, dtype):
+            break
+        terms, constant, changed = rest, reduced, True
+    low, high = linear_bounds(s.facts, terms, constant)
+    if low // divisor == high // divisor:
+        return s.sum(terms, constant - low // divisor * divisor, dtype)
+    g, upper, below = low_part(s, terms, constant, divisor)
+    if g > 1 and upper and not (constant // g and constant % g):
+        if all(factor % g == 0 for factor in upper.values()):
+            return _split_at(s, upper, below, constant, g, divisor, dtype)
+        if below:
+            return _without_low(s, upper, below, constant, g, divisor, dtype)
+    if not changed:
+        return None
+    return s.make(FloorMod, s.sum(terms, constant, dtype), s.constant(divisor, dtype))
+
+
+def _without_low(
+    s: Simplifier, upper: Terms, below: Terms, constant: int, g: int, divisor: int, dtype: Any
+) -> Expr:
+    """``(upper + below) % divisor`` as ``upper % divisor + below``."""
+    low = constant % g
+    high = s.make(FloorMod, s.sum(upper, constant - low, dtype), s.constant(divisor, dtype))
+    return s.sum({high: 1} | below, low, dtype)
+
+
+def _split_at(
+    s: Simplifier, upper: Terms, below: Terms, constant: int, g: int, divisor: int, dtype: Any
+) -> Expr:
+    """``(upper + below) % divisor`` as ``upper // g % (divisor // g) * g + below``."""
+    high = s.sum({term: factor // g for term, factor in upper.items()}, constant // g, dtype)
+    digit = floormod(s, high, s.constant(divisor // g, dtype))
+    terms: Terms = {}
+    rest = collect(digit, g, terms)
+    for term, factor in below.items():
+        terms[term] = terms.get(term, 0) + factor
+    return s.sum({t: f for t, f in terms.items() if f}, rest + constant % g, dtype)
+
+
+def _floormod_by_symbol(s: Simplifier, a: Expr, b: Expr) -> Expr:
+    """Modulo what is not constant: multiples of it leave, and a smaller rest is the result."""
+    unchanged = s.make(FloorMod, a, b)
+    if not is_nonzero(s.facts, b, a) or not s.total(b):
+        return unchanged
+    terms, constant = s.terms_of(a)
+    split = split_by_divisor(s, terms, constant, b)
+    if split is None:
+        return unchanged
+    quotient, _, rest, constant = split
+    if not all(map(s.total, quotient)):
+        return unchanged
+    remainder = s.sum(rest, constant, a.dtype)
+    if within(s, remainder, b):
+        return remainder
+    return s.make(FloorMod, remainder, b)
+
+
+Simplifier.handlers[FloorMod] = simplify_floormod
+Simplifier.constructors[FloorMod] = floormod
