@@ -128,7 +128,7 @@ class LocalRunner(Runner):
     def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
         """Start to measure; the futures are in the order of the inputs."""
         jobs = [self._queue.add(self._measurement(item)) for item in runner_inputs]
-        return [RunnerFuture(job.done, job.result) for job in jobs]
+        return [RunnerFuture(job.done, job.result, job.cancel) for job in jobs]
 
     def _measurement(self, item: RunnerInput) -> Job[RunnerResult]:
         workload = self._workload(item)

@@ -24,7 +24,7 @@ AHEAD: Final = 2
 
 
 class CancelledError(Exception):
-    """The queue was closed before the answer was there."""
+    """The job was cancelled, or the queue closed, before the answer was there."""
 
 
 Failure = ChildDiedError | ChildTimeoutError | CancelledError
@@ -53,6 +53,7 @@ class Job(Generic[T]):
         self.request, self.single, self.seconds = request, single, seconds
         self.depends = depends
         self.has_crashed = False
+        self.is_cancelled = False
         self._make_result = result
         self._done = threading.Event()
         self._result: T | None = None
@@ -70,6 +71,10 @@ class Job(Generic[T]):
         """There will be no result, for a reason that its user has to know."""
         self._error = error
         self._done.set()
+
+    def cancel(self) -> None:
+        """Do not send the request if it was not sent."""
+        self.is_cancelled = True
 
     def done(self) -> bool:
         """Whether the result is there."""
@@ -159,6 +164,9 @@ class RunQueue:
                     return
                 self._waiting.append(job)
             job = self._waiting[0]
+            if job.is_cancelled:
+                self._waiting.popleft().finish(CancelledError())
+                continue
             if self._sent and (job.single != self._session.single or job.depends()):
                 return
             if not self._sent:

@@ -97,8 +97,9 @@ class RunnerFuture:
         self,
         f_done: Callable[[], bool] | None = None,
         f_result: Callable[[], RunnerResult] | None = None,
+        f_cancel: Callable[[], None] | None = None,
     ) -> None:
-        self._done, self._result = f_done, f_result
+        self._done, self._result, self._cancel = f_done, f_result, f_cancel
 
     def done(self) -> bool:
         """Whether the result is there."""
@@ -111,6 +112,11 @@ class RunnerFuture:
         if self._result is None:
             raise NotImplementedError(f"{type(self).__name__} does not define `result()`")
         return self._result()
+
+    def cancel(self) -> None:
+        """Do not measure the candidate if that has not begun; nobody waits for the result."""
+        if self._cancel is not None:
+            self._cancel()
 
 
 class Runner:

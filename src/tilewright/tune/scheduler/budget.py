@@ -1,4 +1,4 @@
-"""How much may be spent on tuning."""
+"""Limits of tuning runs."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from typing import Any, Final
 from tilewright.error import ArgumentError, ArgumentValueError
 
 ROUNDS: Final = 4
-"""In how many batches the trials of a task are spent at least, so that later ones learn."""
+"""Minimum number of batches per task, so that later ones learn from earlier ones."""
 
 FINAL_SHARE: Final = 0.25
-"""The part of the time, at most, that is kept for the finals."""
+"""Maximum part of the time that is kept for the finals."""
 
 FINAL_SECONDS: Final = 8.0
-"""How long the final of a task takes, about."""
+"""Estimate of the duration of the final of a task, before the first one."""
+
+REST: Final = 0.02
+"""Part of the time that is too short to go on."""
+
+TRIAL_SECONDS: Final = 0.5
+"""Estimate of the time per trial, on which batches depend where time is limited."""
 
 SMALL_BATCH: Final = 8
 """Smaller batches teach a search little."""
 
 
 class Budget:
-    """Limits of a tuning run.
+    """Limits of a tuning run; see `TuneOptions` for the arguments.
 
-    Args:
-        max_trials_global: candidates of all tasks.
-        max_trials_per_task: candidates of each; None for no limit of its own.
-        num_trials_per_iter: candidates of a batch, at most.
-        max_seconds: time, of everything; None for no limit.
-        patience: a task is done after so many trials in which it became no better; None to go on.
+    Attributes:
+        reserve: seconds that are kept for the finals.
     """
 
     def __init__(
@@ -50,10 +52,7 @@ class Budget:
             raise ArgumentValueError(f"max_seconds must be more than 0, got {max_seconds!r}")
         self.max_seconds = max_seconds
         self.reserve = 0.0
-        self.started = time.monotonic()
-
-    def start(self) -> None:
-        """Time counts from now."""
+        self._final_seconds = FINAL_SECONDS
         self.started = time.monotonic()
 
     @property
@@ -73,23 +72,37 @@ class Budget:
         """Whether the search has to end."""
         return self.seconds_left <= 0
 
-    def reserve_for_finals(self, num_tasks: int) -> None:
-        """Keep a part of the time for measuring the best candidates of each task again."""
+    def reserve_for_finals(self, count: int) -> None:
+        """Keep time for the finals of `count` tasks."""
         if self.max_seconds is not None:
-            self.reserve = min(FINAL_SHARE * self.max_seconds, FINAL_SECONDS * num_tasks)
+            self.reserve = min(FINAL_SHARE * self.max_seconds, self._final_seconds * count)
 
     def begin_finals(self) -> None:
-        """What was kept may be spent."""
+        """Release the reserve."""
         self.reserve = 0.0
+
+    def end_finals(self, count: int, seconds: float) -> None:
+        """Learn how long the finals of `count` tasks took."""
+        if count:
+            self._final_seconds = seconds / count
+
+    @property
+    def is_worth_going_on(self) -> bool:
+        """Whether time is left after a final for trials and another final."""
+        if self.max_seconds is None:
+            return False
+        return self.seconds_left > 2 * self._final_seconds + REST * self.max_seconds
 
     def batch_size(self, num_tasks: int) -> int:
         """Candidates of a batch.
 
-        Fewer than `num_trials_per_iter` where there are few trials, so that each task gets a batch
-        and most get several.
+        Fewer than `num_trials_per_iter` where there are few trials, or little time, so that each
+        task gets a batch and most get several.
         """
-        share = max(1, self.max_trials_global // num_tasks)
-        share = min(share, self.max_trials_per_task)
+        trials = self.max_trials_global
+        if self.max_seconds is not None:
+            trials = min(trials, math.ceil(self.max_seconds / TRIAL_SECONDS))
+        share = min(max(1, trials // num_tasks), self.max_trials_per_task)
         wanted = max(math.ceil(share / ROUNDS), min(share, SMALL_BATCH))
         return min(self.num_trials_per_iter, wanted)
 

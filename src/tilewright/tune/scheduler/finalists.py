@@ -45,15 +45,19 @@ LEAST_SECONDS: Final = 0.2
 
 def measure_finalists(
     measuring: Measuring, scheduler: TaskScheduler, known: Mapping[int, KnownTrials]
-) -> None:
+) -> int:
     """Measure the fastest candidates of each task again, in turns, with the default schedule.
 
     Of many measurements, the best one was lucky. The new results go to the database, where they
     replace the old ones. Where nothing is faster than the default schedule beyond noise, that is
     the best one. An earlier run that was interrupted may have left more candidates that are wrong:
     as long as those that take part are, the next ones of that run follow.
+
+    Returns:
+        Number of tasks that had a final: those whose best candidate has not won one before.
     """
-    order = sorted(scheduler.tasks, key=_gain, reverse=True)
+    tasks = [task for task in scheduler.tasks if not task.is_settled]
+    order = sorted(tasks, key=_gain, reverse=True)
     for position, task in enumerate(order):
         share = measuring.seconds_left() / (len(order) - position)
         final = _Final(measuring, scheduler, task, share)
@@ -62,6 +66,8 @@ def measure_finalists(
         while earlier is not None and _is_one_refuted(task, earlier.taken):
             task.replace(earlier.take_fastest())
             final.settle()
+        task.settled = task.fastest[0][1] if task.fastest else None
+    return len(order)
 
 
 def _gain(task: TaskRecord) -> float:

@@ -132,6 +132,7 @@ class Measuring:
                 if self._is_done(future):
                     results.append(_sound(future.result()))
                 else:
+                    future.cancel()
                     results.append(RunnerResult(None, "it was not run any more", CANCELLED))
                 measured(results[-1])
         return results

@@ -53,6 +53,7 @@ class TaskRecord:
         default: the default schedule as a candidate; None before it was measured.
         default_latency: its seconds per run; infinity before they are known, and if it failed.
         default_build: how building the default schedule went; None before that.
+        settled: the best candidate of the last final; None before that.
         verified: candidates that compute what the program computes.
         history: trials and latency after each batch.
         improved_at: `trials` when `latency` became better for the last time.
@@ -85,6 +86,7 @@ class TaskRecord:
         self.default: Any = None
         self.default_latency = math.inf
         self.default_build: BuilderResult | None = None
+        self.settled: Any = None
         self.verified: list[Any] = []
         self.history: list[Progress] = []
         self.improved_at = 0
@@ -111,6 +113,11 @@ class TaskRecord:
     def is_measured(self) -> bool:
         """Whether there is a candidate that ran."""
         return math.isfinite(self.latency)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the best candidate has won a final."""
+        return not self.fastest or self.fastest[0][1] is self.settled
 
     def is_verified(self, candidate: Any) -> bool:
         """Whether a candidate is one of those that compute what the program computes."""

@@ -102,7 +102,6 @@ class TaskScheduler:
             max_trials_global, max_trials_per_task, num_trials_per_iter, max_seconds, patience
         )
         self.tasks = _task_records(tasks, task_weights)
-        self.budget.reserve_for_finals(len(tasks))
         self.measure_callbacks = list(measure_callbacks)
         self.database, self.cost_model = database, cost_model
         self._observers = observers
@@ -114,13 +113,15 @@ class TaskScheduler:
                 observer.begin(self)
             with Interrupts() as interrupts:
                 try:
-                    self._spend_trials(interrupts)
+                    self._spend_budget(interrupts)
                 except KeyboardInterrupt:
                     interrupts.settle()
                     self._abandon_batches()
                     if not self._has_results():
                         raise
-                self._finish(interrupts)
+                reason = "interrupted" if self.was_interrupted else "the budget is used up"
+                for task in self.tasks:
+                    self.terminate_task(task.task_id, reason)
         finally:
             for observer in observers:
                 observer.end(self)
@@ -175,8 +176,26 @@ class TaskScheduler:
 
     # --- the loop -------------------------------------------------------------------------------
 
+    def _spend_budget(self, interrupts: Interrupts) -> None:
+        """Spend trials, measure the best candidates again, and go on while there is time."""
+        while True:
+            before = sum(task.trials for task in self.tasks)
+            self._spend_trials(interrupts)
+            self.budget.begin_finals()
+            start = self.budget.seconds
+            with Profiler.timeit("MeasureFinalists"):
+                count = measure_finalists(self._measuring, self, self._known)
+            interrupts.check()
+            self.budget.end_finals(count, self.budget.seconds - start)
+            is_stuck = sum(task.trials for task in self.tasks) == before
+            if is_stuck or not self.budget.is_worth_going_on:
+                return
+
     def _spend_trials(self, interrupts: Interrupts) -> None:
-        while not self.budget.is_out_of_time and self._trials_left() > 0:
+        while self._trials_left() > 0:
+            self.budget.reserve_for_finals(sum(not task.is_settled for task in self.tasks) or 1)
+            if self.budget.is_out_of_time:
+                break
             task_id = self.next_task_id()
             if task_id < 0:
                 break
@@ -318,20 +337,6 @@ class TaskScheduler:
             or (database is not None and database.query_tuning_record(task.mod, task.target))
             for task in self.tasks
         )
-
-    def _finish(self, interrupts: Interrupts) -> None:
-        self.budget.begin_finals()
-        if not self.was_interrupted:
-            try:
-                with Profiler.timeit("MeasureFinalists"):
-                    measure_finalists(self._measuring, self, self._known)
-                interrupts.check()
-            except KeyboardInterrupt:
-                interrupts.settle()
-                self.was_interrupted = True
-        reason = "interrupted" if self.was_interrupted else "the budget is used up"
-        for task in self.tasks:
-            self.terminate_task(task.task_id, reason)
 
     def _complain(self) -> None:
         """Raise if nothing ran; tasks that failed beside others that did not are only logged."""
