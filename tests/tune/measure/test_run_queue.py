@@ -90,6 +90,15 @@ def test_a_request_that_depends_on_answers_waits_for_them(jobs, session):
     assert session.log == ["start False", "send a", "answer a", "send b", "answer b"]
 
 
+def test_a_cancelled_request_is_not_sent(jobs, session):
+    session.go_on.clear()
+    added = [jobs.add(Job(lambda r=r: r, said, False, 1.0)) for r in "abc"]
+    added[1].cancel()
+    session.go_on.set()
+    assert [job.result() for job in added] == ["a", "CancelledError", "c"]
+    assert "send b" not in session.log
+
+
 def test_a_crash_in_a_new_process_counts(jobs, session):
     assert add_all(jobs, session, ["crash", "b"]) == ["ChildDiedError", "b"]
     assert session.log.count("send crash") == 1

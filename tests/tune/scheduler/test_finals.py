@@ -1,6 +1,7 @@
 """The default schedule against the fastest candidates, and the time that all of it may take."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 from tests.tune.fakes import CountFromDefault, PaperBuilder, PaperRunner, factor_of, task
@@ -22,6 +23,10 @@ def tune(tmp_path, tasks, runner, trials=12, weights=None, database=None, **opti
         MeasureCallback.create(), database, **options,
     )  # fmt: skip
     return scheduler, database
+
+
+def factor_of_file(item):
+    return int(Path(item.artifact_path).read_text())
 
 
 def best_factor(database, context):
@@ -95,6 +100,29 @@ def test_each_task_gets_its_default_before_any_gets_more(tmp_path, monkeypatch):
     for context in tasks:
         assert best_factor(database, context) == (1, True)
     assert scheduler.budget.seconds < 63
+
+
+def test_time_that_finals_leave_is_spent_on_trials(tmp_path, monkeypatch):
+    """Finals are expected to take 8 s each, and take no time here."""
+    now = [0.0]
+
+    class Slow(PaperRunner):
+        def run(self, runner_inputs):
+            now[0] += 0.5 * len(runner_inputs)
+            return super().run(runner_inputs)
+
+        def remeasure(self, runner_inputs):
+            self.again.append(len(runner_inputs))
+            return [self._result(factor_of_file(item)) for item in runner_inputs]
+
+    monkeypatch.setattr("tilewright.tune.scheduler.budget.time.monotonic", lambda: now[0])
+    runner = Slow()
+    scheduler, _ = tune(
+        tmp_path, [default_task(available=1000)], runner, trials=1000, max_seconds=40
+    )
+    assert 38 <= now[0] <= 42
+    assert scheduler.tasks[0].trials > 70
+    assert len(runner.again) > 1, "there was a final, and another one after more trials"
 
 
 def test_after_that_most_trials_go_where_most_time_goes(tmp_path):

@@ -15,7 +15,8 @@ FINAL_SHARE: Final = 0.25
 """Maximum part of the time that is kept for the finals."""
 
 FINAL_SECONDS: Final = 8.0
-"""Estimate of the duration of the final of a task, before the first one."""
+LEAST_FINAL_SECONDS: Final = 1.0
+"""Estimate of the duration of the final of a task before the first one, and its minimum later."""
 
 REST: Final = 0.02
 """Part of the time that is too short to go on."""
@@ -84,7 +85,7 @@ class Budget:
     def end_finals(self, count: int, seconds: float) -> None:
         """Learn how long the finals of `count` tasks took."""
         if count:
-            self._final_seconds = seconds / count
+            self._final_seconds = max(seconds / count, LEAST_FINAL_SECONDS)
 
     @property
     def is_worth_going_on(self) -> bool:

@@ -245,11 +245,11 @@ class TaskScheduler:
         self._tell("task_picked", task)
         with Profiler.timeit("GenerateCandidates"):
             candidates = self._next_candidates(task)
-        if candidates is None:
-            task.is_exhausted = not self.budget.is_out_of_time
-            self.terminate_task(task.task_id, "there are no more candidates")
-            return
         if self.budget.is_out_of_time:
+            return
+        if candidates is None:
+            task.is_exhausted = True
+            self.terminate_task(task.task_id, "there are no more candidates")
             return
         self._tell("sending", task, len(candidates), "builder")
         self._measuring.begin_batch(
