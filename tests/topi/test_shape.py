@@ -6,7 +6,7 @@ from tests.topi.evaluate import BOTH, array, evaluate, same
 
 from tilewright import te, tir, topi
 from tilewright.error import ArgumentError, ShapeError
-from tilewright.topi.layout import transform_by_map
+from tilewright.topi.shape import transform_by_map
 
 # --- shape ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from tilewright.ir.rewrite import Rewriter
 from tilewright.te.elementwise import same_extent
 from tilewright.te.operation import ComputeOp
 from tilewright.te.tensor import Tensor
-from tilewright.tir.buffer import ONE, ZERO, Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.buffer import ONE, Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import CommReducer, IterType, IterVar, ProducerLoad, Reduce
 from tilewright.tir.stmt import Block, BufferStore, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
@@ -103,7 +103,7 @@ class BlockBuilder:
     def _iterators(self, axes: tuple[IterVar, ...]) -> tuple[tuple[IterVar, ...], Axes]:
         """New iterators for `axes`; one of extent 1 if there is none, since a block needs one."""
         if not axes:
-            unit = IterVar(Range.from_min_extent(ZERO, ONE), Var("vi", INT32), IterType.DATA_PAR)
+            unit = IterVar(Range.from_extent(ONE), Var("vi", INT32), IterType.DATA_PAR)
             return (unit,), {}
         iterators = tuple(
             IterVar(
@@ -225,7 +225,7 @@ def _hull(indices: tuple[Expr, ...], extent: Expr) -> Range:
         return Range.from_min_extent(first, IntImm(first.dtype, 1))
     offsets = [_constant_difference(index, first) for index in indices]
     if any(offset is None for offset in offsets):
-        return Range.from_min_extent(IntImm(extent.dtype, 0), extent)
+        return Range.from_extent(extent)
     known = [offset for offset in offsets if offset is not None]
     low = known.index(min(known))
     return Range.from_min_extent(indices[low], IntImm(first.dtype, max(known) - min(known) + 1))

@@ -14,7 +14,7 @@ from tilewright.ir.expr import Expr, SizeVar, Var, values_unknown
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, PlaceholderOp
 from tilewright.te.tag import TagScope
-from tilewright.te.tensor import Tensor, as_shape, zero_like
+from tilewright.te.tensor import Tensor, as_shape
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
 
@@ -91,7 +91,7 @@ def compute(
     extents = as_shape(shape, owner)
     axis = tuple(
         IterVar(
-            Range.from_min_extent(zero_like(extent), extent),
+            Range.from_extent(extent),
             Var(label, extent.dtype),
             IterType.DATA_PAR,
         )

@@ -73,7 +73,7 @@ def map_elements(function: str, operand: Tensor) -> Tensor:
     return compute(operand.shape, lambda *ax: apply(operand(*ax)), f"T_{function}", "elemwise")
 
 
-def cast_elements(operand: Tensor, dtype: str) -> Tensor:
+def cast_elements(operand: Tensor, dtype: str | DType) -> Tensor:
     """`operand` with elements of type `dtype`."""
     target = DType(dtype)
     return compute(operand.shape, lambda *ax: cast(target, operand(*ax)), "T_cast", "elemwise")

@@ -14,7 +14,7 @@ from tilewright.te.tag import TagScope
 from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
 from tilewright.tir.buffer import ZERO, Buffer, BufferLoad, BufferRegion, Range, decl_buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Block, BlockRealize, Evaluate, Stmt, seq
+from tilewright.tir.stmt import Block, BlockRealize, Evaluate, For, ForKind, Stmt, seq
 from tilewright.tir.substitute import substitute
 
 
@@ -211,7 +211,7 @@ def compact_strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _whole(buffer: Buffer) -> BufferRegion:
-    return BufferRegion(buffer, tuple(Range.from_min_extent(zero_like(e), e) for e in buffer.shape))
+    return BufferRegion(buffer, tuple(map(Range.from_extent, buffer.shape)))
 
 
 def _without_root(body: Stmt) -> tuple[Stmt, tuple[Buffer, ...]]:
@@ -223,3 +223,18 @@ def _without_root(body: Stmt) -> tuple[Stmt, tuple[Buffer, ...]]:
         ):
             return block.body, block.alloc_buffers
     return body, ()
+
+
+def loop_nest(extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt], name: str = "i") -> Stmt:
+    """Loops over all elements of a box, the first outermost.
+
+    Args:
+        extents: of the box.
+        body: from the loop variables to the body.
+        name: prefix of the names of loop variables.
+    """
+    variables = [Var(f"{name}{n}", extent.dtype) for n, extent in enumerate(extents)]
+    statement = body(list(variables))
+    for variable, extent in zip(reversed(variables), reversed(extents), strict=True):
+        statement = For(variable, zero_like(extent), extent, ForKind.SERIAL, statement)
+    return statement

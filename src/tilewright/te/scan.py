@@ -12,9 +12,10 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.te.elementwise import same_extent
+from tilewright.te.extern import loop_nest
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, ScanOp, topological_order
 from tilewright.te.tag import TagScope
-from tilewright.te.tensor import Tensor, shape_text, zero_like
+from tilewright.te.tensor import Tensor, shape_text
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar, ProducerLoad
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, For, ForKind, Stmt, seq
@@ -180,9 +181,8 @@ def _names(op: ScanOp) -> list[str]:
 
 def _copy(source: Buffer, target: Buffer, name: str) -> Stmt:
     """Loops that copy `source` to the start of `target`, which may have fewer steps."""
-    loop_vars = [Var(f"i{d}", extent.dtype) for d, extent in enumerate(source.shape)]
     iterators = tuple(
-        IterVar(Range.from_min_extent(zero_like(e), e), Var(f"v_i{d}", e.dtype), IterType.DATA_PAR)
+        IterVar(Range.from_extent(e), Var(f"v_i{d}", e.dtype), IterType.DATA_PAR)
         for d, e in enumerate(source.shape)
     )
     point = tuple(iv.var for iv in iterators)
@@ -191,10 +191,10 @@ def _copy(source: Buffer, target: Buffer, name: str) -> Stmt:
     reads, writes = (BufferRegion(source, region),), (BufferRegion(target, region),)
     block = Block(iterators, reads, writes, name, store)
     steps = target.shape[0]
-    is_step: Expr = IntImm(BOOL, 1)
-    if not Analyzer().can_prove(source.shape[0] <= steps):
-        is_step = as_expr(loop_vars[0] < steps)
-    body: Stmt = BlockRealize(tuple(loop_vars), is_step, block)
-    for loop_var, extent in zip(reversed(loop_vars), reversed(source.shape), strict=True):
-        body = For(loop_var, zero_like(extent), extent, ForKind.SERIAL, body)
-    return body
+    is_whole = Analyzer().can_prove(source.shape[0] <= steps)
+
+    def body(place: list[Expr]) -> Stmt:
+        is_step = IntImm(BOOL, 1) if is_whole else as_expr(place[0] < steps)
+        return BlockRealize(tuple(place), is_step, block)
+
+    return loop_nest(source.shape, body)

@@ -55,10 +55,6 @@ from tilewright.topi.joining import (
     stack,
     tile,
 )
-from tilewright.topi.layout import (
-    layout_transform,
-    transform_by_map,
-)
 from tilewright.topi.math import (
     abs,
     acos,
@@ -144,10 +140,12 @@ from tilewright.topi.shape import (
     expand_dims,
     expand_like,
     flip,
+    layout_transform,
     ndarray_size,
     reverse_sequence,
     shape,
     squeeze,
+    transform_by_map,
     transpose,
 )
 from tilewright.topi.slicing import (

@@ -14,7 +14,7 @@ from tilewright.te.elementwise import broadcast_element, broadcast_shape
 from tilewright.te.tensor import Tensor
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
-from tilewright.topi.axes import as_int, normalized_axis
+from tilewright.topi.operands import as_int, normalized_axis
 from tilewright.topi.reshape import number_of_elements, reshape
 
 MODES = ("clip", "wrap", "fast")

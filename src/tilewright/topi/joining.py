@@ -16,7 +16,7 @@ from tilewright.te.elementwise import same_extent
 from tilewright.te.tensor import Tensor, extent_text, shape_text, zero_like
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
-from tilewright.topi.axes import as_int, normalized_axis
+from tilewright.topi.operands import as_int, normalized_axis
 from tilewright.topi.reshape import number_of_elements, reshape
 
 

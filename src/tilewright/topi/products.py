@@ -18,9 +18,8 @@ from tilewright.te.reducer import reduce_axis
 from tilewright.te.reductions import sum as sum_over
 from tilewright.te.tensor import Tensor, shape_text, zero_like
 from tilewright.topi import nn, tag
-from tilewright.topi.accumulation import accumulator, or_neutral
-from tilewright.topi.nn.normalization import checked_axes
 from tilewright.topi.nn.window import require_equal
+from tilewright.topi.operands import accumulator, in_dtype, normalized_axes, or_neutral
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
@@ -62,10 +61,7 @@ def tensordot(a: Tensor, b: Tensor, axes: int | Sequence[Any] | None = 2) -> Ten
 
     shape = [*(a.shape[n] for n in rest_a), *(b.shape[n] for n in rest_b)]
     total = te.compute(shape, element, "T_tensordot", "tensordot")
-    total = or_neutral(total, [a.shape[n] for n in left])
-    if wide is dtype:
-        return total
-    return te.compute(total.shape, lambda *i: cast(dtype, total(*i)), "T_cast", "elemwise")
+    return in_dtype(or_neutral(total, [a.shape[n] for n in left]), dtype)
 
 
 def _axes(a: Tensor, b: Tensor, axes: int | Sequence[Any]) -> tuple[list[int], list[int]]:
@@ -78,7 +74,8 @@ def _axes(a: Tensor, b: Tensor, axes: int | Sequence[Any]) -> tuple[list[int], l
     left, right = (list(x) if isinstance(x, (list, tuple)) else [x] for x in axes)
     if len(left) != len(right):
         raise ArgumentError(f"tensordot: `axes` lists {len(left)} and {len(right)} dimensions")
-    return list(checked_axes("tensordot", a, left)), list(checked_axes("tensordot", b, right))
+    left, right = (normalized_axes("tensordot", *x) for x in ((left, a.ndim), (right, b.ndim)))
+    return list(left), list(right)
 
 
 def einsum(subscripts: str, *operand: Any) -> Tensor:
@@ -185,7 +182,4 @@ def _sum_of_products(operands: Sequence[Tensor], names: Sequence[str], result: s
 
     shape = [extents[letter] for letter in result]
     total = compute(shape, element, "T_einsum", tag.COMM_REDUCE if axes else tag.BROADCAST)
-    total = or_neutral(total, [extents[letter] for letter in summed])
-    if wide is dtype:
-        return total
-    return compute(total.shape, lambda *i: cast(dtype, total(*i)), "T_cast", tag.ELEMWISE)
+    return in_dtype(or_neutral(total, [extents[letter] for letter in summed]), dtype)

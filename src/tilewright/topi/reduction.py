@@ -5,9 +5,8 @@ The names hide Python's own, as they do in numpy.
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, ShapeError
@@ -21,11 +20,9 @@ from tilewright.te.elementwise import same_extent
 from tilewright.te.reducer import reduce_axis
 from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
 from tilewright.tir.expr import IterVar
-from tilewright.tir.op.control import if_then_else
 from tilewright.tir.op.limits import max_value
 from tilewright.topi import tag
-from tilewright.topi.accumulation import accumulator
-from tilewright.topi.axes import normalized_axes
+from tilewright.topi.operands import accumulator, in_dtype, normalized_axes, or_neutral
 
 
 class _Reduction:
@@ -77,38 +74,12 @@ def _reduce(
         f"{data.name}_red",
         tag.COMM_REDUCE,
     )
-    return _of_nothing(name, reduced, [loops.data.shape[n] for n in loops.reduced])
+    return or_neutral(reduced, [data.shape[n] for n in loops.reduced], _neutral(reduced))
 
 
-def _of_nothing(name: str, reduced: Tensor, extents: Sequence[Expr]) -> Tensor:
-    """`reduced`, with the neutral element where there is nothing to reduce.
-
-    No iteration of the reduction would set it.
-
-    Args:
-        name: of the reduction.
-        reduced: its result.
-        extents: of the dimensions that are reduced.
-    """
-    maybe_empty = [extent for extent in extents if not _is_positive(extent)]
-    if not maybe_empty:
-        return reduced
-    nothing = _any_of(extent == 0 for extent in maybe_empty)
-    neutral = reduced.op.reduction.combiner.identity_element[0]  # type: ignore[attr-defined]
-    return compute(
-        reduced.shape,
-        lambda *i: if_then_else(nothing, neutral, reduced(*i)),
-        f"T_{name}",
-        tag.ELEMWISE,
-    )
-
-
-def _is_positive(extent: Expr) -> bool:
-    return isinstance(extent, IntImm) and extent.value > 0
-
-
-def _any_of(conditions: Iterable[Expr]) -> Expr:
-    return functools.reduce(logical_or, conditions)
+def _neutral(reduced: Tensor) -> Expr:
+    """The result of a reduction of nothing."""
+    return reduced.op.reduction.combiner.identity_element[0]  # type: ignore[attr-defined]
 
 
 def _accumulate(
@@ -300,10 +271,7 @@ def _collapse_unknown(data: Tensor, target: Sequence[Expr]) -> Tensor:
         return reductions.sum(cast(wide, data(*place)), axis=steps)
 
     sums = compute(target, total, f"{data.name}_red", tag.COMM_REDUCE)
-    sums = _of_nothing("collapse_sum", sums, extents)
-    if wide is data.dtype:
-        return sums
-    return compute(target, lambda *i: cast(data.dtype, sums(*i)), "T_cast", tag.ELEMWISE)
+    return in_dtype(or_neutral(sums, extents), data.dtype)
 
 
 def _is_collapsed(extent: Expr | None, wanted: Expr | None) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir.arithmetic import floordiv, floormod
-from tilewright.ir.convert import const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, IntImm, is_const_int
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
 from tilewright.te.tensor import Tensor, as_shape, extent_text, shape_text, zero_like
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
+from tilewright.topi.utils import ravel_index
 
 
 class _Group(NamedTuple):
@@ -42,7 +44,7 @@ def reshape(a: Tensor, newshape: Any) -> Tensor:
     def element(*i: Expr) -> Expr:
         indices: list[Expr] = [zero_like(extent) for extent in a.shape]
         for group in groups:
-            place = _linear([i[n] for n in group.target], [shape[n] for n in group.target])
+            place = as_expr(ravel_index(*([x[n] for n in group.target] for x in (i, shape))))
             parts = _digits(place, [a.shape[n] for n in group.source])
             for n, index in zip(group.source, parts, strict=True):
                 indices[n] = index
@@ -109,10 +111,7 @@ def _what_is_left(
 
 def number_of_elements(extents: Sequence[Expr]) -> Expr:
     """The product of extents, 1 of none."""
-    result: Expr = const(1, extents[0].dtype if extents else "int64")
-    for extent in extents:
-        result = result * extent
-    return result
+    return math.prod(extents, start=const(1, extents[0].dtype if extents else "int64"))
 
 
 def _groups(source: Sequence[Expr], target: Sequence[Expr]) -> list[_Group]:
@@ -135,13 +134,6 @@ def _groups(source: Sequence[Expr], target: Sequence[Expr]) -> list[_Group]:
     if begin < len(olds) or start < len(news):
         groups.append(_Group(olds[begin:], news[start:]))
     return groups
-
-
-def _linear(indices: Sequence[Expr], extents: Sequence[Expr]) -> Expr:
-    place: Expr = const(0, "int32")
-    for index, extent in zip(indices, extents, strict=True):
-        place = place * extent + index
-    return place
 
 
 def _digits(place: Expr, extents: Sequence[Expr]) -> list[Expr]:

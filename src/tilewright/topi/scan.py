@@ -9,14 +9,12 @@ from tilewright.ir.arithmetic import minimum
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
-from tilewright.te.extern import extern
+from tilewright.te.extern import extern, loop_nest
 from tilewright.te.tensor import Tensor, zero_like
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, Stmt, seq
 from tilewright.topi import tag
-from tilewright.topi.accumulation import accumulator
-from tilewright.topi.axes import normalized_axis
-from tilewright.topi.loops import loop_nest
+from tilewright.topi.operands import accumulator, normalized_axis
 from tilewright.topi.reshape import number_of_elements, reshape
 
 

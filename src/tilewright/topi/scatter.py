@@ -19,14 +19,13 @@ from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
-from tilewright.te.extern import extern
+from tilewright.te.extern import extern, loop_nest
 from tilewright.te.tensor import Tensor, as_shape, shape_text
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, IfThenElse, Stmt, seq
 from tilewright.topi import tag
-from tilewright.topi.axes import normalized_axis
 from tilewright.topi.creation import full, full_like
-from tilewright.topi.loops import loop_nest
+from tilewright.topi.operands import normalized_axis
 
 REDUCTIONS: Final[dict[str, Callable[[Any, Any], Expr]]] = {
     "update": lambda old, new: new,

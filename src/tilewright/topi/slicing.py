@@ -15,7 +15,7 @@ from tilewright.te.tensor import Tensor, as_shape, shape_text
 from tilewright.tir.op.control import all as all_of
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
-from tilewright.topi.axes import as_int, normalized_axes, normalized_axis
+from tilewright.topi.operands import as_int, normalized_axes, normalized_axis
 
 LARGEST = (1 << 31) - 1
 """An end at or above it is the end of the dimension, for any extent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,9 +15,10 @@ from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.te.tensor import extent_text
 from tilewright.topi import tag
-from tilewright.topi.axes import normalized_axis
 from tilewright.topi.nn.window import constant, simplified
+from tilewright.topi.operands import normalized_axis
 from tilewright.topi.sort_rows import argsort_rows, top_rows
+from tilewright.topi.utils import unravel_index
 
 MOST_KEPT: Final = 64
 """So many elements are found by keeping the best ones; for more, all are sorted."""
@@ -134,9 +136,7 @@ def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) 
         count: how many of them, if not all.
     """
     outer = [extent for n, extent in enumerate(data.shape) if n != along]
-    number: Any = const(1, INT64)
-    for extent in outer:
-        number = number * extent
+    number = math.prod(outer, start=const(1, INT64))
     length = cast(INT64, data.shape[along])
 
     def element(row: Any, j: Any) -> Any:
@@ -151,13 +151,9 @@ def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) 
 
 def _unravelled(row: Any, extents: Sequence[Expr]) -> list[Any]:
     """The indices of a row, counted over all dimensions `extents`."""
-    index: list[Any] = []
     if any(constant(extent) == 0 for extent in extents):
         return [row for _ in extents]  # no rows
-    for position, extent in reversed(list(enumerate(extents))):
-        index.append(row if position == 0 else row % extent)
-        row = row // extent
-    return index[::-1]
+    return unravel_index(row, extents)
 
 
 def _row_of(index: Sequence[Any], extents: Sequence[Expr]) -> Any:

@@ -17,7 +17,7 @@ from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor, extent_text
 from tilewright.tir.op.limits import max_value, min_value
 from tilewright.topi import tag
-from tilewright.topi.axes import normalized_axis
+from tilewright.topi.operands import normalized_axis
 
 
 def _infer_astype(inference: Inference) -> TensorStructInfo:

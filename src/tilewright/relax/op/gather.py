@@ -37,7 +37,7 @@ from tilewright.relax.struct_info import (
     StructInfo,
 )
 from tilewright.te.tensor import Tensor
-from tilewright.topi.axes import as_int
+from tilewright.topi.operands import as_int
 
 # --- gather ---------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from tilewright.relax.op.rules import agreeing, require_agreement, result_dtype,
 from tilewright.relax.op.table import Inference, call, refusing, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.accumulation import accumulator
+from tilewright.topi.operands import accumulator
 from tilewright.topi.products import parse_subscripts
 
 Extents = tuple[Expr, ...]

@@ -31,9 +31,8 @@ from tilewright.relax.struct_info import (
 )
 from tilewright.te.tensor import shape_text
 from tilewright.tir.index_map import IndexMap
-from tilewright.topi.layout import transform_by_map
 from tilewright.topi.reshape import number_of_elements
-from tilewright.topi.shape import permutation
+from tilewright.topi.shape import permutation, transform_by_map
 
 # --- order ----------------------------------------------------------------------------------
 

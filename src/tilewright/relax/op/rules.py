@@ -23,7 +23,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
 )
 from tilewright.te.tensor import extent_text
-from tilewright.topi.axes import normalized_axes, normalized_axis
+from tilewright.topi.operands import normalized_axes, normalized_axis
 from tilewright.topi.reshape import number_of_elements
 
 Result = TypeVar("Result")

@@ -17,7 +17,7 @@ from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.unary import is_number
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo
 from tilewright.te.tensor import Tensor
-from tilewright.topi.axes import normalized_axes
+from tilewright.topi.operands import normalized_axes
 from tilewright.topi.reshape import number_of_elements
 
 Kernel = Callable[[Tensor, Any, bool], Tensor]

@@ -36,7 +36,7 @@ from tilewright.relax.transform.mutators import (
 )
 from tilewright.te import Tensor
 from tilewright.tir.substitute import substitute
-from tilewright.topi.accumulation import accumulator
+from tilewright.topi.operands import accumulator
 
 
 class AdjustMatmulOrder(ModulePass):

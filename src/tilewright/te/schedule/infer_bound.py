@@ -91,7 +91,7 @@ class Bounds:
             values[leaf] = var
             if leaf.iter_type is IterType.DATA_PAR:
                 values[leaf] = as_expr(dom.min + var)
-                dom = Range.from_min_extent(const(0, dom.extent.dtype), dom.extent)
+                dom = Range.from_extent(dom.extent)
             loops[leaf] = var, dom
         self.stages[stage] = StageBounds(ranges, loops, values)
         for leaf, thread in stage.threads.items():

@@ -101,10 +101,7 @@ class Split(Relation):
 
     def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
         whole = ranges[self.parent].extent
-        return tuple(
-            Range.from_min_extent(IntImm(extent.dtype, 0), _at_most(extent, whole))
-            for extent in self._extents(whole)
-        )
+        return tuple(Range.from_extent(_at_most(extent, whole)) for extent in self._extents(whole))
 
     def parent_values(self, children: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
         outer, inner = children
@@ -158,7 +155,7 @@ class Fuse(Relation):
     def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
         dtype = self._dtype
         outer, inner = (cast(dtype, ranges[parent].extent) for parent in self.parents)
-        return (Range.from_min_extent(IntImm(dtype, 0), outer * inner),)
+        return (Range.from_extent(outer * inner),)
 
     def parent_values(self, children: tuple[Expr, ...], ranges: Ranges) -> tuple[Expr, ...]:
         extent = ranges[self.inner].extent
@@ -182,9 +179,7 @@ class Singleton(Relation):
     verb = "made"
 
     def __init__(self) -> None:
-        self.loop = IterVar(
-            Range.from_min_extent(ZERO, ONE), Var("singleton", INT32), IterType.DATA_PAR
-        )
+        self.loop = IterVar(Range.from_extent(ONE), Var("singleton", INT32), IterType.DATA_PAR)
         self.parents, self.children = (), (self.loop,)
 
     def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:

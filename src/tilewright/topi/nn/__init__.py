@@ -1,11 +1,16 @@
 """Operators of neural networks."""
 
 from tilewright.topi.nn.activation import (
+    fast_softmax,
     leaky_relu,
+    log_softmax,
+    masked_softmax,
+    nll_loss,
     prelu,
     relu,
     scale_shift_nchw,
     scale_shift_nhwc,
+    softmax,
 )
 from tilewright.topi.nn.adaptive_pooling import (
     adaptive_pool,
@@ -14,11 +19,6 @@ from tilewright.topi.nn.adaptive_pooling import (
     global_pool,
 )
 from tilewright.topi.nn.channel_normalization import batch_norm, lrn
-from tilewright.topi.nn.conv2d_variants import (
-    conv2d_NCHWc,
-    depthwise_conv2d_nchw,
-    depthwise_conv2d_nhwc,
-)
 from tilewright.topi.nn.conv_nd import (
     conv,
     conv1d,
@@ -27,9 +27,12 @@ from tilewright.topi.nn.conv_nd import (
     conv2d,
     conv2d_hwcn,
     conv2d_nchw,
+    conv2d_NCHWc,
     conv2d_nhwc,
     conv3d_ncdhw,
     conv3d_ndhwc,
+    depthwise_conv2d_nchw,
+    depthwise_conv2d_nhwc,
     group_conv1d_ncw,
     group_conv1d_nwc,
     group_conv2d_nchw,
@@ -45,11 +48,11 @@ from tilewright.topi.nn.dense import batch_matmul, dense, flatten, matmul
 from tilewright.topi.nn.normalization import group_norm, instance_norm, layer_norm, rms_norm
 from tilewright.topi.nn.pad import circular_pad, dilate, mirror_pad, pad, replicate_pad
 from tilewright.topi.nn.pooling import pool1d, pool2d, pool3d
-from tilewright.topi.nn.softmax import fast_softmax, log_softmax, masked_softmax, nll_loss, softmax
-from tilewright.topi.nn.space_to import (
+from tilewright.topi.nn.spatial import (
     batch_to_space_nd,
     depth_to_space,
     space_to_batch_nd,
     space_to_depth,
+    upsampling,
+    upsampling3d,
 )
-from tilewright.topi.nn.upsampling import upsampling, upsampling3d

@@ -1,15 +1,20 @@
-"""Activation functions, and a factor and summand per channel."""
+"""Activation functions, softmax and its loss, and a factor and summand per channel."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from tilewright import te, tir
-from tilewright.error import ShapeError
-from tilewright.ir.convert import as_expr
+from tilewright.error import ArgumentValueError, ShapeError
+from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
+from tilewright.te.elementwise import cast_elements
 from tilewright.topi.nn.convolution import require_rank
 from tilewright.topi.nn.window import require_equal
+from tilewright.topi.operands import accumulator, normalized_axis
+from tilewright.topi.reduction import sum as sum_of_elements
 
 
 def relu(x: Tensor) -> Tensor:
@@ -70,3 +75,148 @@ def _scale_shift(owner: str, data: Tensor, scale: Tensor, shift: Tensor, layout:
     return te.compute(
         data.shape, lambda *i: data(*i) * scale(i[channel]) + shift(i[channel]), owner, "broadcast"
     )
+
+
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """exp(x - max(x)) / sum(exp(x - max(x))) along `axis`."""
+    return _softmax("softmax", x, axis)
+
+
+def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """The same as `softmax`: its exponential is vectorised in any case."""
+    return _softmax("fast_softmax", x, axis)
+
+
+def masked_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """`softmax`, which is 0 along a row that is minus infinity everywhere."""
+    return _softmax("masked_softmax", x, axis, masked=True)
+
+
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """x - max(x) - log(sum(exp(x - max(x)))) along `axis`."""
+    axis = normalized_axis("log_softmax", axis, x.ndim)
+    largest = _reduced(x, axis, te.max, lambda value, _: value, "T_softmax_maxelem")
+    total = _reduced(
+        x,
+        axis,
+        te.sum,
+        lambda value, others: te.exp(value - largest(*others)),
+        "T_softmax_expsum",
+    )
+    log_total = te.compute(
+        total.shape, lambda *i: te.log(total(*i)), "T_softmax_logsum", "elemwise"
+    )
+
+    def element(*i: Any) -> Any:
+        # One after the other: the logarithm would be lost in the digits of a large maximum.
+        others = _without(i, axis)
+        return x(*i) - largest(*others) - log_total(*others)
+
+    return te.compute(x.shape, element, "compute", "log_softmax_output", {"axis": axis})
+
+
+def _softmax(owner: str, x: Tensor, axis: int, *, masked: bool = False) -> Tensor:
+    axis = normalized_axis(owner, axis, x.ndim)
+    largest = _reduced(x, axis, te.max, lambda value, _: value, "T_softmax_maxelem")
+
+    def power(*i: Any) -> Any:
+        most = largest(*_without(i, axis))
+        if masked:
+            most = tir.Select(most == -te.infinity(x.dtype), as_expr(0, x.dtype), most)
+        return te.exp(x(*i) - most)
+
+    powers = te.compute(x.shape, power, "T_softmax_exp")
+    total = _reduced(powers, axis, te.sum, lambda value, _: value, "T_softmax_expsum")
+
+    one = as_expr(1, x.dtype)
+
+    def inverse(*others: Any) -> Any:
+        divisor = total(*others)
+        if masked:
+            divisor = tir.Select(divisor == as_expr(0, x.dtype), one, divisor)
+        return one / divisor
+
+    # One division for each row: the sum is 1 at least, so its inverse is as precise.
+    factor = te.compute(total.shape, inverse, "T_softmax_factor")
+    return te.compute(
+        x.shape,
+        lambda *i: powers(*i) * factor(*_without(i, axis)),
+        "T_softmax_norm",
+        "softmax_output",
+        {"axis": axis},
+    )
+
+
+def _reduced(
+    x: Tensor,
+    axis: int,
+    reducer: Callable[..., Any],
+    value: Callable[[Any, tuple[Any, ...]], Any],
+    name: str,
+) -> Tensor:
+    """`value` of each element, and of where it is in the other dimensions, reduced along `axis`."""
+    along = te.reduce_axis((0, x.shape[axis]), "k")
+
+    def element(*others: Any) -> Any:
+        place = (*others[:axis], along, *others[axis:])
+        return reducer(value(x(*place), others), axis=along)
+
+    return te.compute(_without(x.shape, axis), element, name)
+
+
+def _without(items: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
+    return (*items[:axis], *items[axis + 1 :])
+
+
+def nll_loss(
+    predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int
+) -> Tensor:
+    """The negative log likelihood of the right classes.
+
+    Args:
+        predictions: logarithms of probabilities, ``(N, C, d1, d2, ...)`` or ``(C,)``.
+        targets: the right classes, ``(N, d1, d2, ...)`` or without dimensions. The loss of what is
+            not a class is NaN.
+        weights: ``(C,)``.
+        reduction: ``"mean"``, weighted, ``"sum"``, or ``"none"``.
+        ignore_index: the class that does not count.
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentValueError(
+            f'nll_loss: `reduction` is "mean", "sum" or "none", got {reduction!r}'
+        )
+    if predictions.ndim not in (targets.ndim + 1,) or weights.ndim != 1:
+        raise ShapeError(
+            f"nll_loss: predictions of {predictions.ndim} dimensions need targets of "
+            f"{predictions.ndim - 1} and weights of 1, got {targets.ndim} and {weights.ndim}"
+        )
+    channel = 0 if predictions.ndim == 1 else 1
+    require_equal("nll_loss", "the classes", predictions.shape[channel], weights.shape[0])
+    dtype = predictions.dtype
+    wide = accumulator(dtype)
+    classes = predictions.shape[channel]
+
+    def of_class(place: tuple[Any, ...], value: Callable[[Any], Any]) -> Any:
+        """`value` of the right class; 0 for the ignored class, and NaN for unknown classes."""
+        kind = targets(*place)
+        exists = te.all(kind >= 0, kind < cast(kind.dtype, classes))
+        known = tir.if_then_else(exists, cast(wide, value(kind)), as_expr(math.nan, wide))
+        ignored = kind.equal(as_expr(ignore_index, kind.dtype))
+        return tir.if_then_else(ignored, as_expr(0, wide), known)
+
+    def loss(*place: Any) -> Any:
+        def value(kind: Any) -> Any:
+            index = (kind,) if channel == 0 else (place[0], kind, *place[1:])
+            return -cast(wide, predictions(*index)) * cast(wide, weights(kind))
+
+        return of_class(place, value)
+
+    losses = te.compute(targets.shape, loss, "T_nll_loss", "nll_loss")
+    if reduction == "none":
+        return cast_elements(losses, dtype)
+    total = sum_of_elements(losses)
+    if reduction == "sum":
+        return cast_elements(total, dtype)
+    counted = te.compute(targets.shape, lambda *place: of_class(place, weights), "T_weight")
+    divisor = sum_of_elements(counted)
+    return te.compute((), lambda: cast(dtype, total() / divisor()), "T_mean")

@@ -12,9 +12,9 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.tir.expr import IterVar
-from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.convolution import require_rank
 from tilewright.topi.nn.window import constant, per_dimension, simplified, spatial_axes
+from tilewright.topi.operands import accumulator
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:

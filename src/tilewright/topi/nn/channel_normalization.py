@@ -9,10 +9,10 @@ from tilewright import te
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
-from tilewright.topi.accumulation import accumulator, or_neutral
-from tilewright.topi.nn.normalization import checked_axes
+from tilewright.topi.nn.normalization import deviations
 from tilewright.topi.nn.pad import pad
-from tilewright.topi.nn.window import require_equal, simplified
+from tilewright.topi.nn.window import require_equal
+from tilewright.topi.operands import accumulator, normalized_axis
 
 
 def batch_norm(
@@ -48,7 +48,7 @@ def batch_norm(
         The result, and the new `moving_mean` and `moving_var`.
     """
     owner = "batch_norm"
-    (channel,) = checked_axes(owner, data, 1 if axis is None else axis)
+    channel = normalized_axis(owner, 1 if axis is None else axis, data.ndim)
     for parameter in (gamma, beta, moving_mean, moving_var):
         require_equal(owner, "the channels", data.shape[channel], parameter.shape[0])
     mean, variance = _statistics(data, channel) if training else (moving_mean, moving_var)
@@ -81,33 +81,15 @@ def batch_norm(
 
 def _statistics(data: Tensor, channel: int) -> tuple[Tensor, Tensor]:
     """The mean and the variance of each channel."""
-    others = [n for n in range(data.ndim) if n != channel]
-    count: Any = as_expr(1)
-    for n in others:
-        count = count * data.shape[n]
-    wide = accumulator(data.dtype)
-    number = cast(wide, simplified(count))
-    steps, again = ([te.reduce_axis((0, data.shape[n]), f"k{n}") for n in others] for _ in range(2))
 
-    def place(c: Any, inner: Sequence[Any]) -> list[Any]:
-        index = [step.var for step in inner]
-        return [*index[:channel], c, *index[channel:]]
+    def value(outer: Sequence[Any], inner: Sequence[Any]) -> Any:
+        return data(*inner[:channel], *outer, *inner[channel:])
 
     shape = (data.shape[channel],)
-
-    def value(c: Any, inner: Sequence[Any]) -> Any:
-        return cast(wide, data(*place(c, inner)))
-
-    total = te.compute(shape, lambda c: te.sum(value(c, steps), axis=steps), "T_sum")
-    total = or_neutral(total, [data.shape[n] for n in others])
-    mean = te.compute(shape, lambda c: total(c) / number, "T_mean")
-
-    def square(c: Any) -> Any:
-        centred = value(c, again) - mean(c)
-        return te.sum(centred * centred, axis=again)
-
-    squares = te.compute(shape, square, "T_squares")
-    return mean, te.compute(shape, lambda c: squares(c) / number, "T_variance")
+    others = (*data.shape[:channel], *data.shape[channel + 1 :])
+    wide = accumulator(data.dtype)
+    mean, squares, count = deviations(shape, others, value, wide, may_be_empty=True)
+    return mean, te.compute(shape, lambda c: squares(c) / count, "T_variance")
 
 
 def _moved(old: Tensor, new: Tensor, part: float) -> Tensor:
@@ -144,7 +126,7 @@ def lrn(
     """
     if size < 1 or size % 2 == 0:
         raise ArgumentValueError(f"lrn: `size` is an odd number, got {size}")
-    (along,) = checked_axes("lrn", data, axis)
+    along = normalized_axis("lrn", axis, data.ndim)
     amounts = [size // 2 if n == along else 0 for n in range(data.ndim)]
     padded = pad(data, amounts, amounts, 0, "pad_data")
     step = te.reduce_axis((0, size), "rxs")

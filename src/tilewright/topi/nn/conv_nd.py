@@ -1,11 +1,26 @@
-"""Convolutions of sequences, images and volumes, by layout."""
+"""Convolutions of sequences, images and volumes, by layout and by channel."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
+from tilewright import te
+from tilewright.error import ArgumentValueError
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import DType
 from tilewright.te import Tensor
-from tilewright.topi.nn.convolution import convolution
+from tilewright.topi.nn.convolution import convolution, pad_spatial, require_rank, windows_times
+from tilewright.topi.nn.window import (
+    padding_of,
+    per_dimension,
+    places,
+    reach,
+    require_equal,
+    spatial_axes,
+)
+from tilewright.topi.operands import or_neutral
 
 
 def conv1d(
@@ -267,3 +282,133 @@ def conv3d_ndhwc(
         "conv3d_ndhwc", Input, Filter, stride, padding, dilation, groups, out_dtype,
         data_layout="NDHWC", kernel_layout="DHWIO",
     )  # fmt: skip
+
+
+def depthwise_conv2d_nchw(
+    Input: Tensor,  # noqa: N803
+    Filter: Tensor,  # noqa: N803
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of each channel of ``(batch, channel, height, width)`` on its own.
+
+    Args:
+        Input: the images.
+        Filter: ``(channel, multiplier, height, width)``: channel ``c`` of the images gives the
+            channels ``c * multiplier + q`` of the result.
+        stride: how far a window moves; one number, or two.
+        padding: elements added around the images; see `conv2d_nchw`.
+        dilation: the distances of the elements of a window; one number, or two.
+        out_dtype: dtype of the accumulation; by default that of `Input`.
+    """
+    return _depthwise(
+        "depthwise_conv2d_nchw", Input, Filter, stride, padding, dilation, out_dtype,
+        "NCHW", "CMHW",
+    )  # fmt: skip
+
+
+def depthwise_conv2d_nhwc(
+    Input: Tensor,  # noqa: N803
+    Filter: Tensor,  # noqa: N803
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """The same with channels last, by a kernel ``(height, width, channel, multiplier)``."""
+    return _depthwise(
+        "depthwise_conv2d_nhwc", Input, Filter, stride, padding, dilation, out_dtype,
+        "NHWC", "HWCM",
+    )  # fmt: skip
+
+
+def _depthwise(
+    owner: str,
+    data: Tensor,
+    kernel: Tensor,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    out_dtype: str | None,
+    layout: str,
+    kernel_layout: str,
+) -> Tensor:
+    require_rank(owner, "Input", data, layout)
+    require_rank(owner, "Filter", kernel, kernel_layout)
+    axes = spatial_axes(layout)
+    steps = per_dimension(owner, "stride", strides, 2)
+    apart = per_dimension(owner, "dilation", dilation, 2)
+    window = [kernel.shape[axis] for axis in spatial_axes(kernel_layout)]
+    channels = kernel.shape[kernel_layout.index("C")]
+    multiplier = kernel.shape[kernel_layout.index("M")]
+    require_equal(owner, "the channels", data.shape[layout.index("C")], channels)
+    padded = pad_spatial(data, axes, padding_of(owner, padding, window, apart))
+
+    def weight(group: Any, filter: Any, _: Any, place: Sequence[Any]) -> Any:
+        index = {"C": group, "M": filter, "H": place[0], "W": place[1]}
+        return kernel(*(index[letter] for letter in kernel_layout))
+
+    return windows_times(
+        owner, padded, window, steps, apart, weight, out_dtype,
+        groups=channels, filters=multiplier, depth=as_expr(1, channels.dtype), layout=layout,
+    )  # fmt: skip
+
+
+def conv2d_NCHWc(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    layout: str = "NCHWc",
+    out_layout: str = "NCHWc",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """A convolution of ``(batch, block, height, width, channel of a block)``.
+
+    Args:
+        data: the images.
+        kernel: ``(output block, input block, height, width, input channel, output channel)``.
+        stride: how far a window moves; one number, or two.
+        padding: elements added around the images; see `conv2d_nchw`.
+        dilation: the distances of the elements of a window; one number, or two.
+        layout: ``"NCHWc"``, perhaps with the extent of a block: ``"NCHW16c"``.
+        out_layout: that of the result, likewise.
+        out_dtype: dtype of the accumulation; by default that of `data`.
+    """
+    owner = "conv2d_NCHWc"
+    for name, value in (("layout", layout), ("out_layout", out_layout)):
+        if not re.fullmatch(r"NCHW\d*c", value):
+            raise ArgumentValueError(
+                f'{owner}: `{name}` is "NCHWc" or like "NCHW16c", got {value!r}'
+            )
+    require_rank(owner, "data", data, "NCHWc")
+    require_rank(owner, "kernel", kernel, "OIHWio")
+    blocks, inner = data.shape[1], data.shape[4]
+    filters, input_blocks, *window, input_channels, filter_block = kernel.shape
+    require_equal(owner, "the blocks of channels", blocks, input_blocks)
+    require_equal(owner, "the channels of a block", inner, input_channels)
+    steps = per_dimension(owner, "stride", stride, 2)
+    apart = per_dimension(owner, "dilation", dilation, 2)
+    padded = pad_spatial(data, (2, 3), padding_of(owner, padding, window, apart))
+    height, width = (
+        places(owner, padded.shape[axis], reach(extent, distance), step)
+        for axis, extent, distance, step in zip((2, 3), window, apart, steps, strict=True)
+    )
+    dtype = DType(out_dtype) if out_dtype else data.dtype
+    axes = [
+        te.reduce_axis((0, extent), name)
+        for extent, name in zip((blocks, *window, inner), ("rc", "ry", "rx", "ri"), strict=True)
+    ]
+    block, ry, rx, ri = (axis.var for axis in axes)
+
+    def element(n: Any, o: Any, y: Any, x: Any, c: Any) -> Any:
+        pixel = padded(n, block, y * steps[0] + ry * apart[0], x * steps[1] + rx * apart[1], ri)
+        weight = kernel(o, block, ry, rx, ri, c)
+        return te.sum(cast(dtype, pixel) * cast(dtype, weight), axis=axes)
+
+    shape = (data.shape[0], filters, height, width, filter_block)
+    result = te.compute(shape, element, owner, "conv2d_NCHWc")
+    return or_neutral(result, [blocks, *window, inner])

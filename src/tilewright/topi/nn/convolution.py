@@ -17,7 +17,6 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.te.tensor import extent_text
-from tilewright.topi.accumulation import or_neutral
 from tilewright.topi.nn.pad import pad
 from tilewright.topi.nn.window import (
     Padding,
@@ -30,6 +29,7 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
+from tilewright.topi.operands import or_neutral
 
 
 def convolution(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +12,9 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import DType
 from tilewright.te import Tensor
 from tilewright.te.elementwise import broadcast_shape
-from tilewright.topi.accumulation import or_neutral
 from tilewright.topi.nn.window import constant, require_equal, simplified
+from tilewright.topi.operands import or_neutral
+from tilewright.topi.utils import unravel_index
 
 
 def matmul(
@@ -139,15 +141,10 @@ def flatten(data: Tensor) -> Tensor:
     if data.ndim < 1:
         raise ShapeError("flatten: an array without dimensions has no batch")
     extents = data.shape[1:]
-    total: Any = as_expr(1, data.shape[0].dtype)
-    for extent in extents:
-        total = total * extent
-
-    def element(i: Any, j: Any) -> Any:
-        index: list[Any] = []
-        for position, extent in reversed(list(enumerate(extents))):
-            index.append(j if position == 0 else j % extent)
-            j = j // extent
-        return data(i, *reversed(index))
-
-    return te.compute((data.shape[0], simplified(total)), element, "T_flatten", "injective")
+    columns = simplified(math.prod(extents, start=as_expr(1, data.shape[0].dtype)))
+    return te.compute(
+        (data.shape[0], columns),
+        lambda i, j: data(i, *unravel_index(j, extents)),
+        "T_flatten",
+        "injective",
+    )

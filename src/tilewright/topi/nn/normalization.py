@@ -6,6 +6,7 @@ close to each other is right.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,8 +16,8 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
-from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.window import require_equal, simplified
+from tilewright.topi.operands import accumulator, normalized_axes, normalized_axis, or_neutral
 
 Scale = Callable[[Any, tuple[Any, ...]], Any]
 """From a normalised element and its place to the result."""
@@ -38,7 +39,7 @@ def layer_norm(
         axis: the dimensions of one mean.
         epsilon: keeps the divisor from 0.
     """
-    axes = checked_axes("layer_norm", data, axis)
+    axes = normalized_axes("layer_norm", axis, data.ndim)
     _require_parameters("layer_norm", data, axes, gamma, beta)
 
     def scale(value: Any, place: tuple[Any, ...]) -> Any:
@@ -66,8 +67,8 @@ def instance_norm(
         axis: the dimensions of one mean.
         epsilon: keeps the divisor from 0.
     """
-    axes = checked_axes("instance_norm", data, axis)
-    (channel,) = checked_axes("instance_norm", data, channel_axis)
+    axes = normalized_axes("instance_norm", axis, data.ndim)
+    channel = normalized_axis("instance_norm", channel_axis, data.ndim)
     _require_parameters("instance_norm", data, (channel,), gamma, beta)
 
     def scale(value: Any, place: tuple[Any, ...]) -> Any:
@@ -98,8 +99,8 @@ def group_norm(
         epsilon: keeps the divisor from 0.
     """
     owner = "group_norm"
-    (channel,) = checked_axes(owner, data, channel_axis)
-    others = sorted(checked_axes(owner, data, axes))
+    channel = normalized_axis(owner, channel_axis, data.ndim)
+    others = sorted(normalized_axes(owner, axes, data.ndim))
     if channel in others:
         raise ArgumentValueError(f"{owner}: `axes` are dimensions besides `channel_axis`")
     _require_parameters(owner, data, (channel,), gamma, beta)
@@ -155,7 +156,7 @@ def rms_norm(
         epsilon: keeps the divisor from 0.
         bias: summand, likewise; None for none.
     """
-    axes = checked_axes("rms_norm", data, axis)
+    axes = normalized_axes("rms_norm", axis, data.ndim)
     _require_parameters("rms_norm", data, axes, weight, bias)
     wide = accumulator(data.dtype)
     steps = _reduce_axes([data.shape[a] for a in axes])
@@ -179,24 +180,6 @@ def rms_norm(
         return cast(data.dtype, _scaled(value, weight(*index), added))
 
     return te.compute(data.shape, element, "T_rms_norm", "broadcast")
-
-
-def checked_axes(owner: str, data: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:
-    """Dimensions counted from the front.
-
-    Raises:
-        ArgumentValueError: if `data` has no such dimension, or one is listed twice.
-    """
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    for item in axes:
-        if not -data.ndim <= item < data.ndim:
-            raise ArgumentValueError(
-                f"{owner}: axis {item} is out of range for {data.ndim} dimensions"
-            )
-    counted = tuple(item % data.ndim for item in axes)
-    if len(set(counted)) != len(counted):
-        raise ArgumentValueError(f"{owner}: an axis appears twice in {axes}")
-    return counted
 
 
 def _normalised(
@@ -226,14 +209,29 @@ def _statistics(
     dtype: DType,
     epsilon: float,
 ) -> tuple[Tensor, Tensor]:
-    """The mean, and one by the standard deviation.
+    """The mean, and one by the standard deviation; see `deviations`."""
+    mean, squares, count = deviations(shape, extents, value, dtype)
+    factor = te.compute(
+        shape, lambda *i: te.rsqrt(squares(*i) / count + as_expr(epsilon, dtype)), "T_factor"
+    )
+    return mean, factor
+
+
+def deviations(
+    shape: tuple[Expr, ...],
+    extents: Sequence[Expr],
+    value: Callable[[Sequence[Any], Sequence[Any]], Any],
+    dtype: DType,
+    may_be_empty: bool = False,
+) -> tuple[Tensor, Tensor, Any]:
+    """The mean, the sum of squares of the differences from it, and the number of elements.
 
     Args:
         shape: of the results.
         extents: what one mean runs over.
         value: the element at a place in `shape` and one in `extents`.
         dtype: of the results.
-        epsilon: keeps the divisor from 0.
+        may_be_empty: whether the sum of no elements is 0.
     """
     count = _count(extents, dtype)
     steps, again = _reduce_axes(extents), _reduce_axes(extents)
@@ -242,17 +240,15 @@ def _statistics(
         return cast(dtype, value(outer, [step.var for step in inner]))
 
     total = te.compute(shape, lambda *i: te.sum(element(i, steps), axis=steps), "T_sum")
+    if may_be_empty:
+        total = or_neutral(total, extents)
     mean = te.compute(shape, lambda *i: total(*i) / count, "T_mean")
 
     def square(*i: Any) -> Any:
         centred = element(i, again) - mean(*i)
         return te.sum(centred * centred, axis=again)
 
-    squares = te.compute(shape, square, "T_squares")
-    factor = te.compute(
-        shape, lambda *i: te.rsqrt(squares(*i) / count + as_expr(epsilon, dtype)), "T_factor"
-    )
-    return mean, factor
+    return mean, te.compute(shape, square, "T_squares"), count
 
 
 def _merged(
@@ -269,10 +265,7 @@ def _reduce_axes(extents: Sequence[Expr]) -> list[Any]:
 
 
 def _count(extents: Sequence[Expr], dtype: DType) -> Any:
-    total: Any = as_expr(1)
-    for extent in extents:
-        total = total * extent
-    return cast(dtype, simplified(total))
+    return cast(dtype, simplified(math.prod(extents, start=as_expr(1))))
 
 
 def _scaled(value: Any, weight: Any, added: Any) -> Any:

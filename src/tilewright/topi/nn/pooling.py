@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilewright import te, tir
 from tilewright.error import ArgumentValueError
-from tilewright.ir.arithmetic import floordiv, maximum, minimum
+from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
-from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.convolution import pad_spatial, require_rank
 from tilewright.topi.nn.window import (
     Padding,
@@ -24,6 +24,8 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
+from tilewright.topi.operands import accumulator
+from tilewright.topi.utils import ceil_div
 
 
 def pool1d(
@@ -124,8 +126,8 @@ class Windows(NamedTuple):
         """How many elements of the window at `place` an average counts."""
         start = place * self.stride - self.before
         end = extent + self.after if include_padding else extent
-        last = _ceildiv(end - start, self.dilation)
-        first = as_expr(0) if include_padding else maximum(_ceildiv(-start, self.dilation), 0)
+        last = ceil_div(end - start, self.dilation)
+        first = as_expr(0) if include_padding else maximum(ceil_div(-start, self.dilation), 0)
         return simplified(minimum(last, self.size) - first)
 
 
@@ -156,9 +158,9 @@ def _pool(
 
     def average(*place: Any) -> Any:
         if is_plain:
-            elements: Any = _product([w.size for w in windows])
+            elements: Any = math.prod([w.size for w in windows])
         else:
-            elements = _product(
+            elements = math.prod(
                 [
                     w.counted(place[axis], data.shape[axis], count_include_pad)
                     for axis, w in zip(axes, windows, strict=True)
@@ -229,7 +231,7 @@ def _windows(
         return Windows(size, stride, dilation, before, after, count, as_expr(0))
     # One more window for the remainder, unless it begins behind the image.
     some = places(owner, extent + before + after + (stride - 1), span, stride)
-    count = simplified(minimum(some, _ceildiv(extent + before, stride)))
+    count = simplified(minimum(some, ceil_div(extent + before, stride)))
     beyond = simplified(maximum((count - 1) * stride + span - extent - before - after, 0))
     return Windows(size, stride, dilation, before, after, count, beyond)
 
@@ -280,14 +282,3 @@ def _require_less_padding(
             raise ArgumentValueError(
                 f"{owner}: `padding` {most} is not less than a window of {size} elements spans"
             )
-
-
-def _ceildiv(a: Any, b: int) -> Expr:
-    return floordiv(a + (b - 1), b)
-
-
-def _product(factors: Sequence[Any]) -> Any:
-    total: Any = 1
-    for factor in factors:
-        total = total * factor
-    return total

@@ -23,22 +23,20 @@ from tilewright.topi.testing.convolution import (
     depthwise_conv2d_python_nhwc,
     dilate_python,
 )
-from tilewright.topi.testing.normalization import (
+from tilewright.topi.testing.layers import (
+    adaptive_pool,
     batch_norm,
+    depth_to_space_python,
     group_norm_python,
     instance_norm_python,
     layer_norm_python,
     log_softmax_python,
     lrn_python,
     nll_loss,
-    rms_norm_python,
-    softmax_python,
-)
-from tilewright.topi.testing.windows import (
-    adaptive_pool,
-    depth_to_space_python,
     poolnd_python,
     resize2d_python,
+    rms_norm_python,
+    softmax_python,
     space_to_depth_python,
     upsampling_python,
 )

@@ -14,8 +14,7 @@ from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.unary import infer_same, is_number
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.accumulation import accumulator
-from tilewright.topi.axes import as_int
+from tilewright.topi.operands import accumulator, as_int
 
 
 def _infer_float(inference: Inference) -> TensorStructInfo:

@@ -11,9 +11,9 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.te import Tensor
-from tilewright.topi.accumulation import accumulator, or_neutral
 from tilewright.topi.nn import masked_softmax, softmax
 from tilewright.topi.nn.window import simplified
+from tilewright.topi.operands import accumulator, or_neutral
 
 MOST_ROWS: Final = 64
 """So many queries of a head are taken at a time, so that their products with all keys are in a

@@ -19,7 +19,6 @@ from tilewright.relax.op.nn.arguments import numbers
 from tilewright.relax.op.rules import agreeing, require_agreement, requiring, result_dtype, sized
 from tilewright.relax.op.table import Inference, call, refusing, register
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.conv_transpose import transposed_convolution
 from tilewright.topi.nn.convolution import convolution, require_divisible, require_groups
 from tilewright.topi.nn.transposed_phases import spread_extent
@@ -31,6 +30,7 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
+from tilewright.topi.operands import accumulator
 
 
 class _Layouts(NamedTuple):

@@ -12,7 +12,7 @@ from tilewright.relax.op.rules import agreeing, require_agreement, sized
 from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.te import Tensor
-from tilewright.topi.accumulation import accumulator
+from tilewright.topi.operands import accumulator
 
 REDUCTIONS: Final = ("mean", "sum", "none")
 

@@ -16,8 +16,8 @@ from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
 from tilewright.te.tensor import extent_text
-from tilewright.topi.accumulation import accumulator
 from tilewright.topi.nn.window import simplified
+from tilewright.topi.operands import accumulator
 
 
 def _axes(owner: str, axes: Any) -> tuple[int, ...]:

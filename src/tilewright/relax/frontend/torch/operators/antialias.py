@@ -12,7 +12,7 @@ from tilewright.relax import const
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import number
 from tilewright.relax.frontend.torch.table import UnsupportedError, converts
-from tilewright.topi.accumulation import accumulator
+from tilewright.topi.operands import accumulator
 
 
 def _triangle(distance: np.ndarray) -> np.ndarray:
