@@ -54,11 +54,11 @@ def test_every_primitive_that_refuses_is_looked_at():
 
 
 def test_a_dropped_requirement_is_noticed():
-    command = [sys.executable, "-m", "tools.mutate_requirements", "reorder_block_iter_var"]
+    command = [sys.executable, "-m", "tools.mutate_requirements", "scope"]
     run = subprocess.run(
-        [*command, "--tests", "tests/tir/schedule/test_reorder_block_iter_var.py"],
+        [*command, "--tests", "tests/tir/schedule/test_set_scope.py"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert "`test_reorder_block_iter_var.py::test_" in run.stdout
+    assert "`test_set_scope.py::test_" in run.stdout
     assert run.stdout.endswith("1 requirements, 0 survive, 0 unexplained\n")

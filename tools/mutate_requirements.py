@@ -39,25 +39,30 @@ NOT_NEEDED: dict[tuple[str, str], str] = {
         "primitives.transform_block_layout",
         "… does not go from 0 over the domain of `…` (`domain is None`)",
     ): "iterators of blocks in programs have domains",
-    ("einsum", f"{_LOOP_OF_ITS_OWN} (`item.dom is None`)"): "so have those of an einsum",
-    ("einsum", f"{_LOOP_OF_ITS_OWN} (`extent is None`)"): "nothing is equal to an unknown extent",
+    ("edits.einsum", f"{_LOOP_OF_ITS_OWN} (`item.dom is None`)"): "so have those of an einsum",
     (
-        "initialisation",
+        "edits.einsum",
+        f"{_LOOP_OF_ITS_OWN} (`extent is None`)",
+    ): "nothing is equal to an unknown extent",
+    (
+        "proofs.initialisation",
         "… does not begin with the start of `…`, where its init runs (`not increasing`)",
     ): "what decreases does not begin with the start of its domain",
     (
-        "joining_producer",
+        "proofs.producer_fusion",
         "it is not proved that each instance of … reads an element of `…` that … writes: the "
         "others would not run any more "
         "(`not writes_all(tree, producer, read.buffer, scope, [box], analyzer)`)",
     ): "what is not written is found by `require_undisturbed` already",
     (
-        "joining_producer",
+        "proofs.producer_fusion",
         "… writes `…` and may run between … and …, which would come earlier "
         "(`item.data in inputs`)",
     ): "a block that writes another operand is a second producer, which is refused before",
-    ("legality", "require_independent(tree, loop)"): "schedules of tensor expressions need it, "
-    "whose tests are elsewhere",
+    (
+        "proofs.legality",
+        "require_independent(tree, loop)",
+    ): "schedules of tensor expressions need it, whose tests are elsewhere",
 }
 """Why a requirement may be dropped without a test failing, by module and text."""
 

@@ -12,7 +12,7 @@ from itertools import permutations
 from typing import Any, Final
 
 from tilewright.tir.schedule import Instruction, Schedule, Trace
-from tilewright.tir.schedule.primitives.sample_compute_location import compute_locations
+from tilewright.tir.schedule.primitives.sampling import compute_locations
 from tilewright.tir.schedule.traces.factorization import constant_extent, divisors
 
 TILES: Final = ("sample_perfect_tile", "sample_partitioned_tile")

@@ -8,7 +8,7 @@ from tilewright import tir
 from tilewright.arith import Analyzer
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Var
-from tilewright.tir.schedule.traces.sampled_numbers import value_of
+from tilewright.tir.schedule.symbols import value_of
 from tilewright.tir.substitute import substitute
 
 x, y = Var("x", "int32"), Var("y", "int32")

@@ -70,8 +70,8 @@ def _require_independent(name: str, func: PrimFunc, builder: ScheduledFunctionBu
         return
     # The proofs take long to load, and many programs need none.
     from tilewright.tir.schedule.errors import ScheduleError
-    from tilewright.tir.schedule.prepare import prepare
     from tilewright.tir.schedule.proofs.legality import require_all_independent
+    from tilewright.tir.schedule.state import prepare
     from tilewright.tir.schedule.tree import FunctionTree
 
     tree = FunctionTree(name, prepare(name, func))

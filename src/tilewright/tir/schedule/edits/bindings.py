@@ -12,10 +12,10 @@ from tilewright.arith import Analyzer
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import And, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.stmt import BlockRealize, For, IfThenElse, SeqStmt, Stmt
-from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.stmt import BlockRealize, BufferStore, For, IfThenElse, SeqStmt, Stmt
+from tilewright.tir.substitute import Substitution, substitute, variables_of
 
 TRUE = IntImm(BOOL, 1)
 
@@ -123,3 +123,32 @@ def bind_loops(analyzer: Analyzer, loops: Mapping[Var, Expr], keep_unit: bool) -
     for var, extent in loops.items():
         if not (keep_unit and is_const_int(extent, 1)):
             analyzer.bind_range(var, 0, extent)
+
+
+def reindexed(root: Any, variables: Mapping[Var, Expr], analyzer: Analyzer) -> Any:
+    """`root` with variables replaced, and indices that change simplified."""
+    return _Reindexing(variables, analyzer)(root)
+
+
+class _Reindexing(Substitution):
+    def __init__(self, variables: Mapping[Var, Expr], analyzer: Analyzer) -> None:
+        super().__init__(variables)
+        self._simplify = analyzer.simplify
+
+    def _indexed(self, access: Any, changed: Any) -> Any:
+        if changed is access:
+            return access
+        pairs = zip(changed.indices, access.indices, strict=True)
+        return changed.replace(indices=tuple(n if n is o else self._simplify(n) for n, o in pairs))
+
+    def BufferLoad(self, load: BufferLoad) -> Any:
+        return self._indexed(load, self._use(load))
+
+    def BufferStore(self, store: BufferStore) -> Any:
+        return self._indexed(store, self._use(store))
+
+    def Range(self, item: Range) -> Any:
+        changed = item.map_children(self)
+        if changed is item:
+            return item
+        return Range.from_min_extent(self._simplify(changed.min), self._simplify(changed.extent))

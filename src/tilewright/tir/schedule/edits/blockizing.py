@@ -9,9 +9,8 @@ from tilewright.arith import Analyzer
 from tilewright.arith.facts import conjuncts
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.expr import IterVar
-from tilewright.tir.schedule.edits.bindings import conjunction
+from tilewright.tir.schedule.edits.bindings import conjunction, reindexed
 from tilewright.tir.schedule.edits.division import Divider, Division, loops_from_iterators
-from tilewright.tir.schedule.edits.reindexing import reindexed
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, For, Stmt

@@ -13,8 +13,8 @@ from tilewright.tir.buffer import Buffer, BufferLoad, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.edits.bindings import conjunction
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.proofs.conditions import nonempty
 from tilewright.tir.schedule.proofs.counterexamples import uninitialised
+from tilewright.tir.schedule.proofs.domains import nonempty
 from tilewright.tir.schedule.proofs.initialisation import ReductionNest
 from tilewright.tir.schedule.proofs.regions import with_accesses
 from tilewright.tir.schedule.tree import FunctionTree

@@ -10,8 +10,8 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.contents import contents, memory_in
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.proofs.conditions import initialises_what_it_updates
 from tilewright.tir.schedule.proofs.counterexamples import unwritten_read
+from tilewright.tir.schedule.proofs.domains import initialises_what_it_updates
 from tilewright.tir.schedule.proofs.regions import region_of_block
 from tilewright.tir.schedule.proofs.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree

@@ -15,7 +15,7 @@ from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.edits.blockizing import Inner
 from tilewright.tir.schedule.edits.division import Division
-from tilewright.tir.schedule.edits.wrapping import with_regions
+from tilewright.tir.schedule.edits.loops import with_regions
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.proofs.counterexamples import late_init
 from tilewright.tir.schedule.tree import FunctionTree, bind_scope

@@ -1,4 +1,4 @@
-"""The schedule primitives, one file each; importing this package registers all of them."""
+"""The schedule primitives, one file for each or for a few; importing this package registers all."""
 
 import importlib
 import pkgutil

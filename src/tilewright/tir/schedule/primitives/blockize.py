@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.tir.schedule.edits.merged_block import joint_block
-from tilewright.tir.schedule.edits.tile_block import tile_block
+from tilewright.tir.schedule.edits.tile_blocks import joint_block, tile_block
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree

@@ -22,6 +22,7 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad, BufferRegion, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.schedule.buffer_reference import known_storage_scope
 from tilewright.tir.schedule.edits.bindings import TRUE
 from tilewright.tir.schedule.edits.insertion import place_after
 from tilewright.tir.schedule.edits.loops import nest
@@ -33,7 +34,6 @@ from tilewright.tir.schedule.edits.stage import (
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.proofs.scope import scope_of
-from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, Stmt
 from tilewright.tir.substitute import substitute, variables_of

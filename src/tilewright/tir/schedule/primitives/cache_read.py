@@ -7,10 +7,13 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
-from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
-from tilewright.tir.schedule.edits.copy_block import cache_of, copy_nest
+from tilewright.tir.schedule.buffer_reference import (
+    buffer_read,
+    known_storage_scope,
+    recorded_index,
+)
+from tilewright.tir.schedule.edits.caches import cache_of, copy_nest, redirect_blocks
 from tilewright.tir.schedule.edits.insertion import Place, place_before
-from tilewright.tir.schedule.edits.redirect import redirect_blocks
 from tilewright.tir.schedule.edits.stage import (
     blocks_given,
     require_in_blocks,
@@ -32,7 +35,6 @@ from tilewright.tir.schedule.proofs.regions import (
     region_of_block,
 )
 from tilewright.tir.schedule.proofs.scope import Scope, scope_of
-from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import BlockRealize, For
 

@@ -14,7 +14,7 @@ from tilewright.ir.expr import IntImm, Var
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.proofs.thread_memory import may_share_work
+from tilewright.tir.schedule.proofs.private_memory import may_share_work
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import For, ForKind
 

@@ -12,7 +12,7 @@ from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.proofs.independence_afterwards import carried_afterwards
+from tilewright.tir.schedule.proofs.legality import carried_afterwards
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tir.substitute import variables_of

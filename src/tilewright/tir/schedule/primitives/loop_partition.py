@@ -10,9 +10,13 @@ from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.edits.bindings import TRUE, rebind
 from tilewright.tir.schedule.edits.copying import copied
-from tilewright.tir.schedule.edits.loops import require_plain, require_schedulable
+from tilewright.tir.schedule.edits.loops import (
+    require_plain,
+    require_schedulable,
+    with_regions,
+    wrapped,
+)
 from tilewright.tir.schedule.edits.tile_init import updating
-from tilewright.tir.schedule.edits.wrapping import with_regions, wrapped
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope

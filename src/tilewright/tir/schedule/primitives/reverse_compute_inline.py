@@ -22,7 +22,7 @@ from tilewright.tir.schedule.edits.inlining import (
 )
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.primitives.storage_align import ALIGNMENTS
+from tilewright.tir.schedule.primitives.buffers import ALIGNMENTS
 from tilewright.tir.schedule.proofs.counterexamples import collision, conflict
 from tilewright.tir.schedule.proofs.producer_fusion import (
     require_all_read,

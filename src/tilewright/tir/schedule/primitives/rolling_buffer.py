@@ -24,7 +24,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.proofs.counterexamples import conflict, unwritten_read
 from tilewright.tir.schedule.proofs.dataflow import flows_inside
-from tilewright.tir.schedule.proofs.independence_afterwards import carried_afterwards
+from tilewright.tir.schedule.proofs.legality import carried_afterwards
 from tilewright.tir.schedule.proofs.rolling import Rolled, Window, windows
 from tilewright.tir.schedule.proofs.scope import Scope, scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree

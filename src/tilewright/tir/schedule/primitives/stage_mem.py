@@ -8,15 +8,15 @@ from typing import Any
 
 from tilewright.arith import Analyzer
 from tilewright.tir.buffer import Buffer, Range
-from tilewright.tir.schedule.edits.copy_block import cache_of, copy_nest
-from tilewright.tir.schedule.edits.redirect import redirect_blocks
+from tilewright.tir.schedule.buffer_reference import known_storage_scope
+from tilewright.tir.schedule.edits.caches import cache_of, copy_nest, redirect_blocks
 from tilewright.tir.schedule.edits.stage import require_in_blocks, require_no_view, with_stage
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
-from tilewright.tir.schedule.proofs.conditions import initialises_what_it_updates
 from tilewright.tir.schedule.proofs.coverage import accessed_box, writes_all
+from tilewright.tir.schedule.proofs.domains import initialises_what_it_updates
 from tilewright.tir.schedule.proofs.images import box_of_ranges
-from tilewright.tir.schedule.proofs.independence_afterwards import carried_afterwards
+from tilewright.tir.schedule.proofs.legality import carried_afterwards
 from tilewright.tir.schedule.proofs.regions import accesses, clipped, covers, hull, whole
 from tilewright.tir.schedule.proofs.scope import (
     Scope,
@@ -25,7 +25,6 @@ from tilewright.tir.schedule.proofs.scope import (
     child_scope,
     is_intermediate,
 )
-from tilewright.tir.schedule.storage_scope import known_storage_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For, ForKind
 

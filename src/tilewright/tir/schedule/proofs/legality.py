@@ -27,7 +27,7 @@ from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.proofs.joint_position import runs_other_instances
-from tilewright.tir.schedule.proofs.privatisation import (
+from tilewright.tir.schedule.proofs.private_memory import (
     PRIVATE,
     depends_by_own_memory,
     without_private,
@@ -304,3 +304,18 @@ def _is_data_parallel(tree: FunctionTree, loop: For) -> bool:
         return True
     is_spatial = all(item.iter_type is IterType.DATA_PAR for item in leaf.block.iter_vars)
     return is_spatial and runs_other_instances(leaf, tree.loops_above(leaf))
+
+
+def carried_afterwards(loop: For, before: FunctionTree, after: FunctionTree) -> object:
+    """Two iterations of a loop, of which one depends on the other one; None if there are none.
+
+    To be used as ``ScheduleError(afterwards=partial(carried_afterwards, loop))``.
+    """
+    del before
+    new = after.loop(loop.loop_var)
+    if new is not None:
+        try:
+            require_independent(FunctionTree(after.name, after.func), new)
+        except ScheduleError as error:
+            return error.counterexample
+    return None

@@ -13,8 +13,8 @@ from tilewright.ir.expr import Expr, FloorDiv, IntImm, Var, is_const_int
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.schedule.edits.bindings import mentioned
 from tilewright.tir.schedule.edits.inlining import invert
+from tilewright.tir.schedule.proofs.private_memory import is_shared_by
 from tilewright.tir.schedule.proofs.regions import Box
-from tilewright.tir.schedule.proofs.thread_memory import is_shared_by
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, For, ForKind
 from tilewright.tir.substitute import variables_of

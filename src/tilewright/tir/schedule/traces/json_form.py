@@ -21,10 +21,14 @@ from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.node_graph import from_node_graph, to_node_graph
 from tilewright.tir.schedule.references import BlockRV, LoopRV
-from tilewright.tir.schedule.traces.expression_text import format_expression, parse_expression
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.traces.instruction_layout import arranged, json_name, kind_of, named
-from tilewright.tir.schedule.traces.python_text import names_of_indices, variable_name
+from tilewright.tir.schedule.traces.python_text import (
+    format_expression,
+    names_of_indices,
+    parse_expression,
+    variable_name,
+)
 from tilewright.tir.substitute import variables_of
 
 if TYPE_CHECKING:
