@@ -12,8 +12,7 @@ from tilewright.ir import structural_equal, structural_hash
 from tilewright.ir.rewrite import rewrite
 from tilewright.relax.analysis import check_well_formed
 from tilewright.relax.interpreter import evaluate
-from tilewright.relax.size_equations import solve_sizes
-from tilewright.relax.sizes import substitute_sizes
+from tilewright.relax.sizes import solve_sizes, substitute_sizes
 from tilewright.tir.substitute import substitute
 
 QUICK = settings(max_examples=20, deadline=None)

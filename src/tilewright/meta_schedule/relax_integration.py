@@ -12,7 +12,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.relax.expr import Call, ExternFunc, Function
-from tilewright.relax.transform.constant_operands import constant_operands, with_constant_params
+from tilewright.relax.transform.pack_constants import constant_operands, with_constant_params
 from tilewright.relax.transform.private_functions import callees_first, calls_in
 from tilewright.schedule_rules.eligible import IS_SCHEDULED
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS

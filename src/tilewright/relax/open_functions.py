@@ -1,4 +1,4 @@
-"""What is open while functions are built: the function, its scopes and its block."""
+"""What is open while functions are built: the module, the function, its scopes and its block."""
 
 from __future__ import annotations
 
@@ -9,18 +9,128 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var as Size
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
+from tilewright.ir.structural import structural_equal, structural_hash
 from tilewright.relax.expr import (
     BindingBlock,
     Call,
+    Function,
     If,
     RelaxExpr,
     Tuple,
     TupleGetItem,
     Var,
 )
-from tilewright.relax.module_builder import ModuleBuilder
-from tilewright.relax.scope import FunctionScope, OpenBlock, Scope
+from tilewright.relax.scope import FunctionScope, Names, OpenBlock, Scope
+from tilewright.relax.struct_info import FuncStructInfo, StructInfo, TupleStructInfo
+from tilewright.tir.function import PrimFunc
+
+
+class SharedFunctions:
+    """The tensor programs of a module that are not exported, by structural hash.
+
+    Args:
+        module: the module; functions that it has now are hashed when they are first needed.
+    """
+
+    def __init__(self, module: IRModule) -> None:
+        self._module = module
+        self._waiting = list(module.functions)
+        self._by_hash: dict[int, list[GlobalVar]] = {}
+
+    def add(self, name: GlobalVar, function: BaseFunc) -> None:
+        """Make known that the module has a function."""
+        if _is_shareable(function):
+            self._waiting.append(name)
+
+    def find(self, function: BaseFunc) -> GlobalVar | None:
+        """The name of a tensor program that equals `function`."""
+        if not _is_shareable(function):
+            return None
+        for name in self._waiting:
+            known = self._module.functions.get(name)
+            if known is not None and _is_shareable(known):
+                self._by_hash.setdefault(structural_hash(known), []).append(name)
+        self._waiting.clear()
+        for name in self._by_hash.get(structural_hash(function), ()):
+            # A function may have been replaced since.
+            known = self._module.functions.get(name)
+            if known is not None and structural_equal(known, function):
+                return name
+        return None
+
+
+def _is_shareable(function: BaseFunc) -> bool:
+    return isinstance(function, PrimFunc) and function.global_symbol is None
+
+
+class ModuleBuilder:
+    """Builds a module: functions under names that are each given once.
+
+    Args:
+        mod: the module to begin with, which is not changed.
+    """
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        if not isinstance(mod, IRModule | None):
+            raise ArgumentError(f"expected an IRModule to begin with, got {mod!r}")
+        self._module = IRModule() if mod is None else mod.clone()
+        self._shared = SharedFunctions(self._module)
+        self._signatures: dict[str, StructInfo] = {}
+        self._function_names = Names()
+        for name in self._module.functions:
+            self._function_names.reserve(name.name_hint)
+
+    def get(self) -> IRModule:
+        """The module, with all functions that are finished."""
+        return self._module.clone()
+
+    def add_func(self, func: BaseFunc, func_name: str) -> GlobalVar:
+        """Add a function under `func_name`, with a number if the name is taken.
+
+        A tensor program that is not exported and equals one of the module is not added again.
+        """
+        shared = self._shared.find(func)
+        if shared is not None:
+            return self._module.get_global_var(shared.name_hint)
+        name = self._function_names.unique(func_name)
+        self.update_func(GlobalVar(name), func)
+        return self._module.get_global_var(name)
+
+    def update_func(self, gv: GlobalVar, updated_func: BaseFunc) -> None:
+        """Set the function named by `gv`."""
+        self._function_names.reserve(gv.name_hint)
+        self._module.update_func(gv, updated_func)
+        self._shared.add(gv, updated_func)
+
+    def has_function(self, name: str) -> bool:
+        """Whether a function of that name is finished."""
+        return name in self._module
+
+    def lookup_function(self, name: GlobalVar) -> BaseFunc:
+        """The finished function named `name`."""
+        return self._module[name]
+
+    def declare_func(self, name: str, signature: StructInfo) -> GlobalVar:
+        """Make known a function of the module that is built later."""
+        self._function_names.reserve(name)
+        self._signatures[name] = signature
+        return GlobalVar(name)
+
+    def reserve_name(self, name: str) -> None:
+        """Give `name` to no function that `add_func` adds."""
+        self._function_names.reserve(name)
+
+    def signature_of(self, gv: GlobalVar) -> StructInfo | None:
+        """What is known of a function of the module; None if there is none."""
+        declared = self._signatures.get(gv.name_hint)
+        function = self._module.functions.get(gv)
+        if isinstance(function, Function):
+            return function.struct_info
+        if function is None:
+            return declared
+        # Tensor programs write into their arguments.
+        return FuncStructInfo.opaque_func(ret=TupleStructInfo(()))
 
 
 class OpenFunctions(ModuleBuilder):

@@ -11,8 +11,7 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import RelaxExpr, ShapeExpr
 from tilewright.relax.expr import Var as GraphVar
-from tilewright.relax.size_equations import solve_sizes
-from tilewright.relax.sizes import substitute_sizes, symbolic_vars_of
+from tilewright.relax.sizes import solve_sizes, substitute_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     FuncStructInfo,

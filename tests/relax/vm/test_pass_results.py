@@ -10,7 +10,7 @@ from tilewright import relax
 from tilewright.ir import structural_equal
 from tilewright.relax import op
 from tilewright.relax.transform import LegalizeOps
-from tilewright.relax.vm import pass_results
+from tilewright.relax.vm import driver
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def runs(monkeypatch, tmp_path):
     """The names of the pipelines that were run, with a cache of their own."""
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
     found = []
-    original = pass_results.get_pipeline
+    original = driver.get_pipeline
 
     def get_pipeline(name):
         passes = original(name)
@@ -29,7 +29,7 @@ def runs(monkeypatch, tmp_path):
 
         return run
 
-    monkeypatch.setattr(pass_results, "get_pipeline", get_pipeline)
+    monkeypatch.setattr(driver, "get_pipeline", get_pipeline)
     return found
 
 

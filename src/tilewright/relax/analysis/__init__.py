@@ -1,12 +1,12 @@
 """Questions about graph functions."""
 
-from tilewright.relax.analysis.calls import (
+from tilewright.relax.analysis.memory import estimate_memory_usage
+from tilewright.relax.analysis.purity import (
     computable_at_compile_time,
+    contains_impure_call,
     detect_recursion,
     remove_all_unused,
 )
-from tilewright.relax.analysis.memory import estimate_memory_usage
-from tilewright.relax.analysis.purity import contains_impure_call
 from tilewright.relax.analysis.reshape_pattern import has_reshape_pattern
 from tilewright.relax.analysis.variables import (
     all_global_vars,

@@ -9,11 +9,10 @@ from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk
-from tilewright.relax.analysis.calls import remove_all_unused
-from tilewright.relax.dpl.context import PatternContext
+from tilewright.relax.analysis.purity import remove_all_unused
+from tilewright.relax.dpl.context import Matches, PatternContext
 from tilewright.relax.dpl.matching import Matching
 from tilewright.relax.dpl.pattern import DFPattern
-from tilewright.relax.dpl.search import Matches
 from tilewright.relax.expr import (
     Binding,
     Call,

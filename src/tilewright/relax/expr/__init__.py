@@ -4,7 +4,6 @@ A function's body is normalised: each operation is bound to a variable of its ow
 which a `DataflowBlock` promises that nothing in it has an effect.
 """
 
-from tilewright.relax.expr.base import FieldIndexError, RelaxExpr
 from tilewright.relax.expr.function import (
     Binding,
     BindingBlock,
@@ -19,7 +18,9 @@ from tilewright.relax.expr.leaves import (
     DataflowVar,
     DataTypeImm,
     ExternFunc,
+    FieldIndexError,
     PrimValue,
+    RelaxExpr,
     ShapeExpr,
     StringImm,
     Var,

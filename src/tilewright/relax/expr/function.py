@@ -11,8 +11,7 @@ from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.node import Node, attr, binds, child, meta, node
 from tilewright.ir.span import Span
 from tilewright.providers import provider
-from tilewright.relax.expr.base import RelaxExpr
-from tilewright.relax.expr.leaves import Var
+from tilewright.relax.expr.leaves import RelaxExpr, Var
 from tilewright.relax.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,

@@ -16,8 +16,14 @@ from tilewright.ir.module import BaseFunc, GlobalVar
 from tilewright.ir.node import attr, child, meta, node
 from tilewright.ir.op import Op
 from tilewright.ir.span import Span
-from tilewright.relax.expr.base import RelaxExpr
-from tilewright.relax.expr.leaves import Constant, DataTypeImm, PrimValue, ShapeExpr, StringImm
+from tilewright.relax.expr.leaves import (
+    Constant,
+    DataTypeImm,
+    PrimValue,
+    RelaxExpr,
+    ShapeExpr,
+    StringImm,
+)
 from tilewright.relax.struct_info import (
     StructInfo,
     TupleStructInfo,

@@ -12,8 +12,7 @@ from tilewright.error import ArgumentError, DTypeError, InterpreterError, ShapeE
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
-from tilewright.relax.size_equations import solve_linear
-from tilewright.relax.sizes import size_text, symbolic_vars_of
+from tilewright.relax.sizes import size_text, solve_linear, symbolic_vars_of
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     FuncStructInfo,

@@ -1,6 +1,12 @@
 """Passes over graphs, a file for those that belong together."""
 
 from tilewright.relax.transform.alter_op_impl import AlterOpImpl
+from tilewright.relax.transform.attributes import (
+    AttachExternModules,
+    AttachGlobalSymbol,
+    NormalizeGlobalVar,
+    RemovePurityChecking,
+)
 from tilewright.relax.transform.bind_params import BindParams, BindSymbolicVars
 from tilewright.relax.transform.canonicalize_bindings import CanonicalizeBindings, Normalize
 from tilewright.relax.transform.dataflow import ConvertToDataflow, ToNonDataflow, TopologicalSort
@@ -51,18 +57,12 @@ from tilewright.relax.transform.private_signatures import (
     RemoveUnusedOutputs,
     RemoveUnusedParameters,
 )
-from tilewright.relax.transform.remove_purity_checking import RemovePurityChecking
 from tilewright.relax.transform.reshape_rewrites import (
     RemoveRedundantReshape,
     ReorderPermuteDimsAfterConcat,
     RewriteDataflowReshape,
 )
 from tilewright.relax.transform.run_codegen import RunCodegen
-from tilewright.relax.transform.symbols import (
-    AttachExternModules,
-    AttachGlobalSymbol,
-    NormalizeGlobalVar,
-)
 
 _DONE_BY_BUILD = frozenset(
     {

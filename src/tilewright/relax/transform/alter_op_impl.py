@@ -9,12 +9,12 @@ from tilewright.error import ArgumentError, TVMError
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
-from tilewright.relax.analysis.calls import remove_all_unused
+from tilewright.relax.analysis.purity import remove_all_unused
 from tilewright.relax.expr import Call, Function, Tuple, TupleGetItem, Var
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.op.manipulate import layout_transform
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
-from tilewright.relax.transform.mutators import ModuleMutator
+from tilewright.relax.transform.function_pass import ModuleMutator
 from tilewright.te import compute
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap

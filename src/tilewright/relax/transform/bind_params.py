@@ -19,10 +19,9 @@ from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import ModulePass
 from tilewright.relax.analysis import defined_symbolic_vars, free_symbolic_vars
 from tilewright.relax.expr import Constant, Function, RelaxExpr, Var, as_relax
-from tilewright.relax.size_equations import solve_sizes
-from tilewright.relax.sizes import size_text
+from tilewright.relax.sizes import size_text, solve_sizes
 from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TensorStructInfo
-from tilewright.relax.transform.substitution import Substitution, substitute_variables
+from tilewright.relax.transform.scopes import Substitution, substitute_variables
 from tilewright.runtime.ndarray import NDArray
 from tilewright.tir.substitute import substitute
 

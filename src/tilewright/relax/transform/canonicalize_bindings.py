@@ -21,13 +21,16 @@ from tilewright.relax.expr import (
     VarBinding,
 )
 from tilewright.relax.normalize import is_leaf
-from tilewright.relax.size_equations import solve_sizes
-from tilewright.relax.sizes import assume_sizes, extents_in
+from tilewright.relax.sizes import assume_sizes, extents_in, solve_sizes
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.function_pass import FunctionPass
-from tilewright.relax.transform.scopes import sizes_by_definition, with_bindings, with_blocks
-from tilewright.relax.transform.substitution import Substitution
+from tilewright.relax.transform.scopes import (
+    Substitution,
+    sizes_by_definition,
+    with_bindings,
+    with_blocks,
+)
 
 
 class Normalize(ModulePass):

@@ -24,8 +24,13 @@ from tilewright.relax.expr import (
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.transform.effects import WriteEpochs, is_pure
 from tilewright.relax.transform.function_pass import DataflowBlockPass, FunctionPass
-from tilewright.relax.transform.scopes import map_scopes, variables_in, with_bindings, with_blocks
-from tilewright.relax.transform.substitution import Substitution
+from tilewright.relax.transform.scopes import (
+    Substitution,
+    map_scopes,
+    variables_in,
+    with_bindings,
+    with_blocks,
+)
 
 
 class ToNonDataflow(FunctionPass):

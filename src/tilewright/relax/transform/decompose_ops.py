@@ -16,7 +16,7 @@ from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, Constant, RelaxExpr, Tuple
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.mutators import (
+from tilewright.relax.transform.function_pass import (
     CountingMutator,
     ModuleMutator,
     constant_of,

@@ -30,8 +30,7 @@ from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TupleStru
 from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.effects import WriteEpochs, is_pure, writes_arguments
 from tilewright.relax.transform.function_pass import map_functions
-from tilewright.relax.transform.scopes import with_bindings, with_blocks
-from tilewright.relax.transform.substitution import Substitution
+from tilewright.relax.transform.scopes import Substitution, with_bindings, with_blocks
 
 
 class EliminateCommonSubexpr(ModulePass):

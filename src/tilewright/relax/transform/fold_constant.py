@@ -39,8 +39,7 @@ from tilewright.relax.transform.constant_evaluation import (
     work_of,
 )
 from tilewright.relax.transform.effects import writes_arguments
-from tilewright.relax.transform.scopes import variables_in, with_bindings, with_blocks
-from tilewright.relax.transform.substitution import Substitution
+from tilewright.relax.transform.scopes import Substitution, variables_in, with_bindings, with_blocks
 from tilewright.relax.visitor import bindings_of
 
 SMALL: Final = 1 << 14

@@ -31,7 +31,7 @@ from tilewright.relax.expr import (
     VarBinding,
 )
 from tilewright.relax.op.base import CALL_TIR
-from tilewright.relax.shared_functions import SharedFunctions
+from tilewright.relax.open_functions import SharedFunctions
 from tilewright.relax.struct_info import (
     ShapeStructInfo,
     StructInfo,

@@ -17,8 +17,8 @@ from tilewright.relax.analysis import defined_symbolic_vars, free_symbolic_vars,
 from tilewright.relax.expr import Call, Function, RelaxExpr, ShapeExpr, Var, VarBinding
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import FuncStructInfo, ShapeStructInfo
-from tilewright.relax.transform.mutators import ModuleMutator
-from tilewright.relax.transform.substitution import Substitution
+from tilewright.relax.transform.function_pass import ModuleMutator
+from tilewright.relax.transform.scopes import Substitution
 
 
 class LambdaLift(ModulePass):

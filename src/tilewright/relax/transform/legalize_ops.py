@@ -34,7 +34,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from tilewright.relax.transform.mutators import ModuleMutator
+from tilewright.relax.transform.function_pass import ModuleMutator
 
 
 class _DiffersFromAllError(Exception):

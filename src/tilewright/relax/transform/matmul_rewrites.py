@@ -28,7 +28,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.mutators import (
+from tilewright.relax.transform.function_pass import (
     CountingMutator,
     ModuleMutator,
     constant_of,

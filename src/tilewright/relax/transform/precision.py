@@ -17,7 +17,7 @@ from tilewright.relax.analysis.variables import definition
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.mutators import ModuleMutator, is_call_of
+from tilewright.relax.transform.function_pass import ModuleMutator, is_call_of
 
 IN_HALF: Final = (
     "matmul",

@@ -13,13 +13,11 @@ from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import ModulePass
 from tilewright.relax.analysis.purity import is_forced_pure
 from tilewright.relax.expr import Call, ExternFunc, Function, If, RelaxExpr, SeqExpr, Var
-from tilewright.relax.size_equations import solve_sizes
-from tilewright.relax.sizes import symbolic_vars_of
+from tilewright.relax.sizes import solve_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import ObjectStructInfo
 from tilewright.relax.struct_info_relation import is_base_of
-from tilewright.relax.transform.mutators import ModuleMutator
-from tilewright.relax.transform.scopes import with_joined_blocks
-from tilewright.relax.transform.substitution import Substitution
+from tilewright.relax.transform.function_pass import ModuleMutator
+from tilewright.relax.transform.scopes import Substitution, with_joined_blocks
 from tilewright.relax.visitor import bindings_of
 
 

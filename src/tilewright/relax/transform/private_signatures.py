@@ -24,7 +24,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import StructInfo, TupleStructInfo
-from tilewright.relax.transform.mutators import ModuleMutator
+from tilewright.relax.transform.function_pass import ModuleMutator
 from tilewright.relax.transform.private_functions import private_functions
 from tilewright.relax.transform.scopes import variables_in, with_joined_blocks
 from tilewright.relax.visitor import bindings_of

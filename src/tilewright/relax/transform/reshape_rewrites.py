@@ -14,7 +14,7 @@ from tilewright.relax.expr import Call, Tuple
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.mutators import CountingMutator, ViewMutator, is_call_of
+from tilewright.relax.transform.function_pass import CountingMutator, ViewMutator, is_call_of
 from tilewright.tir.function import PrimFunc
 
 

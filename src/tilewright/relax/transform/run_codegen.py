@@ -27,8 +27,8 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.op.base import CALL_DPS_PACKED, CALL_TIR
 from tilewright.relax.struct_info import TupleStructInfo
+from tilewright.relax.transform.function_pass import ModuleMutator
 from tilewright.relax.transform.fuse_ops_by_pattern import CODEGEN
-from tilewright.relax.transform.mutators import ModuleMutator
 from tilewright.runtime.module import Module
 from tilewright.runtime.registry import get_global_func, register_func, registered_callable
 from tilewright.tir.function import PrimFunc

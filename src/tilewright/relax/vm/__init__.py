@@ -3,6 +3,5 @@
 from tilewright.relax.vm import builtins
 from tilewright.relax.vm.driver import build
 from tilewright.relax.vm.executable import Executable
-from tilewright.relax.vm.observe import VMInstrumentReturnKind
-from tilewright.relax.vm.profile import Profile
+from tilewright.relax.vm.profile import Profile, VMInstrumentReturnKind
 from tilewright.relax.vm.virtual_machine import VirtualMachine

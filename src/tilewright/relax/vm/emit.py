@@ -1,4 +1,4 @@
-"""From steps over memory to the tensor program that is compiled."""
+"""From steps over memory to the tensor program that is compiled, and its constants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tilewright.ir.arithmetic import logical_not
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, UINT8
 from tilewright.ir.expr import Call, Expr, IntImm, Var
-from tilewright.relax.vm.constants import ConstantTable
 from tilewright.relax.vm.emit_values import ValueSteps
 from tilewright.relax.vm.plan import MemoryPlan
 from tilewright.relax.vm.steps import (
@@ -27,6 +26,8 @@ from tilewright.relax.vm.steps import (
     in_order,
 )
 from tilewright.relax.vm.translate import Program
+from tilewright.runtime.ndarray import ALIGNMENT, NDArray, array
+from tilewright.target.codegen.params import Param
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.metadata import WRITES
@@ -41,6 +42,54 @@ from tilewright.tir.op.memory import (
 )
 from tilewright.tir.op.objects import call_cpacked_into, call_packed_into
 from tilewright.tir.stmt import Allocate, Evaluate, IfThenElse, LetStmt, Stmt, nop, seq
+
+PREFIX = "tilewright_constant_"
+
+
+class ConstantTable:
+    """Constants by symbol.
+
+    Args:
+        owner: the name of a function of the library, which no other library has that is linked
+            into the same program.
+
+    Attributes:
+        arrays: compact, and aligned to a cache line.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self._prefix = f"{PREFIX}{owner}_"
+        self.arrays: dict[str, NDArray] = {}
+        self._symbols: dict[int, str] = {}
+        self._originals: list[NDArray] = []  # keeps what `_symbols` names by id
+
+    def symbol(self, data: NDArray | None) -> str:
+        """The symbol under which compiled code finds `data`."""
+        assert data is not None
+        found = self._symbols.get(id(data))
+        if found is None:
+            found = self._symbols[id(data)] = f"{self._prefix}{len(self.arrays)}"
+            self._originals.append(data)
+            self.arrays[found] = _compact(data)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Bytes of all constants."""
+        return sum(param.size for param in self.params().values())
+
+    def params(self) -> dict[str, Param]:
+        """The constants as code finds them."""
+        return {
+            name: Param(data.data_ptr(), data._host_view("constant").nbytes, data)
+            for name, data in self.arrays.items()
+        }
+
+
+def _compact(data: NDArray) -> NDArray:
+    if data.is_contiguous() and data.data_ptr() % ALIGNMENT == 0:
+        return data
+    return array(data)
 
 
 class Observer(NamedTuple):

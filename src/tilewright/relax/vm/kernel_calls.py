@@ -12,8 +12,7 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk_once
 from tilewright.relax.expr import Call, ExternFunc, Function, RelaxExpr
-from tilewright.relax.vm.matching import SizeMatch, match_shapes
-from tilewright.relax.vm.signature import Signature
+from tilewright.relax.vm.signature import Signature, SizeMatch, match_shapes
 from tilewright.relax.vm.steps import (
     ArrayValue,
     CallStep,

@@ -36,9 +36,8 @@ from tilewright.relax.struct_info import (
     TupleStructInfo,
 )
 from tilewright.relax.vm.kernel_calls import KernelCalls
-from tilewright.relax.vm.liveness import Liveness, with_releases
-from tilewright.relax.vm.matching import SizeMatch, match_info, without_shape
-from tilewright.relax.vm.signature import Signature, size_of
+from tilewright.relax.vm.plan import Liveness, with_releases
+from tilewright.relax.vm.signature import Signature, SizeMatch, match_info, size_of, without_shape
 from tilewright.relax.vm.steps import (
     AllocateStep,
     Arena,

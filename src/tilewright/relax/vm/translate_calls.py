@@ -24,8 +24,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from tilewright.relax.vm.matching import SizeMatch, match_info, match_shapes, require
-from tilewright.relax.vm.signature import size_of
+from tilewright.relax.vm.signature import SizeMatch, match_info, match_shapes, require, size_of
 from tilewright.relax.vm.steps import (
     Argument,
     ArrayValue,
@@ -44,8 +43,12 @@ from tilewright.relax.vm.steps import (
     arrays_in,
     arrays_of,
 )
-from tilewright.relax.vm.translate_print import translate_assert, translate_print
-from tilewright.relax.vm.translate_values import as_argument, unpack
+from tilewright.relax.vm.translate_values import (
+    as_argument,
+    translate_assert,
+    translate_print,
+    unpack,
+)
 
 Raw = ArrayValue | Expr
 """What a function of the module takes that works with no values of other kinds."""

@@ -17,8 +17,7 @@ from tilewright.relax.vm.function import (
     descriptions_of,
     graph_function,
 )
-from tilewright.relax.vm.observe import InstrumentedFunction, ObservedFunctions
-from tilewright.relax.vm.profile import Profile, profile
+from tilewright.relax.vm.profile import InstrumentedFunction, ObservedFunctions, Profile, profile
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import as_device, cpu, require_host
 from tilewright.runtime.loading import load_module

@@ -21,7 +21,7 @@ from tilewright.relax.expr import (
     Var,
     const,
 )
-from tilewright.relax.expr.base import GraphOperators
+from tilewright.relax.expr.leaves import GraphOperators
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 
 
