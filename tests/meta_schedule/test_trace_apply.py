@@ -10,7 +10,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.meta_schedule.trace_apply import schedule_using_anchor_trace
 from tilewright.te import create_prim_func
-from tilewright.tir.interpreter.equivalence import first_difference
+from tilewright.tir.interpreter.program import first_difference
 from tilewright.tir.schedule import Schedule
 
 

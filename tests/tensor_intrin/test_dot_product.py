@@ -13,7 +13,7 @@ from tilewright.error import UnknownNameError
 from tilewright.ir import Ramp, assert_structural_equal, walk
 from tilewright.tensor_intrin.dot_product import ALIASES
 from tilewright.tir import BufferLoad, BufferStore, Schedule, ScheduleError, TensorIntrin
-from tilewright.tir.interpreter.equivalence import first_difference
+from tilewright.tir.interpreter.program import first_difference
 
 SIGNS = list(itertools.product(("i8", "u8"), repeat=2))
 KINDS = [f"{a}{b}i32" for a, b in SIGNS] + ["u8u8u32"]

@@ -30,7 +30,7 @@ from tilewright.schedule_rules.structures import scheduled_by
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import has_large_windows, tile_windows
 from tilewright.target import Target
-from tilewright.tir.analysis.effects import has_effects
+from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 

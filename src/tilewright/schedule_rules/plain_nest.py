@@ -13,7 +13,7 @@ from tilewright.schedule_rules.nest import (
     block_of,
     loops_by_iterator,
 )
-from tilewright.tir.analysis.effects import has_effects
+from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.stmt import ForKind
 

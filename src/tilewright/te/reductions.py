@@ -15,7 +15,7 @@ from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.te.reducer import Reducer, comm_reducer, is_axis
-from tilewright.tir.op.limits import infinity, max_value, min_value
+from tilewright.tir.op.dtypes import infinity, max_value, min_value
 
 
 def _lowest(dtype: DType) -> Expr:

@@ -69,7 +69,7 @@ class TensorIntrin:
             )
         intrinsic = TensorIntrin(desc, impl)
         if verify:
-            from tilewright.tir.interpreter.equivalence import first_difference
+            from tilewright.tir.interpreter.program import first_difference
 
             difference = first_difference(desc, impl)
             if difference is not None:

@@ -14,7 +14,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm
 from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor
-from tilewright.tir.op import convert, integer
+from tilewright.tir.op import dtypes
 from tilewright.tir.op import math as scalar
 from tilewright.topi import tag
 
@@ -112,13 +112,13 @@ def cast(x: Any, dtype: str, span: object = None) -> Any:
 
 def reinterpret(x: Any, dtype: str) -> Any:
     """The bits of each element of `x` taken as a value of `dtype`, which has the same width."""
-    return map_elements(lambda value: convert.reinterpret(dtype, value), "reinterpret", x)
+    return map_elements(lambda value: dtypes.reinterpret(dtype, value), "reinterpret", x)
 
 
 def fixed_point_multiply(x: Tensor, multiplier: int, shift: int) -> Tensor:
     """`x` times the fixed-point number ``multiplier * 2**(shift - 31)``, rounded, as int32."""
     return map_elements(
-        lambda value: integer.q_multiply_shift(value, multiplier, 31, shift),
+        lambda value: scalar.q_multiply_shift(value, multiplier, 31, shift),
         "fixed_point_multiply",
         x,
     )
@@ -149,7 +149,7 @@ def fixed_point_multiply_per_axis(
         place = tuple(indices[axis] for axis in axes)
         required = (bool(is_lshift_required), bool(is_rshift_required))
         factors = (y(*place), lshift(*place), rshift(*place), 31)
-        return integer.q_multiply_shift_per_axis(x(*indices), *factors, *required)
+        return scalar.q_multiply_shift_per_axis(x(*indices), *factors, *required)
 
     return compute(x.shape, element, "T_fixed_point_multiply_per_axis", tag.BROADCAST)
 

@@ -20,7 +20,7 @@ from tilewright.te.elementwise import same_extent
 from tilewright.te.reducer import reduce_axis
 from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
 from tilewright.tir.expr import IterVar
-from tilewright.tir.op.limits import max_value
+from tilewright.tir.op.dtypes import max_value
 from tilewright.topi import tag
 from tilewright.topi.operands import accumulator, in_dtype, normalized_axes, or_neutral
 

@@ -12,7 +12,7 @@ from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal, structural_hash
-from tilewright.tir.analysis.flops import estimate_tir_flops
+from tilewright.tir.analysis.cost import estimate_tir_flops
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import AllocateConst, Block, BufferStore

@@ -36,7 +36,7 @@ from tilewright.tir import (
     exp,
     seq,
 )
-from tilewright.tir.interpreter.equivalence import first_difference
+from tilewright.tir.interpreter.program import first_difference
 from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.vectorize import vectorize
 

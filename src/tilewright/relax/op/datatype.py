@@ -15,7 +15,7 @@ from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo
 from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor, extent_text
-from tilewright.tir.op.limits import max_value, min_value
+from tilewright.tir.op.dtypes import max_value, min_value
 from tilewright.topi import tag
 from tilewright.topi.operands import normalized_axis
 

@@ -25,7 +25,7 @@ from tilewright.relax.vm.steps import CallStep, PackedCallStep, Step, in_order
 from tilewright.runtime.packed_func import PackedFunc
 from tilewright.runtime.registry import register_func, remove_global_func
 from tilewright.schedule_rules.eligible import IS_SCHEDULED
-from tilewright.tir.analysis.flops import estimate_tir_flops
+from tilewright.tir.analysis.cost import estimate_tir_flops
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.calls import call_packed
 from tilewright.tir.stmt import Evaluate, seq

@@ -18,7 +18,7 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.buffer import ONE, ZERO, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_limits import is_product_bounded
-from tilewright.tir.op.integer import ceildiv
+from tilewright.tir.op.math import ceildiv
 
 Ranges = Mapping[IterVar, Range]
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tilewright.tir.analysis.identical import identical as expr_deep_equal
+from tilewright.tir.analysis.expressions import identical as expr_deep_equal
 from tilewright.tir.analysis.verify import verify_well_formed
 
 if TYPE_CHECKING:
     from tilewright.tir.analysis.access_table import footprints, get_block_access_region
-    from tilewright.tir.analysis.allocated import calculate_workspace_bytes
+    from tilewright.tir.analysis.cost import calculate_workspace_bytes, estimate_tir_flops
     from tilewright.tir.analysis.dependence import dependences
-    from tilewright.tir.analysis.flops import estimate_tir_flops
-    from tilewright.tir.analysis.undefined import undefined_vars
+    from tilewright.tir.analysis.expressions import undefined_vars
 
 _HOME = {
-    "calculate_workspace_bytes": "tilewright.tir.analysis.allocated",
+    "calculate_workspace_bytes": "tilewright.tir.analysis.cost",
     "dependences": "tilewright.tir.analysis.dependence",
-    "estimate_tir_flops": "tilewright.tir.analysis.flops",
+    "estimate_tir_flops": "tilewright.tir.analysis.cost",
     "footprints": "tilewright.tir.analysis.access_table",
     "get_block_access_region": "tilewright.tir.analysis.access_table",
-    "undefined_vars": "tilewright.tir.analysis.undefined",
+    "undefined_vars": "tilewright.tir.analysis.expressions",
 }
 
 

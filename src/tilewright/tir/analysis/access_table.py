@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import interval_of
@@ -13,10 +13,44 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
-from tilewright.tir.analysis.text_table import TextTable
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize
+
+Item = TypeVar("Item")
+
+
+class TextTable(Sequence[Item]):
+    """A list that prints as a table with aligned columns.
+
+    Subclasses say what is in its rows.
+    """
+
+    heading: tuple[str, ...]
+    """Of each column."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = tuple(items)
+
+    def row(self, item: Item) -> tuple[str, ...]:
+        """What the columns say about an item."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
+
+    def __str__(self) -> str:
+        rows = [self.heading, *map(self.row, self._items)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+    __repr__ = __str__
 
 
 class Footprint(NamedTuple):

@@ -13,7 +13,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Let, Var, is_const_int
 from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.identical import identical
+from tilewright.tir.analysis.expressions import identical
 from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (

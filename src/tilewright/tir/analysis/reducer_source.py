@@ -27,12 +27,11 @@ from tilewright.ir.expr import (
     Mul,
     Not,
     Or,
-    Select,
     Sub,
     Var,
 )
 from tilewright.ir.op import Op
-from tilewright.tir.analysis.update import operator_of
+from tilewright.tir.analysis.update import choice_of, operator_of
 from tilewright.tir.expr import CommReducer
 
 
@@ -197,15 +196,6 @@ class _Reader:
     def _note_nan_test(self, expr: Expr) -> None:
         if isinstance(expr, Var) and expr in self._components:
             self._asks_for_nan[self._components[expr]] = expr.dtype.is_float
-
-
-def choice_of(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
-    """Condition and both values of a `Select` or `T.if_then_else`."""
-    if isinstance(expr, Select):
-        return expr.condition, expr.true_value, expr.false_value
-    if isinstance(expr, Call) and getattr(expr.op, "name", "") == "tir.if_then_else":
-        return expr.args[0], expr.args[1], expr.args[2]
-    return None
 
 
 def _leaves(expr: Expr) -> list[Expr]:

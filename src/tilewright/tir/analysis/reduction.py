@@ -25,10 +25,15 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
 from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.effects import is_effect
+from tilewright.tir.analysis.expressions import is_effect
 from tilewright.tir.analysis.reducer_laws import Disagreement, ReducerLaws, laws_of
-from tilewright.tir.analysis.selection import match_selection
-from tilewright.tir.analysis.update import Update, apply_operator, match_update, operands_for
+from tilewright.tir.analysis.update import (
+    Update,
+    apply_operator,
+    match_selection,
+    match_update,
+    operands_for,
+)
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import CommReducer
 from tilewright.tir.stmt import Block, BufferStore, IfThenElse, LetStmt, SeqStmt, Stmt

@@ -16,7 +16,7 @@ from tilewright.ir.expr import Call, Cast, Expr, IntImm, Select, StringImm, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_errors import DTYPE_ERROR, KIND_ERROR
-from tilewright.tir.call_boundary.steps import Steps
+from tilewright.tir.call_boundary.structures import Steps
 from tilewright.tir.index_limits import largest_size
 from tilewright.tir.stmt import IfThenElse, Stmt
 from tilewright.tir.substitute import substitute, variables_of

@@ -11,19 +11,20 @@ if that is not 0: so the calls follow each other without branches, and the first
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Final
+from typing import Any, Final
 
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
-from tilewright.ir.module import GlobalVar
+from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.types import PrimType
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Stmt, seq
+from tilewright.tir.stmt import Evaluate, LetStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.building.statements import StatementRewriter
 
 MANY_ARGUMENTS: Final = 32
 """Arguments of a function above which each is checked by a call."""
@@ -196,3 +197,29 @@ def _value_of_word(words: abi.View, number: int, dtype: DType) -> Expr:
 def _key(size: Expr) -> Hashable:
     """What tells sizes apart; expressions that are not the same object count as different."""
     return size.value if isinstance(size, IntImm) else size
+
+
+class CheckStatuses(StatementRewriter):
+    """Where a function without a result is called, its status is looked at.
+
+    Before: ``helper(A, n)``. After: ``status = helper(A, n)``, and ``return -1`` if it is not 0;
+    the error is registered already.
+
+    Attributes:
+        found: whether there is such a call.
+    """
+
+    def __init__(self, module: IRModule) -> None:
+        self._module = module
+        self.found = False
+
+    def Evaluate(self, stmt: Evaluate) -> Stmt:
+        call: Any = stmt.value
+        if not isinstance(call, Call) or not isinstance(call.op, GlobalVar):
+            return stmt
+        callee = self._module.functions.get(call.op)
+        if getattr(callee, "ret_type", None) is not None:
+            return stmt
+        self.found = True
+        status = Var("status", INT32)
+        return LetStmt(status, Call(INT32, call.op, call.args), abi.leave_unless_0(status))

@@ -21,7 +21,7 @@ from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.return_results import passed_params
-from tilewright.tir.call_boundary.steps import Steps
+from tilewright.tir.call_boundary.structures import Steps
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.control import if_then_else
 from tilewright.tir.stmt import (

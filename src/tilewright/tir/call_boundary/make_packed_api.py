@@ -33,9 +33,9 @@ from tilewright.tir.call_boundary.argument_errors import (
 from tilewright.tir.call_boundary.check_functions import (
     MANY_ARGUMENTS,
     CheckFunctions,
+    CheckStatuses,
     ManyArgumentChecks,
 )
-from tilewright.tir.call_boundary.check_statuses import CheckStatuses
 from tilewright.tir.call_boundary.lower_packed_calls import PackedCalls
 from tilewright.tir.call_boundary.metadata import TEXTS, signatures_of, text_function
 from tilewright.tir.call_boundary.overlapping import IF_OVERLAPPING, broken_promises, overlap

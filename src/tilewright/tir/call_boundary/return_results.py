@@ -19,7 +19,7 @@ from tilewright.ir.expr import Call, Expr, IntImm, Let, Var
 from tilewright.ir.module import GlobalVar
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.call_boundary import structures as abi
-from tilewright.tir.call_boundary.steps import Steps
+from tilewright.tir.call_boundary.structures import Steps
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.objects import new_array, new_tuple, release_objects
 from tilewright.tir.stmt import (

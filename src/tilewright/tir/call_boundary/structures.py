@@ -7,6 +7,7 @@ load from a view of the structure as an array of int32, int64 or float64; the la
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from tilewright.ir.arithmetic import logical_not, not_equal
@@ -16,7 +17,7 @@ from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
 from tilewright.ir.op import Op
 from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.stmt import BufferStore, Evaluate, IfThenElse, Stmt
+from tilewright.tir.stmt import Allocate, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
 
 # ``TVMFFIAny``: int32 type index, int32 padding, 8 bytes of value.
 ANY_SIZE: Final = 16
@@ -142,3 +143,38 @@ def leave_unless_0(status: Expr) -> Stmt:
 def return_value(value: Expr) -> Stmt:
     """Leave the function with a result."""
     return Evaluate(Call(value.dtype, Op.get("tir.ret"), (value,)))
+
+
+class Steps:
+    """Statements, and bindings of variables for all that comes later, in order."""
+
+    def __init__(self) -> None:
+        self._steps: list[Stmt | Callable[[Stmt], Stmt]] = []
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def do(self, stmt: Stmt) -> None:
+        """Add a statement."""
+        self._steps.append(stmt)
+
+    def bind(self, var: Var, value: Expr) -> None:
+        """Give a variable its value."""
+        self._steps.append(lambda rest: LetStmt(var, value, rest))
+
+    def memory(self, name: str, words: int) -> View:
+        """Memory of `words` int64 on the stack."""
+        pointer = pointer_var(name)
+        extents = (IntImm(INT32, words),)
+        self._steps.append(lambda rest: Allocate(pointer, INT64, extents, const(True), rest))
+        return View(pointer)
+
+    def before(self, rest: Stmt) -> Stmt:
+        """The steps, and `rest` after them; time is linear in the number of steps."""
+        backwards = [rest]
+        for step in reversed(self._steps):
+            if isinstance(step, Stmt):
+                backwards.append(step)
+            else:
+                backwards = [step(seq(reversed(backwards)))]
+        return seq(reversed(backwards))

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.tir.numerics import (
-    error_function,
     exponential,
     logarithm,
-    power,
     trigonometric,
 )
 from tilewright.tir.numerics.kernel import Kernel
@@ -32,8 +30,8 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "asinh": logarithm.asinh,
     "acosh": logarithm.acosh,
     "atanh": logarithm.atanh,
-    "tanh": error_function.tanh,
-    "erf": error_function.erf,
+    "tanh": exponential.tanh,
+    "erf": exponential.erf,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
     "tan": trigonometric.tan,
@@ -41,8 +39,8 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "acos": trigonometric.acos,
     "atan": trigonometric.atan,
     "atan2": trigonometric.atan2,
-    "pow": power.power,
-    "hypot": power.hypot,
+    "pow": logarithm.power,
+    "hypot": logarithm.hypot,
 }
 
 IN_DOUBLE: Final = frozenset(

@@ -31,10 +31,8 @@ from tilewright.ir.arithmetic import (
 )
 from tilewright.tir.op.calls import *  # noqa: F403
 from tilewright.tir.op.control import *  # noqa: F403
-from tilewright.tir.op.convert import *  # noqa: F403
+from tilewright.tir.op.dtypes import *  # noqa: F403
 from tilewright.tir.op.gpu import *  # noqa: F403
-from tilewright.tir.op.integer import *  # noqa: F403
-from tilewright.tir.op.limits import *  # noqa: F403
 from tilewright.tir.op.math import *  # noqa: F403
 from tilewright.tir.op.memory import *  # noqa: F403
 from tilewright.tir.op.objects import *  # noqa: F403

@@ -23,7 +23,7 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.node import Node
-from tilewright.tir.analysis.effects import has_effects
+from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.function import PrimFunc

@@ -11,7 +11,7 @@ from typing import Final
 
 from tilewright.error import TVMError
 from tilewright.target import Target
-from tilewright.tir.analysis.flops import estimate_tir_flops
+from tilewright.tir.analysis.cost import estimate_tir_flops
 from tilewright.tune.candidate import ArgInfo, TensorInfo
 from tilewright.tune.database import TuningRecord, fastest
 from tilewright.tune.workload import Workload

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import accesses_of
-from tilewright.tir.analysis.effects import has_effects
+from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tir.stmt import BlockRealize, For, ForKind

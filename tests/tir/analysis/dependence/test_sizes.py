@@ -12,7 +12,7 @@ from tests.tir.analysis.dependence.test_random_programs import points
 
 from tilewright.tir.analysis.dependence import analyze, check_order
 from tilewright.tir.analysis.dependence.example import with_sizes
-from tilewright.tir.analysis.dependence.linear import parameter_name
+from tilewright.tir.analysis.dependence.solver import parameter_name
 
 
 def found_pairs(func, sizes):

@@ -9,9 +9,14 @@ exception. Buffers with different pointers are different memory.
 from tilewright.tir.analysis.dependence.carried import carried_by, memory_in_doubt
 from tilewright.tir.analysis.dependence.coverage import check_written, runs_whole_domain
 from tilewright.tir.analysis.dependence.order import check_order
-from tilewright.tir.analysis.dependence.program import Dependence, Program, analyze
+from tilewright.tir.analysis.dependence.program import (
+    Dependence,
+    DependenceTable,
+    Program,
+    analyze,
+    dependences,
+)
 from tilewright.tir.analysis.dependence.statements import Statement
-from tilewright.tir.analysis.dependence.table import DependenceTable, dependences
 from tilewright.tir.analysis.dependence.violation import (
     Example,
     Instance,

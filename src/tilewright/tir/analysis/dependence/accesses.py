@@ -15,7 +15,7 @@ from tilewright.ir.expr import Call, Expr, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.tir.analysis.dependence.affine import Affine
-from tilewright.tir.analysis.dependence.surroundings import (
+from tilewright.tir.analysis.dependence.statements import (
     ANYTHING,
     EFFECTS,
     Memory,

@@ -30,14 +30,14 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.node import Node
-from tilewright.tir.analysis.dependence.linear import (
+from tilewright.tir.analysis.dependence.operators import LONGEST, OPERATORS
+from tilewright.tir.analysis.dependence.solver import (
     Linear,
     opaque_name,
     parameter_name,
     plus,
     text_of,
 )
-from tilewright.tir.analysis.dependence.operators import LONGEST, OPERATORS
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import For
 

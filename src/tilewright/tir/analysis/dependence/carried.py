@@ -23,8 +23,7 @@ from tilewright.tir.analysis.dependence.solver import (
     isl,
     limited,
 )
-from tilewright.tir.analysis.dependence.statements import Statement, shared_way
-from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
+from tilewright.tir.analysis.dependence.statements import ANYTHING, Memory, Statement, shared_way
 from tilewright.tir.analysis.dependence.violation import Example, NotProved, Violation
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc

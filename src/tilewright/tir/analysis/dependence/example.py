@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tilewright.tir.analysis.dependence.linear import displayed
 from tilewright.tir.analysis.dependence.relations import (
     Footprint,
     conflict_parts,
     loop_map,
 )
-from tilewright.tir.analysis.dependence.solver import MAX_OPERATIONS, isl, limited_part
+from tilewright.tir.analysis.dependence.solver import MAX_OPERATIONS, displayed, isl, limited_part
 from tilewright.tir.analysis.dependence.statements import Statement
 from tilewright.tir.analysis.dependence.violation import Example, Instance
 

@@ -20,7 +20,7 @@ from tilewright.tir.analysis.dependence.relations import loop_map
 from tilewright.tir.analysis.dependence.solver import UndecidedError, bounded, isl
 from tilewright.tir.analysis.dependence.statements import Level, Statement
 from tilewright.tir.analysis.dependence.violation import Example, Violation, numbers
-from tilewright.tir.analysis.identical import identical
+from tilewright.tir.analysis.expressions import identical
 from tilewright.tir.buffer import Range
 
 

@@ -16,8 +16,7 @@ from tilewright.arith.linear import Terms, collect
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var
 from tilewright.tir.analysis.dependence.affine import is_integer
 from tilewright.tir.analysis.dependence.relations import footprint
-from tilewright.tir.analysis.dependence.statements import Statement
-from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
+from tilewright.tir.analysis.dependence.statements import ANYTHING, Memory, Statement
 from tilewright.tir.stmt import For
 
 Pair = tuple[Statement, Statement]

@@ -23,7 +23,7 @@ from tilewright.ir.expr import (
     Select,
     Sub,
 )
-from tilewright.tir.analysis.dependence.linear import Linear, is_constant, plus, text_of
+from tilewright.tir.analysis.dependence.solver import Linear, is_constant, plus, text_of
 
 if TYPE_CHECKING:
     from tilewright.tir.analysis.dependence.affine import Affine

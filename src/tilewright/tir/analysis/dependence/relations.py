@@ -15,17 +15,17 @@ from tilewright.ir.expr import IntImm
 from tilewright.ir.recent import Recent
 from tilewright.tir.analysis.dependence.accesses import accesses_of
 from tilewright.tir.analysis.dependence.affine import Affine
-from tilewright.tir.analysis.dependence.linear import parameter_name, text_of
 from tilewright.tir.analysis.dependence.solver import (
     UndecidedError,
     boxed,
     isl,
     linear_map,
+    parameter_name,
     read_map,
     read_set,
+    text_of,
 )
-from tilewright.tir.analysis.dependence.statements import Statement
-from tilewright.tir.analysis.dependence.surroundings import ANYTHING, Memory
+from tilewright.tir.analysis.dependence.statements import ANYTHING, Memory, Statement
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType

@@ -19,8 +19,7 @@ from tilewright.tir.analysis.dependence.example import (
 from tilewright.tir.analysis.dependence.program import Program, earlier
 from tilewright.tir.analysis.dependence.relations import footprint, loop_map
 from tilewright.tir.analysis.dependence.solver import UndecidedError, isl
-from tilewright.tir.analysis.dependence.statements import Statement, shared_way
-from tilewright.tir.analysis.dependence.surroundings import Memory
+from tilewright.tir.analysis.dependence.statements import Memory, Statement, shared_way
 from tilewright.tir.analysis.dependence.violation import Instance
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import Block

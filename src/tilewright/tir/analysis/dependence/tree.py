@@ -9,9 +9,10 @@ from typing import Any, Final
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.recent import Recent
-from tilewright.tir.analysis.dependence.statements import Statement, Step
-from tilewright.tir.analysis.dependence.surroundings import (
+from tilewright.tir.analysis.dependence.statements import (
     Memory,
+    Statement,
+    Step,
     Surroundings,
     View,
     start_conditions,

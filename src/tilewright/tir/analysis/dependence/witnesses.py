@@ -20,7 +20,7 @@ from tilewright.tir.analysis.dependence.example import (
 from tilewright.tir.analysis.dependence.program import Program
 from tilewright.tir.analysis.dependence.relations import footprint, loop_map
 from tilewright.tir.analysis.dependence.solver import answers, isl, limited
-from tilewright.tir.analysis.dependence.surroundings import Memory
+from tilewright.tir.analysis.dependence.statements import Memory
 from tilewright.tir.analysis.dependence.touches import (
     Touch,
     conflicts,

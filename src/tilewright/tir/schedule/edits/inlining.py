@@ -12,7 +12,7 @@ from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import Call, Expr, IntImm, Let, Select, Var, is_const_int
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.effects import is_effect
+from tilewright.tir.analysis.expressions import is_effect
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.contents import nodes_about

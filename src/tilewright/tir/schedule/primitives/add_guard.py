@@ -11,7 +11,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import EQ, Expr, IntImm, Or, Var, is_const_int
 from tilewright.tir.analysis.block_kind import BlockKind, classify_block
 from tilewright.tir.analysis.dependence import analyze
-from tilewright.tir.analysis.dependence.repetition import is_repeated
+from tilewright.tir.analysis.dependence.coverage import is_repeated
 from tilewright.tir.buffer import BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.edits.bindings import TRUE, bound_values, guarded

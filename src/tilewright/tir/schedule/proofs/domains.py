@@ -10,7 +10,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis import dependence
-from tilewright.tir.analysis.identical import identical
+from tilewright.tir.analysis.expressions import identical
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType

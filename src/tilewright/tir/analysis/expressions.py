@@ -1,0 +1,60 @@
+"""Questions about expressions: whether two are the same, what they may do, what they mention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.error import ArgumentError
+from tilewright.ir.expr import Call, Var
+from tilewright.ir.node import Node, Role
+from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.rewrite import walk
+from tilewright.ir.structural import structural_equal
+from tilewright.tir.substitute import variables_of
+
+
+def identical(a: Node, b: Node) -> bool:
+    """Whether two expressions are the same, of the same variables and the same buffers.
+
+    Unlike this, `structural_equal` takes free buffers of one shape and dtype for each other.
+    """
+    return a is b or (
+        structural_equal(a, b)
+        and all(
+            getattr(x, "buffer", None) is getattr(y, "buffer", None)
+            for x, y in zip(walk(a), walk(b), strict=True)
+        )
+    )
+
+
+def is_effect(node: Node) -> bool:
+    """Whether `node` itself is a call that may do more than read memory."""
+    if not isinstance(node, Call):
+        return False
+    if not isinstance(node.op, Op):
+        return True
+    return node.op.effect > CallEffectKind.READ_STATE and node.op.name != "tir.assume"
+
+
+def has_effects(root: Node) -> bool:
+    """Whether there is such a call in `root`: it must run as often as it does, in that order."""
+    return any(map(is_effect, walk(root)))
+
+
+def undefined_vars(node: Node, defs: Sequence[Var] = ()) -> list[Var]:
+    """The variables that `node` mentions and does not bind, in order of appearance.
+
+    Args:
+        node: a statement or an expression.
+        defs: variables that are bound around it.
+    """
+    if not isinstance(node, Node):
+        raise ArgumentError(f"undefined_vars: expected a statement or an expression, got {node!r}")
+    bound = set(defs)
+    for part in walk(node):
+        for field in type(part).__node_fields__:
+            if field.role is Role.BINDS:
+                value = getattr(part, field.name)
+                for item in value if isinstance(value, tuple) else (value,):
+                    bound.add(getattr(item, "var", item))
+    return [var for var in variables_of(node) if var not in bound]
