@@ -12,7 +12,7 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.te.block import BlockBuilder
-from tilewright.te.extern import extern_block
+from tilewright.te.extern import buffer_for, extern_block
 from tilewright.te.operation import (
     ComputeOp,
     ExternOp,
@@ -70,22 +70,12 @@ class FunctionBuilder:
             )
         if arg in self.buffers:
             raise ArgumentError(f"{self.caller}: tensor {arg.name} is listed twice")
-        buffer = self._checked_buffer(arg, binds.get(arg))
+        buffer = buffer_for(self.caller, arg, binds.get(arg))
         handle = Var(f"var_{buffer.name}", HANDLE)
         self.params.append(handle)
         self.buffer_map[handle] = self.buffers[arg] = buffer
         for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
             self.sizes.update(dict.fromkeys(variables_of(expr)))
-
-    def _checked_buffer(self, tensor: Tensor, given: Buffer | None) -> Buffer:
-        if given is None:
-            return decl_buffer(tensor.shape, tensor.dtype, tensor.name)
-        if given.dtype is not tensor.dtype or given.ndim != tensor.ndim:
-            raise ArgumentError(
-                f"{self.caller}: buffer {given.name} {shape_text(given.shape)} {given.dtype!s} "
-                f"cannot hold tensor {tensor.name} {shape_text(tensor.shape)} {tensor.dtype!s}"
-            )
-        return given
 
     def unique_name(self, name: str) -> str:
         """`name`, with a number if a block has that name already."""

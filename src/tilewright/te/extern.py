@@ -115,6 +115,20 @@ def extern_primfunc(
     return op.output(0) if len(outs) == 1 else op.outputs
 
 
+def buffer_for(
+    owner: str, tensor: Tensor, given: Buffer | None, options: Mapping[str, Any] | None = None
+) -> Buffer:
+    """The buffer that a user wants for a tensor, after checking it, or a new one."""
+    if given is None:
+        return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **(options or {}))
+    if given.dtype is not tensor.dtype or given.ndim != tensor.ndim:
+        raise ArgumentError(
+            f"{owner}: buffer {given.name} {shape_text(given.shape)} {given.dtype!s} cannot hold "
+            f"tensor {tensor.name} {shape_text(tensor.shape)} {tensor.dtype!s}"
+        )
+    return given
+
+
 def _sizes_of_inputs(primfunc: PrimFunc, tensors: tuple[Tensor, ...]) -> dict[Any, Buffer]:
     """For each parameter of symbolic shape, a buffer of the shape of its input."""
     sizes: dict[Any, Buffer] = {}

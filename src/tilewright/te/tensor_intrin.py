@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.te.extern import as_statement
+from tilewright.te.extern import as_statement, buffer_for
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp
-from tilewright.te.tensor import Tensor, shape_text
-from tilewright.tir.buffer import Buffer, decl_buffer
+from tilewright.te.tensor import Tensor
+from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import Stmt
 
 
@@ -116,7 +116,7 @@ def decl_tensor_intrin(
             raise ArgumentError(f"{owner}: {op.name} reads {tensor.name}, which is not an input")
     options = {"offset_factor": 1, **(default_buffer_params or {})}
     tensors = (*op.input_tensors, *op.outputs)
-    buffers = tuple(_buffer(owner, t, (binds or {}).get(t), options) for t in tensors)
+    buffers = tuple(buffer_for(owner, t, (binds or {}).get(t), options) for t in tensors)
     count = len(op.input_tensors)
     result = fcompute(list(buffers[:count]), list(buffers[count:]))
     parts = result if isinstance(result, (tuple, list)) else (result, None, None)
@@ -127,14 +127,3 @@ def decl_tensor_intrin(
         )
     body, start, update = (None if p is None else as_statement(owner, p) for p in parts)
     return TensorIntrin(name, op, buffers, body, start, update)
-
-
-def _buffer(owner: str, tensor: Tensor, given: Buffer | None, options: Mapping[str, Any]) -> Buffer:
-    if given is None:
-        return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **options)
-    if given.dtype is not tensor.dtype or given.ndim != tensor.ndim:
-        raise ArgumentError(
-            f"{owner}: buffer {given.name} {shape_text(given.shape)} {given.dtype!s} cannot hold "
-            f"tensor {tensor.name} {shape_text(tensor.shape)} {tensor.dtype!s}"
-        )
-    return given

@@ -138,6 +138,11 @@ def test_places_that_need_the_usual_layout():
     with pytest.raises(TEScheduleError, match="what else was asked for needs the usual layout"):
         tvm.lower(s, [x, z])
     s = te.create_schedule(z.op)
+    s[y].transform_layout(packed)
+    s[z].prefetch(y, z.op.axis[0], 1)
+    with pytest.raises(TEScheduleError, match="on stage Y: stage Z prefetches the usual layout"):
+        tvm.lower(s, [x, z])
+    s = te.create_schedule(z.op)
     s[z].transform_layout(packed)
     given = tvm.tir.decl_buffer((6, 8), name="Z", strides=(16, 1))
     with pytest.raises(TEScheduleError, match="on stage Z: the layout of buffer Z is given"):

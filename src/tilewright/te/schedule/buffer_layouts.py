@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.linear import mentions
@@ -16,12 +16,12 @@ from tilewright.te.schedule.layout import Layout
 from tilewright.te.schedule.relation import Values
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.tensor import Tensor
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
+from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.stmt import BufferStore, ForKind
-from tilewright.tir.substitute import BufferRewriter, substitute
+from tilewright.tir.stmt import ForKind
+from tilewright.tir.substitute import substitute
 
 
 def requested_layouts(
@@ -47,6 +47,10 @@ def requested_layouts(
         for reader in bounds.places.readers(stage):
             if not isinstance(reader.op, ComputeOp) or reader.tensor_intrins:
                 raise stage.error(primitive, f"stage {reader.name} needs the usual layout of it")
+        for other in bounds.places.stages:
+            fetched = (tensor for wanted in other.prefetches.values() for tensor, _ in wanted)
+            if any(other.schedule[tensor] is stage for tensor in fetched):
+                raise stage.error(primitive, f"stage {other.name} prefetches the usual layout")
         if stage.tensor_intrins or stage.alignments or stage.op in bounds.places.scans:
             raise stage.error(primitive, "what else was asked for needs the usual layout")
         for tensor in stage.op.outputs:
@@ -63,44 +67,16 @@ def with_layouts(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> PrimFunc:
     """`func` with some of its buffers, also of its parameters, in another layout."""
     if not layouts:
         return func
-    rewriter = _Layouts(layouts)
-    buffer_map = {param: rewriter.buffer(b) for param, b in func.buffer_map.items()}
-    return func.replace(buffer_map=buffer_map, body=rewriter(func.body))
+    from tilewright.tir.schedule.edits.layout import in_layout  # schedules take long to load
 
-
-class _Layouts(BufferRewriter):
-    def __init__(self, layouts: Mapping[Buffer, Layout]) -> None:
-        BufferRewriter.__init__(self)
-        self._layouts = layouts
-
-    def map_buffer(self, buffer: Buffer) -> Buffer:
-        layout = self._layouts.get(buffer)
-        if layout is None:
-            return buffer
+    for buffer, layout in layouts.items():
         shape = tuple(layout.index_map.map_shape(list(buffer.shape)))
         separators = tuple(IntImm(shape[0].dtype, axis) for axis in layout.separators)
-        return buffer.replace(shape=shape, axis_separators=separators)
-
-    def BufferLoad(self, load: BufferLoad) -> Any:
-        return self._moved(load)
-
-    def BufferStore(self, store: BufferStore) -> Any:
-        return self._moved(store)
-
-    def _moved(self, access: Any) -> Any:
-        layout, access = self._layouts.get(access.buffer), access.map_children(self)
-        buffer = self.buffer(access.buffer)
-        if layout is None:
-            return access if buffer is access.buffer else access.replace(buffer=buffer)
-        indices = tuple(layout.index_map.map_indices(list(access.indices)))
-        return access.replace(buffer=buffer, indices=indices)
-
-    def BufferRegion(self, region: BufferRegion) -> Any:
-        layout, region = self._layouts.get(region.buffer), region.map_children(self)
-        buffer = self.buffer(region.buffer)
-        if layout is None:
-            return region if buffer is region.buffer else region.replace(buffer=buffer)
-        return BufferRegion(buffer, tuple(layout.index_map.map_ranges(list(region.region))))
+        moved = buffer.replace(shape=shape, axis_separators=separators)
+        buffer_map = {p: moved if b is buffer else b for p, b in func.buffer_map.items()}
+        body = in_layout(func.body, buffer, moved, layout.index_map, Analyzer())
+        func = func.replace(buffer_map=buffer_map, body=body)
+    return func
 
 
 class Window(NamedTuple):

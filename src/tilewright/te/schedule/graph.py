@@ -35,7 +35,7 @@ def with_body(op: ComputeOp, rewritten: Callable[[Expr], Expr]) -> ComputeOp:
     return op if unchanged else ComputeOp(op.name, op.tag, op.attrs, op.axis, body)
 
 
-class _Loads(Rewriter):
+class LoadRewriter(Rewriter):
     """Replaces elements of tensors."""
 
     def __init__(self, replaced: Callable[[ProducerLoad], Expr]) -> None:
@@ -55,7 +55,7 @@ def replace_inputs(op: Operation, tensors: Tensors) -> Operation:
         return element if new is None else ProducerLoad(new, element.indices)
 
     if isinstance(op, ComputeOp):
-        return with_body(op, _Loads(load))
+        return with_body(op, LoadRewriter(load))
     if isinstance(op, ExternOp):
         return ExternOp(
             op.name,
@@ -119,7 +119,7 @@ def inline(producer: ComputeOp, op: Operation) -> Operation:
         }
         return substitute(producer.body[element.producer.value_index], values)
 
-    return with_body(op, _Loads(load))
+    return with_body(op, LoadRewriter(load))
 
 
 def create_group(schedule: Schedule, outputs: Any, inputs: Any, include_inputs: bool) -> Stage:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from tilewright.arith.interval import interval_of, union
 from tilewright.error import TEScheduleError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
-from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_equal
 from tilewright.te.operation import ComputeOp
+from tilewright.te.schedule.graph import LoadRewriter
 from tilewright.te.schedule.infer_bound import Bounds, read_boxes
 from tilewright.te.schedule.nest import in_domain
 from tilewright.te.schedule.relation import domain, guards_of, values_above
@@ -195,7 +195,7 @@ class _Matcher:
 
         mine, theirs = _parts(op), _parts(other)
         if len(mine) != len(theirs) or not all(
-            structural_equal(_Loads(moved)(substitute(a, axes)), _Loads(same)(b))
+            structural_equal(LoadRewriter(moved)(substitute(a, axes)), LoadRewriter(same)(b))
             for a, b in zip(mine, theirs, strict=True)
         ):
             raise self._mismatch(f"{_shown(op)} is not {_shown(other)}")
@@ -203,14 +203,6 @@ class _Matcher:
             combiners = op.reduction.combiner, other.reduction.combiner
             if op.reduction.init or other.reduction.init or not structural_equal(*combiners):
                 raise self._mismatch("the reductions differ")
-
-
-class _Loads(Rewriter):
-    def __init__(self, replaced: Callable[[ProducerLoad], Expr]) -> None:
-        self._replaced = replaced
-
-    def ProducerLoad(self, load: ProducerLoad) -> Expr:
-        return self._replaced(load)
 
 
 def _parts(op: ComputeOp) -> tuple[Expr, ...]:
