@@ -9,9 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tilewright.ir.expr import Var
-from tilewright.te.schedule.draft import Draft, Reference, Step
-from tilewright.te.schedule.primitive import Primitive
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.te.operation import Operation
+from tilewright.te.schedule.primitive import STAGE, Primitive
+from tilewright.te.schedule.stage import Stage
+from tilewright.te.schedule.step import (
+    Reference,
+    Step,
+    axes_of,
+    is_in,
+    position_in,
+    tensors_named,
+    variables_named,
+)
+from tilewright.te.tensor import Tensor
+from tilewright.te.tensor_intrin import TensorIntrin
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.substitute import substitute, variables_of
 
 if TYPE_CHECKING:
     from tilewright.te.schedule.schedule import Schedule
@@ -72,16 +87,19 @@ class History:
             kwargs: the others.
         """
         bound = primitive.bind(owner, args, kwargs)
-        draft = Draft(self._schedule, self._known)
-        stage, arguments = draft.arguments(primitive, owner, bound.arguments)
-        if self._samples is not None:
-            for name, value in bound.arguments.items():
-                if name != "self":
-                    bound.arguments[name] = self._samples.with_numbers(value)
+        steps, known = len(self.steps), len(self._known)
         before = owner.copy() if primitive.is_on_stage else None
         try:
+            stage, arguments = self._arguments(primitive, bound.arguments)
+            if self._samples is not None:
+                for name, value in bound.arguments.items():
+                    if name != "self":
+                        bound.arguments[name] = self._samples.with_numbers(value)
             result = primitive.function(*bound.args, **bound.kwargs)
         except BaseException:
+            del self.steps[steps:]
+            for key in list(self._known)[known:]:
+                del self._known[key]
             if before is not None:
                 vars(owner).update(vars(before))
             raise
@@ -89,8 +107,8 @@ class History:
             given = {parameter.name for parameter in primitive.parameters}
             arguments = {key: value for key, value in arguments.items() if key not in given}
             arguments |= primitive.taken(owner)
-        draft.add(primitive.name, arguments, result, stage)
-        self._commit(draft, primitive.is_query)
+        self._add(primitive.name, arguments, result, stage)
+        self.is_empty = self.is_empty and primitive.is_query
         return result
 
     def sample(self, name: str, arguments: dict[str, Any], decision: Any) -> Any:
@@ -104,14 +122,132 @@ class History:
         Returns:
             Variables that stand for the numbers, or one variable.
         """
-        draft = Draft(self._schedule, self._known)
         result, taken = self.samples.choose(name, arguments, decision)
-        encoded = {key: draft.value(value) for key, value in arguments.items()}
-        draft.add(name, encoded, result, None, taken)
-        self._commit(draft, False)
+        encoded = {key: self._value(value) for key, value in arguments.items()}
+        self._add(name, encoded, result, None, taken)
+        self.is_empty = False
         return result
 
-    def _commit(self, draft: Draft, is_query: bool) -> None:
-        self.steps += draft.steps
-        self._known.update(draft.known)
-        self.is_empty = self.is_empty and is_query
+    # --- arguments in terms of references -----------------------------------------------------
+
+    def _add(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        result: Any = None,
+        stage: Stage | None = None,
+        decision: Any = None,
+    ) -> None:
+        """Add a step that returned `result`; loops in it are of `stage`."""
+        returns_list = isinstance(result, (list, tuple))
+        items = result if returns_list else [] if result is None else [result]
+        outputs = tuple(self._define(item, stage) for item in items)
+        self.steps.append(Step(name, arguments, outputs, returns_list, decision))
+
+    def _define(self, item: Any, stage: Stage | None) -> Reference | Var:
+        if isinstance(item, Var):
+            key, reference = item, item
+        elif isinstance(item, IterVar):
+            is_thread = item.iter_type is IterType.THREAD_INDEX
+            key, reference = item if is_thread else (stage, item), Reference(item.name, True)
+        elif isinstance(item, Tensor):
+            key = self._schedule[item], item.value_index
+            reference = Reference(item.name, False)
+        else:
+            assert isinstance(item, Stage), item
+            key, reference = item, Reference("group", False)
+        if self._known.get(key) is None:
+            self._known[key] = reference
+        return reference
+
+    def _arguments(
+        self, primitive: Primitive, given: Mapping[str, Any]
+    ) -> tuple[Stage | None, dict[str, Any]]:
+        """The stage whose loops a step takes and returns, and the arguments of the step."""
+        named = {STAGE if name == "self" else name: value for name, value in given.items()}
+        if not primitive.is_on_stage:
+            del named[STAGE]
+        stage = self._stage_of(named.get(primitive.loops_of))
+        return stage, {name: self._value(value, stage) for name, value in named.items()}
+
+    def _stage_of(self, value: Any) -> Stage | None:
+        op = value.op if isinstance(value, Tensor) else value
+        if isinstance(op, Operation):
+            return self._schedule.stage_map.get(op)
+        return value if isinstance(value, Stage) else None
+
+    def _value(self, value: Any, stage: Stage | None = None) -> Any:
+        """An argument in terms of references; what is unknown stays as it is.
+
+        Args:
+            value: the argument.
+            stage: whose loops it may mention; None if they are of any.
+        """
+        if isinstance(value, (Stage, Tensor, Operation)):
+            return self._tensor(value)
+        if isinstance(value, IterVar):
+            is_thread = value.iter_type is IterType.THREAD_INDEX
+            return self._thread(value) if is_thread else self._loop(value, stage)
+        if isinstance(value, TensorIntrin):
+            return value.registered_name or value
+        if isinstance(value, IntImm) and value.dtype.is_bool:
+            return bool(value.value)
+        if isinstance(value, Expr):
+            numbers = {var: self._number(var) for var in variables_of(value)}
+            return substitute(value, numbers)
+        if isinstance(value, (list, tuple)):
+            return [self._value(item, stage) for item in value]
+        return value
+
+    def _tensor(self, value: Stage | Tensor | Operation) -> Any:
+        stage = self._stage_of(value)
+        if stage is None:
+            return value
+        if stage.is_group:
+            found = self._known.get(stage)
+            return value if found is None else found
+        index = value.value_index if isinstance(value, Tensor) else 0
+        found = self._known.get((stage, index))
+        if found is not None:
+            return found
+        tensor = stage.op.output(index)
+        position = position_in(tensor, tensors_named(self._schedule, tensor.name))
+        arguments = {"name": tensor.name} | ({"position": position} if position else {})
+        self._add("get_tensor", arguments, tensor)
+        return self._known.get((stage, index))
+
+    def _loop(self, value: IterVar, stage: Stage | None) -> Any:
+        if stage is None:
+            stage = next((s for s in self._schedule.stages if is_in(value, s.leaf_iter_vars)), None)
+        if stage is None:
+            return value
+        found = self._known.get((stage, value))
+        if found is not None:
+            return found
+        for name, loops in (("get_loops", stage.leaf_iter_vars), ("get_axes", axes_of(stage))):
+            if is_in(value, loops):
+                self._add(name, {"tensor": self._tensor(stage)}, list(loops), stage)
+                return self._known.get((stage, value))
+        return value
+
+    def _thread(self, value: IterVar) -> Any:
+        found = self._known.get(value)
+        if found is None:
+            dom = value.dom and [value.dom.min, as_expr(value.dom.min + value.dom.extent)]
+            arguments = {"dom": self._value(dom), "tag": value.thread_tag, "name": value.name}
+            self._add("thread_axis", {k: v for k, v in arguments.items() if v is not None}, value)
+        return self._known.get(value)
+
+    def _number(self, var: Var) -> Var:
+        found = self._known.get(var)
+        if found is None:
+            threads = [key for key in self._known if isinstance(key, IterVar)]
+            thread = next((thread for thread in threads if thread.var is var), None)
+            named = variables_named(self._schedule, var.name)
+            if thread is not None:
+                self._add("get_var", {"source": self._thread(thread)}, var)
+            elif is_in(var, named):
+                position = position_in(var, named)
+                arguments = {"source": var.name} | ({"position": position} if position else {})
+                self._add("get_var", arguments, var)
+        return var

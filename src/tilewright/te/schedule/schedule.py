@@ -10,12 +10,12 @@ from tilewright.ir.expr import Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
 from tilewright.te.schedule import cache, rfactor
-from tilewright.te.schedule.draft import axes_of, one_of, tensors_named, variables_named
 from tilewright.te.schedule.graph import create_group, inline, replace_tensors
 from tilewright.te.schedule.history import History
 from tilewright.te.schedule.primitive import apply, recorded
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.stage_state import AttachType
+from tilewright.te.schedule.step import axes_of, one_of, tensors_named, variables_named
 from tilewright.te.tensor import Tensor
 from tilewright.tir.expr import IterVar
 

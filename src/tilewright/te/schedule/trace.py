@@ -11,9 +11,9 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Var
 from tilewright.te.reducer import thread_axis
 from tilewright.te.schedule import primitive as recorded
-from tilewright.te.schedule.draft import Reference, Step
 from tilewright.te.schedule.primitive import PREFIX, SAMPLINGS
 from tilewright.te.schedule.relation import domain
+from tilewright.te.schedule.step import Reference, Step
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
