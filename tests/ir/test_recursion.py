@@ -6,8 +6,12 @@ import threading
 import pytest
 
 from tilewright.error import NestingError
-from tilewright.ir.recursion import deep_recursion, is_on_large_stack, pass_on_recursion_error
-from tilewright.ir.scope_stack import ScopeStack
+from tilewright.ir.recursion import (
+    ScopeStack,
+    deep_recursion,
+    is_on_large_stack,
+    pass_on_recursion_error,
+)
 from tilewright.ir.transform import PassContext
 
 

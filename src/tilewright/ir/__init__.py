@@ -41,11 +41,10 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.module import BaseFunc, DummyGlobalInfo, GlobalInfo, GlobalVar, IRModule, VDevice
-from tilewright.ir.node import Node
+from tilewright.ir.node import Node, Span
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.range import Range
 from tilewright.ir.rewrite import Rewriter, rewrite, walk
-from tilewright.ir.span import Span
 from tilewright.ir.structural import (
     assert_structural_equal,
     assert_structural_equal_ignore_global_symbol,

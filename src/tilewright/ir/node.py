@@ -503,3 +503,16 @@ def _check_child(owner: str, name: str, value: object, many: bool, optional: boo
 
 def _refuse_mutation(self: Node, name: str, *value: object) -> None:
     raise AttributeError(f"{type(self).__name__}.{name}: IR nodes are immutable; use replace()")
+
+
+class Span(NamedTuple):
+    """A range of a source file; lines count from 1, columns from 0, and the end is exclusive."""
+
+    filename: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}:{self.column + 1}"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, did_you_mean
 from tilewright.ir.instrument import PassInstrument, called, tell_all
-from tilewright.ir.scope_stack import ScopeStack
+from tilewright.ir.recursion import ScopeStack
 
 OPTIONS: Final[Mapping[str, type]] = {
     "tir.add_lower_pass": list,

@@ -22,7 +22,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, ParamSpec, TypeVar
+from contextvars import ContextVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from tilewright.error import NestingError
 
@@ -160,3 +161,36 @@ def _started(run: Callable[[int], None]) -> threading.Thread:
 
 _STARTING: Final = threading.Lock()
 """Python has one size of stacks for all threads that are started."""
+
+
+class ScopeStack(Generic[T]):
+    """The objects of the ``with`` statements that a thread is in, for classes with a `current()`.
+
+    Every thread has a stack of its own, which begins empty; only a thread that goes on with the
+    work of another one (`on_large_stack`) shares its stack.
+    """
+
+    def __init__(self) -> None:
+        self._items: ContextVar[list[T]] = ContextVar("items")
+
+    @property
+    def items(self) -> list[T]:
+        """The objects, innermost last."""
+        items = self._items.get(None)
+        if items is None:
+            items = []
+            self._items.set(items)
+        return items
+
+    def enter(self, item: T) -> None:
+        """A ``with`` statement begins."""
+        self.items.append(item)
+
+    def leave(self) -> None:
+        """The innermost one ends."""
+        self.items.pop()
+
+    def innermost(self) -> T | None:
+        """The object of the innermost one; None outside of all."""
+        items = self._items.get(None)
+        return items[-1] if items else None

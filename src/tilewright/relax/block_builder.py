@@ -21,8 +21,7 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.convert import attributes
 from tilewright.ir.module import GlobalVar
-from tilewright.ir.recursion import deep_recursion
-from tilewright.ir.scope_stack import ScopeStack
+from tilewright.ir.recursion import ScopeStack, deep_recursion
 from tilewright.relax.expr import (
     Binding,
     Call,

@@ -20,8 +20,7 @@ from tilewright.error import StructInfoError
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import is_const_int
 from tilewright.ir.module import GlobalVar
-from tilewright.ir.node import map_tuple
-from tilewright.ir.span import Span
+from tilewright.ir.node import Span, map_tuple
 from tilewright.relax.call_inference import infer_call
 from tilewright.relax.expr import (
     Binding,

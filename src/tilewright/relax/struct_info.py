@@ -14,8 +14,7 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import VDevice
-from tilewright.ir.node import Node, attr, child, meta, node
-from tilewright.ir.span import Span
+from tilewright.ir.node import Node, Span, attr, child, meta, node
 from tilewright.ir.types import PrimType
 from tilewright.providers import provider
 from tilewright.tir.function import PrimFunc

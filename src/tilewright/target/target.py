@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import TargetError
-from tilewright.ir.scope_stack import ScopeStack
+from tilewright.ir.recursion import ScopeStack
 from tilewright.target.cpu import (
     BASELINE,
     architecture,

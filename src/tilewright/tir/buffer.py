@@ -9,9 +9,8 @@ from tilewright.error import ArgumentError, ArgumentValueError, DTypeError, Shap
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import HANDLE, INT32, DType
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
-from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use
+from tilewright.ir.node import Node, Span, attr, binds, child, derived, meta, node, use
 from tilewright.ir.range import Range
-from tilewright.ir.span import Span
 from tilewright.ir.types import PointerType, PrimType
 
 ZERO = IntImm(INT32, 0)

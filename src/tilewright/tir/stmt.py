@@ -9,8 +9,7 @@ from typing import Any
 from tilewright.ir.convert import EMPTY, Attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, StringImm, Var
-from tilewright.ir.node import Node, attr, binds, child, meta, node, use
-from tilewright.ir.span import Span
+from tilewright.ir.node import Node, Span, attr, binds, child, meta, node, use
 from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.expr import IterVar
 

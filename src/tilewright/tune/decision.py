@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tilewright.tir.schedule import Instruction, Schedule, Trace
 from tilewright.tir.schedule.primitives.sampling import compute_locations
-from tilewright.tir.schedule.traces.factorization import constant_extent, divisors
+from tilewright.tir.schedule.traces.random_choices import constant_extent, divisors
 
 TILES: Final = ("sample_perfect_tile", "sample_partitioned_tile")
 """Samplings of factors of the extent of a loop."""

@@ -14,7 +14,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
 from tilewright.target import Target
 from tilewright.tir.schedule import Schedule
-from tilewright.tir.schedule.traces.random_state import RandomState
+from tilewright.tir.schedule.traces.random_choices import RandomState
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel

@@ -1,6 +1,6 @@
 """The random choices of a schedule."""
 
-from tilewright.tir.schedule.traces.random_state import RandomState
+from tilewright.tir.schedule.traces.random_choices import RandomState
 
 
 def test_the_first_numbers_of_small_seeds_are_as_different_as_others():

@@ -6,7 +6,6 @@ from tilewright.arith.simplify import (
     division,
     leaves,
     logic,
-    select,
     vector,
 )
 from tilewright.arith.simplify.simplifier import Simplifier

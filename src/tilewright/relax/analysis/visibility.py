@@ -11,8 +11,8 @@ from tilewright.error import VerifyError, did_you_mean
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.module import GlobalVar, IRModule
+from tilewright.ir.node import Span
 from tilewright.ir.rewrite import walk
-from tilewright.ir.span import Span
 from tilewright.relax.expr import DataflowVar, Var
 from tilewright.relax.sizes import assume_sizes, defined_sizes_of, free_sizes_of
 from tilewright.relax.struct_info import ObjectStructInfo, StructInfo

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from tilewright.error import ArgumentError
 from tilewright.ir.op import Op
+from tilewright.ir.recursion import ScopeStack
 from tilewright.ir.rewrite import walk
-from tilewright.ir.scope_stack import ScopeStack
 from tilewright.relax.dpl.matching import Matching
 from tilewright.relax.dpl.pattern import DFPattern, duplicated
 from tilewright.relax.expr import Call, DataflowBlock, DataflowVar, Tuple, Var, VarBinding

@@ -8,8 +8,7 @@ from typing import Any
 
 from tilewright.ir.convert import EMPTY, Attributes
 from tilewright.ir.module import BaseFunc, IRModule
-from tilewright.ir.node import Node, attr, binds, child, meta, node
-from tilewright.ir.span import Span
+from tilewright.ir.node import Node, Span, attr, binds, child, meta, node
 from tilewright.providers import provider
 from tilewright.relax.expr.leaves import RelaxExpr, Var
 from tilewright.relax.struct_info import (

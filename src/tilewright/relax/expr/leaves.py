@@ -12,9 +12,8 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, SymbolicTruthError, is_const_int
 from tilewright.ir.expr import StringImm as TextImm
-from tilewright.ir.node import Node, attr, child, meta, node
+from tilewright.ir.node import Node, Span, attr, child, meta, node
 from tilewright.ir.operators import Operators
-from tilewright.ir.span import Span
 from tilewright.providers import provider
 from tilewright.relax.struct_info import (
     FuncStructInfo,

@@ -13,9 +13,8 @@ from tilewright.ir.convert import EMPTY, Attributes
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import BaseFunc, GlobalVar
-from tilewright.ir.node import attr, child, meta, node
+from tilewright.ir.node import Span, attr, child, meta, node
 from tilewright.ir.op import Op
-from tilewright.ir.span import Span
 from tilewright.relax.expr.leaves import (
     Constant,
     DataTypeImm,

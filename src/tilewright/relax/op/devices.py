@@ -6,8 +6,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DeviceError
 from tilewright.ir.module import IRModule, VDevice
+from tilewright.ir.node import Span
 from tilewright.ir.rewrite import walk_once
-from tilewright.ir.span import Span
 from tilewright.relax.expr import Call, Function
 from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo

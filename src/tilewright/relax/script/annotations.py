@@ -27,7 +27,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from tilewright.script.builder.module import is_reading_module
+from tilewright.script.builder.stack import is_reading_module
 from tilewright.script.constructs.function import lookup_vdevice
 from tilewright.script.parser.evaluator import Evaluator
 from tilewright.script.parser.scope import MISSING, Scope

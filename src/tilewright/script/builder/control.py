@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.error import DiagnosticError
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.span import Span
+from tilewright.ir.node import Span
 from tilewright.script.builder.stack import Builder, Frame, add_statement
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import For, ForKind, IfThenElse, Stmt, While

@@ -9,8 +9,8 @@ from tilewright.error import DTypeError, ShapeError
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Broadcast, Expr, FloatImm, IntImm, Ramp
+from tilewright.ir.node import Span
 from tilewright.ir.range import extent_between
-from tilewright.ir.span import Span
 from tilewright.script.builder.stack import current_span
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range, region_of
 from tilewright.tir.stmt import BufferStore

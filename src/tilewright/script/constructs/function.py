@@ -13,7 +13,7 @@ from tilewright.ir.module import DummyGlobalInfo, GlobalInfo, GlobalVar, VDevice
 from tilewright.ir.operators import Operators
 from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import FunctionFrame, require
-from tilewright.script.builder.module import (
+from tilewright.script.builder.stack import (
     ModuleUnderConstruction,
     current_module,
     is_reading_module,

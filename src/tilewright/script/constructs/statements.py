@@ -9,8 +9,7 @@ from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.ir.expr import Let as LetNode
-from tilewright.ir.node import Node
-from tilewright.ir.span import Span
+from tilewright.ir.node import Node, Span
 from tilewright.script.builder import (
     BranchFrame,
     FunctionFrame,

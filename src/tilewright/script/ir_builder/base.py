@@ -8,10 +8,10 @@ from typing import Any
 from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.expr import Var
 from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
+from tilewright.ir.recursion import ScopeStack
 from tilewright.ir.rewrite import walk
-from tilewright.ir.scope_stack import ScopeStack
 from tilewright.script.builder import Builder, FunctionFrame, set_name
-from tilewright.script.builder.module import ModuleUnderConstruction
+from tilewright.script.builder.stack import ModuleUnderConstruction
 from tilewright.tir.buffer import Buffer
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ScriptError, TVMError
+from tilewright.ir.node import Span
 from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
-from tilewright.ir.span import Span
 
 if TYPE_CHECKING:
     from tilewright.script.parser.closed_world import Allowance

@@ -16,9 +16,15 @@ from tilewright.script.constructs.blocks import (
     AXIS,
     block,
     block_attr,
+    grid,
     init,
     iter_var,
+    parallel,
     reads,
+    serial,
+    thread_binding,
+    unroll,
+    vectorized,
     where,
     writes,
 )
@@ -39,14 +45,6 @@ from tilewright.script.constructs.function import (
     func_ret,
     meta_var,
     target,
-)
-from tilewright.script.constructs.loops import (
-    grid,
-    parallel,
-    serial,
-    thread_binding,
-    unroll,
-    vectorized,
 )
 from tilewright.script.constructs.nodes import *  # noqa: F403
 from tilewright.script.constructs.operations import OPERATIONS, call_kernel

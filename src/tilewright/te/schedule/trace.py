@@ -23,7 +23,7 @@ from tilewright.tir.schedule.state import prepare
 from tilewright.tir.schedule.symbols import SymbolTable
 from tilewright.tir.schedule.traces import trace as tir_trace
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
-from tilewright.tir.schedule.traces.random_state import RandomState
+from tilewright.tir.schedule.traces.random_choices import RandomState
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, Evaluate, For, ForKind, Stmt
 

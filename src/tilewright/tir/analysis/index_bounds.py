@@ -16,9 +16,8 @@ from tilewright.error import BoundsError
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.module import IRModule
-from tilewright.ir.node import Node
+from tilewright.ir.node import Node, Span
 from tilewright.ir.recursion import deep_recursion
-from tilewright.ir.span import Span
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.access_walk import AccessWalk
 from tilewright.tir.buffer import Buffer, BufferLoad

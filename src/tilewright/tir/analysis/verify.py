@@ -10,10 +10,9 @@ from typing import Any, Final
 from tilewright.error import ArgumentError, VerifyError
 from tilewright.ir.expr import Call, Let, SizeVar, Var
 from tilewright.ir.module import GlobalVar, IRModule
-from tilewright.ir.node import Node, Role
+from tilewright.ir.node import Node, Role, Span
 from tilewright.ir.recent import Recent
 from tilewright.ir.recursion import deep_recursion
-from tilewright.ir.span import Span
 from tilewright.ir.structural import path_text
 from tilewright.tir.analysis.declared_regions import undeclared_access
 from tilewright.tir.analysis.typing_rules import broken_rules

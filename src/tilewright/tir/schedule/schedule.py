@@ -18,15 +18,17 @@ from tilewright.tir.schedule.edits.declarations import with_nested_accesses
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.methods import PrimitiveMethods
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
+from tilewright.tir.schedule.proofs.edit_checks import (
+    require_bound_variables,
+    require_representable,
+)
 from tilewright.tir.schedule.proofs.empty_reductions import require_still_initialised
-from tilewright.tir.schedule.proofs.index_ranges import require_representable
 from tilewright.tir.schedule.proofs.legality import require_still_independent
-from tilewright.tir.schedule.proofs.let_variables import require_bound_variables
 from tilewright.tir.schedule.references import BlockRV, LoopRV, Place
 from tilewright.tir.schedule.state import ScheduleState, StmtSRef
 from tilewright.tir.schedule.symbols import SymbolTable
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
-from tilewright.tir.schedule.traces.random_state import RandomState
+from tilewright.tir.schedule.traces.random_choices import RandomState
 from tilewright.tir.schedule.traces.trace import Trace
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For

@@ -11,8 +11,8 @@ from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.convert import as_expr, as_integer
 from tilewright.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Sub, Var
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.buffer_reference import with_free_variables
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_maps import with_free_variables
 from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
 from tilewright.tir.schedule.state import ScheduleState
 from tilewright.tir.stmt import Block, BlockRealize, For

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.error import ArgumentValueError, RecordError
 from tilewright.ir.module import IRModule
-from tilewright.ir.scope_stack import ScopeStack
+from tilewright.ir.recursion import ScopeStack
 from tilewright.ir.structural import structural_equal
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc

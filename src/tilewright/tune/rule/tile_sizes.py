@@ -12,7 +12,7 @@ from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.tiles import register_tile
 from tilewright.target import Target
-from tilewright.tir.schedule.traces.factorization import divisors
+from tilewright.tir.schedule.traces.random_choices import divisors
 from tilewright.tir.stmt import Block, BlockRealize
 
 MOST_COLUMNS: Final = 1024

@@ -10,8 +10,8 @@ from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.module import IRModule
+from tilewright.ir.recursion import ScopeStack
 from tilewright.ir.rewrite import walk
-from tilewright.ir.scope_stack import ScopeStack
 from tilewright.relax.analysis import check_well_formed
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Tuple, TupleGetItem, Var

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tilewright.error import DiagnosticError, StructInfoError
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.module import GlobalVar
-from tilewright.ir.span import Span
+from tilewright.ir.node import Span
 from tilewright.relax.expr import (
     Call,
     Constant,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.error import VerifyError
 from tilewright.ir.module import BaseFunc, IRModule
-from tilewright.ir.span import Span
+from tilewright.ir.node import Span
 from tilewright.relax.analysis import check_well_formed
 from tilewright.relax.expr import Function
 from tilewright.relax.script.parser.functions import parse_function

@@ -12,9 +12,9 @@ from tilewright.ir.expr import Expr, SizeVar, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.buffer_reference import elements_of, require_true_inverse
 from tilewright.tir.schedule.contents import memory_in, nodes_about
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_maps import elements_of, require_true_inverse
 from tilewright.tir.schedule.proofs.counterexamples import collision
 from tilewright.tir.schedule.tree import bind_scope
 from tilewright.tir.stmt import (

@@ -14,7 +14,7 @@ from tilewright.tir.schedule.edits.bindings import bind_loops, guarded, rebind
 from tilewright.tir.schedule.edits.loops import nest, require_nested, require_plain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
-from tilewright.tir.schedule.proofs.index_ranges import require_fits
+from tilewright.tir.schedule.proofs.edit_checks import require_fits
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tir.substitute import variables_of

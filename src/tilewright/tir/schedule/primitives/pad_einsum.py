@@ -22,7 +22,7 @@ from tilewright.tir.schedule.edits.loops import nest
 from tilewright.tir.schedule.edits.stage import require_not_root, with_stage
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
-from tilewright.tir.schedule.proofs.index_ranges import require_fits
+from tilewright.tir.schedule.proofs.edit_checks import require_fits
 from tilewright.tir.schedule.proofs.regions import with_accesses
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt

@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.buffer_reference import (
     any_buffer,
+    as_index_map,
     buffer_read,
     buffer_written,
     known_storage_scope,
@@ -16,7 +17,6 @@ from tilewright.tir.schedule.buffer_reference import (
 )
 from tilewright.tir.schedule.edits.iterator_layout import reindexed_read, reindexed_write
 from tilewright.tir.schedule.edits.stage import require_not_root
-from tilewright.tir.schedule.index_maps import as_index_map
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize

@@ -12,7 +12,8 @@ from tilewright.tir.schedule.primitive import Number, sampling
 from tilewright.tir.schedule.primitives.compute_at import compute_at
 from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.references import Place
-from tilewright.tir.schedule.traces.factorization import (
+from tilewright.tir.schedule.traces.random_choices import (
+    RandomState,
     check_parts,
     choose,
     constant_extent,
@@ -21,7 +22,6 @@ from tilewright.tir.schedule.traces.factorization import (
     divisors,
     weighted,
 )
-from tilewright.tir.schedule.traces.random_state import RandomState
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 

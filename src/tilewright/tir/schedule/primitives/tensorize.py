@@ -14,9 +14,9 @@ from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.expr import IterVar
 from tilewright.tir.schedule.edits.copying import copied
 from tilewright.tir.schedule.edits.intrinsic_match import IntrinsicMatch, MismatchError, Place
-from tilewright.tir.schedule.edits.tile_blocks import tile_block
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
+from tilewright.tir.schedule.primitives.blockize import tile_block
 from tilewright.tir.schedule.proofs.counterexamples import outside
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
 from tilewright.tir.stmt import Block, BlockRealize, DeclBuffer, For

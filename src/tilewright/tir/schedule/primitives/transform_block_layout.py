@@ -13,11 +13,11 @@ from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule.buffer_reference import as_index_map, elements_of, require_true_inverse
 from tilewright.tir.schedule.edits.bindings import reindexed
 from tilewright.tir.schedule.edits.blockizing import loops_between
 from tilewright.tir.schedule.edits.loops import nest, require_plain
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_maps import as_index_map, elements_of, require_true_inverse
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.proofs.counterexamples import collision, hole, negative
 from tilewright.tir.schedule.proofs.legality import require_order_kept

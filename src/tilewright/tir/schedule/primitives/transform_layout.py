@@ -15,13 +15,17 @@ from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule.buffer_reference import any_buffer, recorded_reference
+from tilewright.tir.schedule.buffer_reference import (
+    any_buffer,
+    as_index_map,
+    elements_of,
+    recorded_reference,
+)
 from tilewright.tir.schedule.edits.bindings import reads_memory
 from tilewright.tir.schedule.edits.layout import in_layout, padding_of, require_rewritable
 from tilewright.tir.schedule.edits.loops import nest
 from tilewright.tir.schedule.edits.stage import require_no_alignment
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.index_maps import as_index_map, elements_of
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.proofs.counterexamples import collision, hole
 from tilewright.tir.schedule.proofs.scope import allocating_block

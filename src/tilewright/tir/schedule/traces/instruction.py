@@ -9,7 +9,7 @@ from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir.expr import Expr, Var
 from tilewright.providers import provider
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule.index_maps import with_free_variables
+from tilewright.tir.schedule.buffer_reference import with_free_variables
 from tilewright.tir.schedule.primitive import PRIMITIVES, Parameter, Primitive
 from tilewright.tir.schedule.references import BlockRV, LoopRV
 from tilewright.tir.substitute import substitute, variables_of
