@@ -178,7 +178,8 @@ class Graph:
             inspect.signature(converter).bind(self, *arguments, **options)
         except TypeError:
             raise UnsupportedError("these arguments of the operator are not supported") from None
-        return converter(self, *arguments, **options)
+        value = converter(self, *arguments, **options)
+        return self.emit(value) if isinstance(value, Call) else value
 
     def _require_conversion(self, node: torch.fx.Node) -> Converter | None:
         """What converts a call; None for numbers and checks, which need nothing."""

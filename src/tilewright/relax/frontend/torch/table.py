@@ -7,18 +7,27 @@ first."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from tilewright.error import UnsupportedOperatorError
 
 Converter = Callable[..., Any]
-"""Takes the `Graph` and the arguments of the call; returns the value, or a tuple of several."""
+"""Takes the `Graph` and the arguments of the call; returns the value, or several. A call that it
+returns is bound to a variable."""
 
 CONVERTERS: Final[dict[str, Converter]] = {}
 """All conversions."""
 
 AnyConverter = TypeVar("AnyConverter", bound=Converter)
+
+
+def convert_by(converters: Mapping[str, Converter]) -> None:
+    """Enter conversions; several names of operators are divided by spaces."""
+    for names, converter in converters.items():
+        for name in names.split():
+            assert name not in CONVERTERS, f"{name} has two conversions"
+            CONVERTERS[name] = converter
 
 
 def converts(*names: str) -> Callable[[AnyConverter], AnyConverter]:
@@ -30,9 +39,7 @@ def converts(*names: str) -> Callable[[AnyConverter], AnyConverter]:
     """
 
     def enter(converter: AnyConverter) -> AnyConverter:
-        for name in names:
-            assert name not in CONVERTERS, f"{name} has two conversions"
-            CONVERTERS[name] = converter
+        convert_by({" ".join(names): converter})
         return converter
 
     return enter

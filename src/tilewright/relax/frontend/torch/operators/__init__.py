@@ -2,14 +2,13 @@
 
 from tilewright.relax.frontend.torch.operators import (
     activation,
-    antialias,
     binary,
     control_flow,
     create,
+    images,
     index,
     layout,
     normalization,
-    pooling,
     products,
     reduction,
     slices,

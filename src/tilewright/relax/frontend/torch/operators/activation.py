@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.table import CONVERTERS, UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 _FUNCTIONS: Final = {
     name: getattr(op, name)
@@ -17,7 +17,6 @@ _FUNCTIONS: Final = {
         "sqrt", "square", "tan", "tanh",
     )
 } | {"neg": op.negative}  # fmt: skip
-_TESTS: Final = {"isnan": op.isnan, "isinf": op.isinf, "isfinite": op.isfinite}
 
 
 def _function(function: Any) -> Any:
@@ -27,32 +26,7 @@ def _function(function: Any) -> Any:
     return convert
 
 
-def _test(function: Any) -> Any:
-    def convert(graph: Graph, x: Any) -> Any:
-        return graph.emit(function(x))
-
-    return convert
-
-
-CONVERTERS.update({f"aten.{name}": _function(function) for name, function in _FUNCTIONS.items()})
-CONVERTERS.update({f"aten.{name}": _test(function) for name, function in _TESTS.items()})
-
-
-def scaled(graph: Graph, x: Any, factor: float) -> Any:
-    """``factor x``."""
-    return op.multiply(x, factor)
-
-
-@converts("aten.reciprocal")
-def reciprocal(graph: Graph, x: Any) -> Any:
-    """``1 / x``."""
-    return graph.emit(op.divide(1, graph.cast(x, graph.dtype)))
-
-
-@converts("aten.exp2")
-def exp2(graph: Graph, x: Any) -> Any:
-    """2 to the power `x`."""
-    return graph.emit(op.exp(scaled(graph, graph.cast(x, graph.dtype), math.log(2))))
+convert_by({f"aten.{name}": _function(function) for name, function in _FUNCTIONS.items()})
 
 
 @converts("aten.log1p")
@@ -79,12 +53,6 @@ def expm1(graph: Graph, x: Any) -> Any:
     return graph.emit(op.where(exact, x, op.where(near, corrected, difference)))
 
 
-@converts("aten.erfc", "aten.special_erfc")
-def erfc(graph: Graph, x: Any) -> Any:
-    """``1 - erf(x)``."""
-    return graph.emit(op.subtract(1, op.erf(graph.cast(x, graph.dtype))))
-
-
 @converts("aten.signbit")
 def signbit(graph: Graph, x: Any) -> Any:
     """Whether an element has a minus sign; a zero may have one, too."""
@@ -93,40 +61,16 @@ def signbit(graph: Graph, x: Any) -> Any:
     return graph.emit(op.less(op.where(op.equal(x, 0), op.divide(1, x), x), 0))
 
 
-@converts("aten.logical_not")
-def logical_not(graph: Graph, x: Any) -> Any:
-    """Whether an element is zero."""
-    return graph.emit(op.logical_not(graph.cast(x, "bool")))
-
-
 @converts("aten.bitwise_not")
 def bitwise_not(graph: Graph, x: Any) -> Any:
     """The complement of each bit, or of a truth."""
     return graph.emit(op.logical_not(x) if graph.dtype == "bool" else op.bitwise_not(x))
 
 
-@converts("aten.relu")
-def relu(graph: Graph, x: Any) -> Any:
-    """``max(x, 0)``."""
-    return graph.emit(op.nn.relu(x))
-
-
-@converts("aten.relu6")
-def relu6(graph: Graph, x: Any) -> Any:
-    """`x`, but at least 0 and at most 6."""
-    return hardtanh(graph, x, 0, 6)
-
-
 @converts("aten.hardtanh")
 def hardtanh(graph: Graph, x: Any, lower: float = -1, upper: float = 1) -> Any:
     """`x`, but at least `lower` and at most `upper`."""
     return graph.emit(op.clip(x, lower, upper))
-
-
-@converts("aten.leaky_relu")
-def leaky_relu(graph: Graph, x: Any, slope: float = 0.01) -> Any:
-    """`x`, or ``slope x`` where it is negative."""
-    return graph.emit(op.nn.leakyrelu(x, slope))
 
 
 @converts("aten.prelu", "aten._prelu_kernel")
@@ -157,46 +101,16 @@ def elu(graph: Graph, x: Any, alpha: float = 1, scale: float = 1, input_scale: f
     return graph.emit(op.where(op.greater(x, 0), above, below))
 
 
-@converts("aten.celu")
-def celu(graph: Graph, x: Any, alpha: float = 1) -> Any:
-    """`x`, or ``alpha (exp(x / alpha) - 1)`` where it is negative."""
-    return elu(graph, x, alpha, 1, 1 / alpha)
-
-
-@converts("aten.selu")
-def selu(graph: Graph, x: Any) -> Any:
-    """The exponential linear unit whose constants keep mean and variance."""
-    return elu(graph, x, 1.6732632423543772, 1.0507009873554805)
-
-
 @converts("aten.gelu")
 def gelu(graph: Graph, x: Any, *, approximate: str = "none") -> Any:
     """The Gaussian error linear unit."""
     return graph.emit(op.nn.gelu_tanh(x) if approximate == "tanh" else op.nn.gelu(x))
 
 
-@converts("aten.silu")
-def silu(graph: Graph, x: Any) -> Any:
-    """``x sigmoid(x)``."""
-    return graph.emit(op.nn.silu(x))
-
-
 def _hard_gate(graph: Graph, x: Any) -> Any:
     """``(x + 3) / 6``, but at least 0 and at most 1."""
     clipped = op.clip(op.add(x, 3), 0, 6)
     return op.multiply(clipped, 1 / 6)
-
-
-@converts("aten.hardsigmoid")
-def hardsigmoid(graph: Graph, x: Any) -> Any:
-    """A sigmoid of three straight lines."""
-    return graph.emit(_hard_gate(graph, x))
-
-
-@converts("aten.hardswish")
-def hardswish(graph: Graph, x: Any) -> Any:
-    """`x` times its hard sigmoid."""
-    return graph.emit(op.multiply(x, _hard_gate(graph, x)))
 
 
 @converts("aten.softplus")
@@ -209,29 +123,11 @@ def softplus(graph: Graph, x: Any, beta: float = 1, threshold: float = 20) -> An
     return graph.emit(op.where(linear, x, curved))
 
 
-@converts("aten.mish")
-def mish(graph: Graph, x: Any) -> Any:
-    """``x tanh(softplus(x))``."""
-    return graph.emit(op.multiply(x, op.tanh(softplus(graph, x))))
-
-
 @converts("aten.log_sigmoid")
 def log_sigmoid(graph: Graph, x: Any) -> Any:
     """``log(sigmoid(x))``, which is ``min(x, 0) - log(1 + exp(-|x|))``."""
     small = graph.emit(op.exp(op.negative(op.abs(x))))
     return graph.emit(op.subtract(op.minimum(x, 0), log1p(graph, small)))
-
-
-@converts("aten.softmax", "aten._softmax")
-def softmax(graph: Graph, x: Any, dim: int, dtype: Any = None) -> Any:
-    """Exponentials, scaled so that their sum along `dim` is 1."""
-    return graph.emit(op.nn.softmax(graph.cast(x, graph.dtype), dim))
-
-
-@converts("aten.log_softmax", "aten._log_softmax")
-def log_softmax(graph: Graph, x: Any, dim: int, dtype: Any = None) -> Any:
-    """The logarithm of `softmax`."""
-    return graph.emit(op.nn.log_softmax(graph.cast(x, graph.dtype), dim))
 
 
 @converts("aten.glu")
@@ -247,3 +143,28 @@ def dropout(graph: Graph, x: Any, p: float, train: bool) -> Any:
     if train and p > 0:
         raise UnsupportedError("dropout drops nothing here; call model.eval() before the export")
     return x
+
+
+convert_by({
+    "aten.reciprocal": lambda graph, x: op.divide(1, graph.cast(x, graph.dtype)),
+    "aten.exp2": lambda graph, x: op.exp(op.multiply(graph.cast(x, graph.dtype), math.log(2))),
+    "aten.erfc aten.special_erfc":
+        lambda graph, x: op.subtract(1, op.erf(graph.cast(x, graph.dtype))),
+    "aten.isnan": lambda graph, x: op.isnan(x),
+    "aten.isinf": lambda graph, x: op.isinf(x),
+    "aten.isfinite": lambda graph, x: op.isfinite(x),
+    "aten.logical_not": lambda graph, x: op.logical_not(graph.cast(x, "bool")),
+    "aten.relu": lambda graph, x: op.nn.relu(x),
+    "aten.relu6": lambda graph, x: hardtanh(graph, x, 0, 6),
+    "aten.leaky_relu": lambda graph, x, slope=0.01: op.nn.leakyrelu(x, slope),
+    "aten.celu": lambda graph, x, alpha=1: elu(graph, x, alpha, 1, 1 / alpha),
+    "aten.selu": lambda graph, x: elu(graph, x, 1.6732632423543772, 1.0507009873554805),
+    "aten.silu": lambda graph, x: op.nn.silu(x),
+    "aten.hardsigmoid": lambda graph, x: _hard_gate(graph, x),
+    "aten.hardswish": lambda graph, x: op.multiply(x, _hard_gate(graph, x)),
+    "aten.mish": lambda graph, x: op.multiply(x, op.tanh(softplus(graph, x))),
+    "aten.softmax aten._softmax":
+        lambda graph, x, dim, dtype=None: op.nn.softmax(graph.cast(x, graph.dtype), dim),
+    "aten.log_softmax aten._log_softmax":
+        lambda graph, x, dim, dtype=None: op.nn.log_softmax(graph.cast(x, graph.dtype), dim),
+})  # fmt: skip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright import te, tir
 from tilewright.relax import PrimValue, op
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.table import CONVERTERS, UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 _ARITHMETIC: Final = {
     "mul": op.multiply,
@@ -15,6 +16,9 @@ _ARITHMETIC: Final = {
     "minimum": op.minimum,
     "max.other": op.maximum,
     "min.other": op.minimum,
+    "floor_divide": op.floor_divide,
+    "remainder": op.floor_mod,
+    "fmod": op.mod,
     "bitwise_and": op.bitwise_and,
     "bitwise_or": op.bitwise_or,
     "bitwise_xor": op.bitwise_xor,
@@ -62,31 +66,16 @@ def combine(graph: Graph, function: Any, x: Any, y: Any, dtype: str) -> Any:
     return graph.emit(function(graph.operand(x, dtype), graph.operand(y, dtype)))
 
 
-def _arithmetic(function: Any) -> Any:
-    def convert(graph: Graph, x: Any, y: Any) -> Any:
-        return combine(graph, function, x, y, graph.dtype)
-
-    return convert
+def _of_dtype(function: Any, dtype: Callable[[Graph], str]) -> Any:
+    return lambda graph, x, y: combine(graph, function, x, y, dtype(graph))
 
 
-def _comparison(function: Any) -> Any:
-    def convert(graph: Graph, x: Any, y: Any) -> Any:
-        return combine(graph, function, x, y, graph.common_dtype())
-
-    return convert
-
-
-def _logic(function: Any) -> Any:
-    def convert(graph: Graph, x: Any, y: Any) -> Any:
-        return combine(graph, function, x, y, "bool")
-
-    return convert
-
-
-for _kind, _functions in (
-    (_arithmetic, _ARITHMETIC), (_comparison, _COMPARISONS), (_logic, _LOGIC),
-):  # fmt: skip
-    CONVERTERS.update({f"aten.{name}": _kind(function) for name, function in _functions.items()})
+for _functions, _dtype in (
+    (_ARITHMETIC, lambda graph: graph.dtype),
+    (_COMPARISONS, lambda graph: graph.common_dtype()),
+    (_LOGIC, lambda graph: "bool"),
+):
+    convert_by({f"aten.{name}": _of_dtype(f, _dtype) for name, f in _functions.items()})
 
 
 def _scaled(graph: Graph, x: Any, factor: Any) -> Any:
@@ -109,32 +98,14 @@ def sub(graph: Graph, x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return combine(graph, op.subtract, x, _scaled(graph, y, alpha), graph.dtype)
 
 
-@converts("aten.rsub.Tensor")
-def rsub(graph: Graph, x: Any, y: Any, *, alpha: Any = 1) -> Any:
-    """``y - alpha x``."""
-    return sub(graph, y, x, alpha=alpha)
-
-
-@converts("aten.rsub.Scalar")
-def rsub_scalar(graph: Graph, x: Any, y: Any, alpha: Any = 1) -> Any:
-    """``y - alpha x``."""
-    return sub(graph, y, x, alpha=alpha)
-
-
 @converts("aten.div", "aten.true_divide", "aten.divide")
 def div(graph: Graph, x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     """``x / y``, or rounded down, or towards zero."""
     if rounding_mode == "floor":
-        return floor_divide(graph, x, y)
+        return combine(graph, op.floor_divide, x, y, graph.dtype)
     if rounding_mode == "trunc":
         return _truncated(graph, x, y)
     return combine(graph, op.divide, x, y, graph.dtype)
-
-
-@converts("aten.floor_divide")
-def floor_divide(graph: Graph, x: Any, y: Any) -> Any:
-    """``x / y``, rounded down."""
-    return combine(graph, op.floor_divide, x, y, graph.dtype)
 
 
 def _truncated(graph: Graph, x: Any, y: Any) -> Any:
@@ -153,18 +124,6 @@ def truncate(graph: Graph, x: Any) -> Any:
     if not graph.dtype.startswith(("float", "bfloat")):
         return value
     return graph.emit(op.trunc(value))
-
-
-@converts("aten.remainder")
-def remainder(graph: Graph, x: Any, y: Any) -> Any:
-    """The remainder of division, which has the sign of `y`."""
-    return combine(graph, op.floor_mod, x, y, graph.dtype)
-
-
-@converts("aten.fmod")
-def fmod(graph: Graph, x: Any, y: Any) -> Any:
-    """The remainder of division, which has the sign of `x`."""
-    return combine(graph, op.mod, x, y, graph.dtype)
 
 
 @converts("aten.pow")
@@ -221,21 +180,9 @@ def _filling(graph: Graph, value: Any, shape: list[Any], dtype: str) -> Any:
     return graph.emit(op.broadcast_to(operand, shape))
 
 
-CONVERTERS.update({
+convert_by({
     f"aten.{name}": _elementwise(getattr(tir, name)) for name in ("atan2", "copysign", "hypot")
 })  # fmt: skip
-
-
-@converts("aten.fmax")
-def fmax(graph: Graph, x: Any, y: Any) -> Any:
-    """The larger of two, or the one that is a number."""
-    return _of_numbers(graph, op.maximum, x, y)
-
-
-@converts("aten.fmin")
-def fmin(graph: Graph, x: Any, y: Any) -> Any:
-    """The smaller of two, or the one that is a number."""
-    return _of_numbers(graph, op.minimum, x, y)
 
 
 def _of_numbers(graph: Graph, function: Any, x: Any, y: Any) -> Any:
@@ -265,13 +212,11 @@ def clamp(graph: Graph, x: Any, lower: Any = None, upper: Any = None) -> Any:
     return x
 
 
-@converts("aten.clamp_min")
-def clamp_min(graph: Graph, x: Any, lower: Any) -> Any:
-    """`x`, but not less than `lower`."""
-    return clamp(graph, x, lower)
-
-
-@converts("aten.clamp_max")
-def clamp_max(graph: Graph, x: Any, upper: Any) -> Any:
-    """`x`, but not more than `upper`."""
-    return clamp(graph, x, None, upper)
+convert_by({
+    "aten.rsub.Tensor": lambda graph, x, y, *, alpha=1: sub(graph, y, x, alpha=alpha),
+    "aten.rsub.Scalar": lambda graph, x, y, alpha=1: sub(graph, y, x, alpha=alpha),
+    "aten.fmax": lambda graph, x, y: _of_numbers(graph, op.maximum, x, y),
+    "aten.fmin": lambda graph, x, y: _of_numbers(graph, op.minimum, x, y),
+    "aten.clamp_min": lambda graph, x, lower: clamp(graph, x, lower),
+    "aten.clamp_max": lambda graph, x, upper: clamp(graph, x, None, upper),
+})  # fmt: skip

@@ -6,24 +6,12 @@ from typing import Any
 
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 
 def _filled(graph: Graph, value: Any) -> Any:
     """An array of the result's shape and dtype."""
     return graph.emit(op.full(graph.shape, graph.operand(value, graph.dtype), graph.dtype))
-
-
-@converts("aten.full", "aten.full_like")
-def full(graph: Graph, _: Any, value: Any, **__: Any) -> Any:
-    """Elements that all equal `value`."""
-    return _filled(graph, value)
-
-
-@converts("aten.new_full")
-def new_full(graph: Graph, _: Any, shape: Any, value: Any, **__: Any) -> Any:
-    """Elements that all equal `value`."""
-    return _filled(graph, value)
 
 
 @converts(
@@ -33,24 +21,6 @@ def new_full(graph: Graph, _: Any, shape: Any, value: Any, **__: Any) -> Any:
 def zeros(graph: Graph, *_: Any, **__: Any) -> Any:
     """Elements that are 0, as those of an empty array may be."""
     return _filled(graph, 0)
-
-
-@converts("aten.ones", "aten.ones_like", "aten.new_ones")
-def ones(graph: Graph, *_: Any, **__: Any) -> Any:
-    """Elements that are 1."""
-    return _filled(graph, 1)
-
-
-@converts("aten.scalar_tensor", "prims.scalar_tensor")
-def scalar_tensor(graph: Graph, value: Any, **_: Any) -> Any:
-    """An array without dimensions."""
-    return _filled(graph, value)
-
-
-@converts("aten.arange.default")
-def arange(graph: Graph, end: Any, **_: Any) -> Any:
-    """0, 1, ... before `end`."""
-    return arange_step(graph, 0, end)
 
 
 @converts("aten.arange.start", "aten.arange.start_step")
@@ -84,24 +54,6 @@ def one_hot(graph: Graph, indices: Any, *_: Any) -> Any:
     return graph.emit(op.astype(op.equal(op.expand_dims(indices, -1), classes), "int64"))
 
 
-@converts("aten.tril")
-def tril(graph: Graph, x: Any, diagonal: Any = 0) -> Any:
-    """Zeros above a diagonal."""
-    return graph.emit(op.tril(x, diagonal))
-
-
-@converts("aten.triu")
-def triu(graph: Graph, x: Any, diagonal: Any = 0) -> Any:
-    """Zeros below a diagonal."""
-    return graph.emit(op.triu(x, diagonal))
-
-
-@converts("aten._to_copy", "aten.to", "aten.type_as", "aten._cast")
-def convert_dtype(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
-    """Elements of the dtype of the result."""
-    return graph.cast(x, graph.dtype)
-
-
 @converts(
     "aten.alias", "aten.clone", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
     "aten.lift_fresh", "aten.positive",
@@ -111,13 +63,22 @@ def identity(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
     return x
 
 
-@converts("aten.copy")
-def copy(graph: Graph, x: Any, source: Any, *_: Any) -> Any:
-    """`source` with the dtype and shape of `x`."""
-    return graph.emit(op.broadcast_to(graph.cast(source, graph.dtype), graph.shape))
-
-
 @converts("aten.view.dtype")
 def reinterpret(graph: Graph, x: Any, dtype: str) -> Any:
     """The same bytes as another dtype."""
     raise UnsupportedError("reinterpreting the bytes of a tensor is not supported")
+
+
+convert_by({
+    "aten.full aten.full_like": lambda graph, _, value, **__: _filled(graph, value),
+    "aten.new_full": lambda graph, _, shape, value, **__: _filled(graph, value),
+    "aten.ones aten.ones_like aten.new_ones": lambda graph, *_, **__: _filled(graph, 1),
+    "aten.scalar_tensor prims.scalar_tensor": lambda graph, value, **_: _filled(graph, value),
+    "aten.arange.default": lambda graph, end, **_: arange_step(graph, 0, end),
+    "aten.tril": lambda graph, x, diagonal=0: op.tril(x, diagonal),
+    "aten.triu": lambda graph, x, diagonal=0: op.triu(x, diagonal),
+    "aten._to_copy aten.to aten.type_as aten._cast":
+        lambda graph, x, *_, **__: graph.cast(x, graph.dtype),
+    "aten.copy":
+        lambda graph, x, source, *_: op.broadcast_to(graph.cast(source, graph.dtype), graph.shape),
+})  # fmt: skip

@@ -8,25 +8,7 @@ from typing import Any, Final
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.layout import broadcast
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
-
-
-@converts("aten.embedding")
-def embedding(graph: Graph, weight: Any, indices: Any, *_: Any) -> Any:
-    """A row of `weight` for each index."""
-    return graph.emit(op.take(weight, indices, 0))
-
-
-@converts("aten.index_select")
-def index_select(graph: Graph, x: Any, dim: int, index: Any) -> Any:
-    """The elements at `index` along `dim`."""
-    return graph.emit(op.take(x, index, dim))
-
-
-@converts("aten.gather")
-def gather(graph: Graph, x: Any, dim: int, index: Any, **_: Any) -> Any:
-    """For each element of `index`, the element at that place along `dim`."""
-    return graph.emit(op.gather_elements(x, index, dim))
+from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 
 @converts("aten.masked_fill")
@@ -147,23 +129,11 @@ def _scatter(graph: Graph, x: Any, dim: int, index: Any, source: Any, reduction:
     return graph.emit(op.scatter_elements(x, index, source, dim, reduction))
 
 
-@converts("aten.scatter.src")
-def scatter(graph: Graph, x: Any, dim: int, index: Any, source: Any) -> Any:
-    """`x` with the elements at `index` along `dim` replaced."""
-    return _scatter(graph, x, dim, index, source, "update")
-
-
 @converts("aten.scatter.value")
 def scatter_value(graph: Graph, x: Any, dim: int, index: Any, value: Any) -> Any:
     """`x` with one value at `index` along `dim`."""
     source = op.full(graph.shape_of(index), graph.operand(value, graph.dtype), graph.dtype)
     return _scatter(graph, x, dim, index, graph.emit(source), "update")
-
-
-@converts("aten.scatter_add")
-def scatter_add(graph: Graph, x: Any, dim: int, index: Any, source: Any) -> Any:
-    """`x` with elements added at `index` along `dim`."""
-    return _scatter(graph, x, dim, index, source, "add")
 
 
 @converts("aten.scatter.reduce")
@@ -181,3 +151,14 @@ def scatter_reduce(
     if not include_self or reduce not in _REDUCTIONS:
         raise UnsupportedError(f"reduce={reduce!r}, include_self={include_self} is not supported")
     return _scatter(graph, x, dim, index, source, _REDUCTIONS[reduce])
+
+
+convert_by({
+    "aten.embedding": lambda graph, weight, indices, *_: op.take(weight, indices, 0),
+    "aten.index_select": lambda graph, x, dim, index: op.take(x, index, dim),
+    "aten.gather": lambda graph, x, dim, index, **_: op.gather_elements(x, index, dim),
+    "aten.scatter.src":
+        lambda graph, x, dim, index, source: _scatter(graph, x, dim, index, source, "update"),
+    "aten.scatter_add":
+        lambda graph, x, dim, index, source: _scatter(graph, x, dim, index, source, "add"),
+})  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.table import converts
+from tilewright.relax.frontend.torch.table import convert_by, converts
 
 
 @converts(
@@ -19,12 +19,6 @@ def reshape(graph: Graph, x: Any, *_: Any) -> Any:
     return graph.reshape(x, graph.shape)
 
 
-@converts("aten.permute")
-def permute(graph: Graph, x: Any, dims: Sequence[int]) -> Any:
-    """Dimensions in the order `dims`."""
-    return graph.permute(x, dims)
-
-
 @converts("aten.transpose", "aten.swapaxes", "aten.swapdims")
 def transpose(graph: Graph, x: Any, first: int, second: int) -> Any:
     """Two dimensions exchanged."""
@@ -34,18 +28,6 @@ def transpose(graph: Graph, x: Any, first: int, second: int) -> Any:
     return graph.permute(x, order)
 
 
-@converts("aten.t", "aten.mT", "aten.adjoint")
-def matrix_transpose(graph: Graph, x: Any) -> Any:
-    """The last two dimensions exchanged."""
-    return transpose(graph, x, -1, -2) if graph.rank_of(x) > 1 else x
-
-
-@converts("aten.numpy_T")
-def reverse_dimensions(graph: Graph, x: Any) -> Any:
-    """All dimensions in reverse order."""
-    return graph.permute(x, list(reversed(range(graph.rank_of(x)))))
-
-
 @converts("aten.movedim.intlist")
 def movedim(graph: Graph, x: Any, source: Sequence[int], destination: Sequence[int]) -> Any:
     """Dimensions moved to other places; the others keep their order."""
@@ -53,18 +35,6 @@ def movedim(graph: Graph, x: Any, source: Sequence[int], destination: Sequence[i
     places = {to % rank: dim % rank for dim, to in zip(source, destination, strict=True)}
     others = iter(dim for dim in range(rank) if dim not in places.values())
     return graph.permute(x, [places[d] if d in places else next(others) for d in range(rank)])
-
-
-@converts("aten.movedim.int")
-def move_one(graph: Graph, x: Any, source: int, destination: int) -> Any:
-    """One dimension moved to another place."""
-    return movedim(graph, x, [source], [destination])
-
-
-@converts("aten.expand", "aten.expand_as", "aten.broadcast_to")
-def expand(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
-    """Dimensions of extent 1 repeated, to the shape of the result."""
-    return broadcast(graph, x, graph.shape)
 
 
 def broadcast(graph: Graph, x: Any, shape: Sequence[Any]) -> Any:
@@ -174,3 +144,15 @@ def meshgrid(graph: Graph, tensors: Sequence[Any], *, indexing: str = "ij") -> l
         thin = graph.reshape(x, shape)
         results.append(graph.emit(op.broadcast_to(thin, graph.sizes.shape(fake.shape))))
     return results
+
+
+convert_by({
+    "aten.permute": lambda graph, x, dims: graph.permute(x, dims),
+    "aten.t aten.mT aten.adjoint":
+        lambda graph, x: transpose(graph, x, -1, -2) if graph.rank_of(x) > 1 else x,
+    "aten.numpy_T": lambda graph, x: graph.permute(x, list(reversed(range(graph.rank_of(x))))),
+    "aten.movedim.int":
+        lambda graph, x, source, destination: movedim(graph, x, [source], [destination]),
+    "aten.expand aten.expand_as aten.broadcast_to":
+        lambda graph, x, *_, **__: broadcast(graph, x, graph.shape),
+})  # fmt: skip

@@ -10,19 +10,7 @@ from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.binary import combine
 from tilewright.relax.frontend.torch.operators.layout import broadcast, product, repeat_interleaved
 from tilewright.relax.frontend.torch.operators.reduction import vector_norm
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
-
-
-@converts("aten.linear")
-def linear(graph: Graph, x: Any, weight: Any, bias: Any = None) -> Any:
-    """``x weight^T + bias``."""
-    return graph.emit(op.linear(x, weight, bias))
-
-
-@converts("aten.mm", "aten.bmm", "aten.matmul", "aten.mv", "aten.dot")
-def matmul(graph: Graph, x: Any, y: Any) -> Any:
-    """The product of two matrices, or of stacks of them."""
-    return graph.emit(op.matmul(x, y))
+from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 
 @converts("aten.addmm", "aten.baddbmm", "aten.addmv")
@@ -70,18 +58,6 @@ def cdist(graph: Graph, x: Any, y: Any, order: float = 2, *_: Any) -> Any:
     """The distances of all pairs of vectors."""
     difference = graph.emit(op.subtract(op.expand_dims(x, -2), op.expand_dims(y, -3)))
     return vector_norm(graph, difference, order, -1)
-
-
-@converts("aten.outer", "aten.ger")
-def outer(graph: Graph, x: Any, y: Any) -> Any:
-    """The products of all pairs of elements."""
-    return graph.emit(op.multiply(op.expand_dims(x, 1), y))
-
-
-@converts("aten.einsum")
-def einsum(graph: Graph, equation: str, operands: Sequence[Any], **_: Any) -> Any:
-    """A sum of products in Einstein's notation."""
-    return graph.emit(op.einsum(operands, equation.replace(" ", "")))
 
 
 _SWAP_HEADS = (0, 2, 1, 3)
@@ -157,7 +133,7 @@ def each(values: Any, rank: int) -> list[Any]:
     return listed * rank if len(listed) == 1 else listed
 
 
-def _with_batch(graph: Graph, x: Any, rank: int) -> Any:
+def with_batch(graph: Graph, x: Any, rank: int) -> Any:
     """`x` with a batch dimension, which torch lets callers leave out."""
     return x if graph.rank_of(x) == rank + 2 else graph.reshape(x, [1, *graph.shape_of(x)])
 
@@ -180,7 +156,7 @@ def convolve(
     dilation = each(dilation, rank)
     settings = {"strides": each(stride, rank), "dilation": dilation, "groups": groups}
     pads = _padding(graph, padding, weight, dilation)
-    value = _FORWARD[rank](_with_batch(graph, x, rank), weight, padding=pads, **settings)
+    value = _FORWARD[rank](with_batch(graph, x, rank), weight, padding=pads, **settings)
     return _with_bias(graph, graph.emit(value), bias, rank)
 
 
@@ -205,7 +181,7 @@ def convolve_transposed(
     """The transpose of a convolution."""
     rank = graph.rank_of(weight) - 2
     value = _TRANSPOSED[rank](
-        _with_batch(graph, x, rank),
+        with_batch(graph, x, rank),
         weight,
         strides=each(stride, rank),
         padding=each(padding, rank) * 2,
@@ -227,3 +203,12 @@ def convolution(
             graph, x, weight, bias, stride, padding, output_padding, groups, dilation
         )
     return convolve(graph, x, weight, bias, stride, padding, dilation, groups)
+
+
+convert_by({
+    "aten.linear": lambda graph, x, weight, bias=None: op.linear(x, weight, bias),
+    "aten.mm aten.bmm aten.matmul aten.mv aten.dot": lambda graph, x, y: op.matmul(x, y),
+    "aten.outer aten.ger": lambda graph, x, y: op.multiply(op.expand_dims(x, 1), y),
+    "aten.einsum":
+        lambda graph, equation, operands, **_: op.einsum(operands, equation.replace(" ", "")),
+})  # fmt: skip

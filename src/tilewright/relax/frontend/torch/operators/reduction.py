@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.binary import combine
-from tilewright.relax.frontend.torch.table import CONVERTERS, converts
+from tilewright.relax.frontend.torch.table import convert_by, converts
 
 Dims: TypeAlias = "int | Sequence[int] | None"
 
@@ -34,7 +34,7 @@ _FUNCTIONS: Final = {
     "sum": op.sum, "mean": op.mean, "prod": op.prod, "amax": op.max, "amin": op.min,
     "max.default": op.max, "min.default": op.min,
 }  # fmt: skip
-CONVERTERS.update({f"aten.{name}": _reduction(function) for name, function in _FUNCTIONS.items()})
+convert_by({f"aten.{name}": _reduction(function) for name, function in _FUNCTIONS.items()})
 
 
 @converts("aten.any")
@@ -70,12 +70,6 @@ def variance(
     return combine(graph, op.divide, total, count - correction, dtype)
 
 
-@converts("aten.var.default")
-def variance_of_all(graph: Graph, x: Any, unbiased: bool = True) -> Any:
-    """The variance of all elements."""
-    return variance(graph, x, correction=int(unbiased))
-
-
 @converts("aten.var.dim")
 def variance_along(
     graph: Graph, x: Any, dim: Dims, unbiased: bool = True, keepdim: bool = False
@@ -90,12 +84,6 @@ def std(
 ) -> Any:
     """The root of the variance."""
     return graph.emit(op.sqrt(variance(graph, x, dim, correction=correction, keepdim=keepdim)))
-
-
-@converts("aten.std.default")
-def std_of_all(graph: Graph, x: Any, unbiased: bool = True) -> Any:
-    """The standard deviation of all elements."""
-    return std(graph, x, correction=int(unbiased))
 
 
 @converts("aten.std.dim")
@@ -143,13 +131,10 @@ def logsumexp(graph: Graph, x: Any, dim: Dims, keepdim: bool = False) -> Any:
     return graph.reshape(graph.emit(op.add(total, shift)), graph.shape)
 
 
-@converts("aten.cumsum")
-def cumsum(graph: Graph, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Sums of all elements up to each along `dim`."""
-    return graph.emit(op.cumsum(x, dim, graph.dtype))
-
-
-@converts("aten.cumprod")
-def cumprod(graph: Graph, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Products of all elements up to each along `dim`."""
-    return graph.emit(op.cumprod(x, dim, graph.dtype))
+convert_by({
+    "aten.var.default":
+        lambda graph, x, unbiased=True: variance(graph, x, correction=int(unbiased)),
+    "aten.std.default": lambda graph, x, unbiased=True: std(graph, x, correction=int(unbiased)),
+    "aten.cumsum": lambda graph, x, dim, *, dtype=None: op.cumsum(x, dim, graph.dtype),
+    "aten.cumprod": lambda graph, x, dim, *, dtype=None: op.cumprod(x, dim, graph.dtype),
+})  # fmt: skip

@@ -12,7 +12,7 @@ from tilewright.ir.expr import Expr, IntImm
 from tilewright.relax import const, op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.layout import product
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 
 def part(graph: Graph, x: Any, dim: int, start: Any, length: Any, step: Any = 1) -> Any:
@@ -234,18 +234,6 @@ def pad(
     return x
 
 
-@converts("aten.reflection_pad1d", "aten.reflection_pad2d", "aten.reflection_pad3d")
-def reflection_pad(graph: Graph, x: Any, amounts: Sequence[int]) -> Any:
-    """A border of the mirrored elements."""
-    return pad(graph, x, amounts, "reflect")
-
-
-@converts("aten.replication_pad1d", "aten.replication_pad2d", "aten.replication_pad3d")
-def replication_pad(graph: Graph, x: Any, amounts: Sequence[int]) -> Any:
-    """A border of the outermost elements."""
-    return pad(graph, x, amounts, "replicate")
-
-
 def _extended(graph: Graph, x: Any, dim: int, before: int, after: int, mode: str) -> Any:
     """`x` with elements before and after along `dim`, which are taken from `x` itself."""
     if min(before, after) < 0 or mode not in ("reflect", "replicate", "circular"):
@@ -271,3 +259,11 @@ def _border(
         return part(graph, x, dim, extent - width if is_before else 0, width)
     start = 1 if is_before else extent - 1 - width
     return graph.emit(op.flip(part(graph, x, dim, start, width), dim))
+
+
+convert_by({
+    "aten.reflection_pad1d aten.reflection_pad2d aten.reflection_pad3d":
+        lambda graph, x, amounts: pad(graph, x, amounts, "reflect"),
+    "aten.replication_pad1d aten.replication_pad2d aten.replication_pad3d":
+        lambda graph, x, amounts: pad(graph, x, amounts, "replicate"),
+})  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import part
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 
 def _place(graph: Graph, function: Any, x: Any, dim: int | None, keepdim: bool) -> Any:
@@ -54,14 +54,6 @@ def sort(graph: Graph, x: Any, dim: int = -1, descending: bool = False) -> list[
     """The elements in order along `dim`, and where they were."""
     order = argsort(graph, x, dim, descending)
     return [graph.emit(op.sort(x, dim, descending)), order]
-
-
-@converts("aten.sort.stable")
-def sort_stable(
-    graph: Graph, x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False
-) -> list[Any]:
-    """The same; equal elements keep their order always."""
-    return sort(graph, x, dim, descending)
 
 
 @converts("aten.kthvalue")
@@ -138,3 +130,9 @@ def _count_before(graph: Graph, boundaries: Any, x: Any, right: bool) -> Any:
 def argsort(graph: Graph, x: Any, dim: int = -1, descending: bool = False) -> Any:
     """Where the elements are in order."""
     return graph.emit(op.argsort(x, dim, descending, "int64"))
+
+
+convert_by({
+    "aten.sort.stable":
+        lambda graph, x, *, stable=None, dim=-1, descending=False: sort(graph, x, dim, descending),
+})  # fmt: skip

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tilewright import topi
-from tilewright.relax import op
+import numpy as np
+
+from tilewright import te, tir, topi
+from tilewright.relax import const, op
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.operators.products import each
+from tilewright.relax.frontend.torch.operators.products import each, with_batch
+from tilewright.relax.frontend.torch.operators.slices import number
 from tilewright.relax.frontend.torch.table import UnsupportedError, converts
+from tilewright.topi.operands import accumulator
 
 _MAX: Final = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
 _AVERAGE: Final = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}
@@ -22,11 +26,6 @@ _ADAPTIVE: Final = {
 def _rank(graph: Graph) -> int:
     """The number of dimensions that are pooled, from the name of the operator."""
     return int(str(graph.node.target).split("pool")[1][0])
-
-
-def _batched(graph: Graph, x: Any, rank: int) -> Any:
-    """`x` with a batch dimension, which torch lets callers leave out."""
-    return x if graph.rank_of(x) == rank + 2 else graph.reshape(x, [1, *graph.shape_of(x)])
 
 
 @converts("aten.max_pool1d", "aten.max_pool2d", "aten.max_pool3d")
@@ -45,7 +44,7 @@ def _max_pool(
 ) -> Any:
     rank = _rank(graph)
     value = _MAX[rank](
-        _batched(graph, x, rank),
+        with_batch(graph, x, rank),
         pool_size=each(kernel, rank),
         strides=each(stride or kernel, rank),
         padding=each(padding, rank) * 2,
@@ -75,7 +74,7 @@ def avg_pool(
     if divisor is not None and ceil_mode:
         raise UnsupportedError("divisor_override with ceil_mode is not supported")
     value = _AVERAGE[rank](
-        _batched(graph, x, rank),
+        with_batch(graph, x, rank),
         pool_size=each(kernel, rank),
         strides=each(stride or kernel, rank),
         padding=each(padding, rank) * 2,
@@ -94,7 +93,7 @@ def avg_pool(
 def adaptive_avg_pool(graph: Graph, x: Any, size: Any) -> Any:
     """The means of so many windows that share the elements evenly."""
     rank = _rank(graph)
-    value = _ADAPTIVE[rank](_batched(graph, x, rank), graph.shape[-rank:])
+    value = _ADAPTIVE[rank](with_batch(graph, x, rank), graph.shape[-rank:])
     return graph.reshape(graph.emit(value), graph.shape)
 
 
@@ -102,7 +101,7 @@ def adaptive_avg_pool(graph: Graph, x: Any, size: Any) -> Any:
 def adaptive_max_pool(graph: Graph, x: Any, size: Any) -> list[Any]:
     """The largest elements of so many windows that share the elements evenly."""
     extents = graph.sizes.shape(graph.result[0].shape)
-    value = graph.emit_te(topi.nn.adaptive_pool, _batched(graph, x, 2), extents[-2:], "max")
+    value = graph.emit_te(topi.nn.adaptive_pool, with_batch(graph, x, 2), extents[-2:], "max")
     return [graph.reshape(value, extents), None]
 
 
@@ -143,8 +142,9 @@ def _resize(graph: Graph, x: Any, method: str, align_corners: bool) -> Any:
     return graph.emit(value)
 
 
-def _check_scales(graph: Graph, x: Any, scales: Sequence[float] | None) -> None:
+def _check_scales(graph: Graph, given: Sequence[Any]) -> None:
     """Refuse scales that the extents do not show: torch computes places with them."""
+    scales = given[0] if given and isinstance(given[0], list) else given
     if not scales or scales[0] is None:
         return
     before, after = graph.node.args[0].meta["val"].shape[2:], graph.result.shape[2:]  # type: ignore
@@ -155,21 +155,21 @@ def _check_scales(graph: Graph, x: Any, scales: Sequence[float] | None) -> None:
 @converts("aten.upsample_nearest2d.vec", "aten.upsample_nearest2d.default")
 def upsample_nearest(graph: Graph, x: Any, size: Any, *scales: Any) -> Any:
     """The nearest pixel before each place."""
-    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    _check_scales(graph, scales)
     return _resize(graph, x, "nearest_neighbor", False)
 
 
 @converts("aten.upsample_bilinear2d")
 def upsample_bilinear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Linear interpolation between pixels."""
-    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    _check_scales(graph, scales)
     return _resize(graph, x, "linear", align_corners)
 
 
 @converts("aten.upsample_linear1d", "aten.upsample_trilinear3d")
 def upsample_linear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Linear interpolation between elements of sequences or volumes."""
-    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    _check_scales(graph, scales)
     is_volume = graph.rank_of(x) == 5
     resize, layout = (topi.image.resize3d, "NCDHW") if is_volume else (topi.image.resize1d, "NCW")
     place = "align_corners" if align_corners else "half_pixel"
@@ -179,5 +179,89 @@ def upsample_linear(graph: Graph, x: Any, size: Any, align_corners: bool, *scale
 @converts("aten.upsample_bicubic2d")
 def upsample_bicubic(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Cubic interpolation between pixels."""
-    _check_scales(graph, x, scales[0] if scales and isinstance(scales[0], list) else scales)
+    _check_scales(graph, scales)
     return _resize(graph, x, "cubic", align_corners)
+
+
+def _triangle(distance: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - np.abs(distance), 0)
+
+
+def _cubic(distance: np.ndarray) -> np.ndarray:
+    x, a = np.abs(distance), -0.5
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x < 1, inner, np.where(x < 2, outer, 0))
+
+
+@converts("aten._upsample_bilinear2d_aa")
+def resize_bilinear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
+    """Means of the pixels around, the nearer ones counting more."""
+    return _resized(graph, x, _triangle, 1, align_corners, scales)
+
+
+@converts("aten._upsample_bicubic2d_aa")
+def resize_bicubic(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
+    """The same with cubic weights."""
+    return _resized(graph, x, _cubic, 2, align_corners, scales)
+
+
+def _resized(
+    graph: Graph, x: Any, function: Callable[[np.ndarray], np.ndarray], radius: int,
+    align_corners: bool, scales: Sequence[Any],
+) -> Any:  # fmt: skip
+    """The means along the columns, then along the rows."""
+    given = scales[0] if scales and isinstance(scales[0], list) else scales
+    factors = [*given, None, None]
+    for axis in (1, 0):
+        extent, size = (number(shape[2 + axis]) for shape in (graph.shape_of(x), graph.shape))
+        if not isinstance(extent, int) or not isinstance(size, int):
+            raise UnsupportedError("dynamic extents of images are not supported")
+        ratio = 1 / factors[axis] if factors[axis] else extent / size
+        if align_corners:
+            ratio = (extent - 1) / (size - 1) if size > 1 else 0.0
+        first, weights = _weights(extent, size, ratio, function, radius)
+        operands = const(first, "int64"), const(weights, graph.dtype_of(x))
+        x = graph.emit_te(_means, x, *operands, 2 + axis, primfunc_name_hint="resize_antialias")
+    return x
+
+
+def _means(x: te.Tensor, first: te.Tensor, weights: te.Tensor, axis: int) -> te.Tensor:
+    """The means of windows along a dimension; pixels outside of a window do not count.
+
+    Args:
+        x: the images.
+        first: the first pixel of each window, ``(size,)``.
+        weights: those of the pixels of each window, ``(size, most pixels)``; 0 behind its end.
+        axis: the dimension.
+    """
+    size, most = weights.shape
+    step = te.reduce_axis((0, most), "step")
+    shape = [*x.shape[:axis], size, *x.shape[axis + 1 :]]
+    wide = accumulator(x.dtype)
+
+    def element(*place: Any) -> Any:
+        window = place[axis]
+        weight = weights(window, step.var)
+        pixel = tir.min(first(window) + step.var, x.shape[axis] - 1)
+        value = x(*place[:axis], pixel, *place[axis + 1 :])
+        term = tir.Cast(wide, value) * tir.Cast(wide, weight)
+        return te.sum(tir.Select(weight.equal(0.0), tir.const(0.0, wide), term), axis=step)
+
+    total = te.compute(shape, element, "T_total")
+    return te.compute(
+        shape, lambda *place: tir.Cast(x.dtype, total(*place)), "T_means", "injective"
+    )
+
+
+def _weights(
+    extent: int, size: int, ratio: float, function: Callable[[np.ndarray], np.ndarray], radius: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each of `size` windows over `extent` pixels the first pixel, and the weights from it."""
+    width = max(ratio, 1.0)
+    centre = ratio * (np.arange(size) + 0.5)[:, None]
+    first = np.maximum(np.trunc(centre - radius * width + 0.5), 0)
+    last = np.minimum(np.trunc(centre + radius * width + 0.5), extent)
+    pixels = first + np.arange(max(int((last - first).max()), 1))
+    weights = np.where(pixels < last, function((pixels - centre + 0.5) / width), 0)
+    return first[:, 0].astype("int64"), weights / weights.sum(1, keepdims=True)
