@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from tilewright.te.schedule.schedule import Schedule
 
 
-class Place(NamedTuple):
-    """Inside of one of the loops of a stage."""
+class StageLoop(NamedTuple):
+    """A loop of a stage."""
 
     stage: Stage
     loop: IterVar
 
 
-class Places:
+class Attachments:
     """Where the stages of a normalized schedule are computed.
 
     Attributes:
@@ -36,13 +36,13 @@ class Places:
             if isinstance(stage.op, ScanOp):
                 for op in scan_body(stage.op):
                     self.scans[op] = stage
-        self._paths: dict[Stage, tuple[Place, ...]] = {}
+        self._paths: dict[Stage, tuple[StageLoop, ...]] = {}
         self._readers: dict[Operation, list[Stage]] = {}
         for stage in self.stages:
             for op in dict.fromkeys(tensor.op for tensor in stage.op.input_tensors):
                 self._readers.setdefault(op, []).append(stage)
 
-    def place(self, stage: Stage) -> Place | None:
+    def innermost(self, stage: Stage) -> StageLoop | None:
         """The innermost loop of another stage that `stage` is computed in; None for the root.
 
         A stage that is computed where its group is takes the place of the group.
@@ -56,11 +56,11 @@ class Places:
                 raise stage.error("compute_at", f"stage {parent.name} is inlined and has no loops")
             loop = parent.current_loop(loop)
             parent.position(f"compute_at of stage {stage.name}", loop)
-            return Place(parent, loop)
+            return StageLoop(parent, loop)
         scan = None if stage.is_group else self.scans.get(stage.op)
-        return None if scan is None else Place(scan, scan.leaf_iter_vars[0])
+        return None if scan is None else StageLoop(scan, scan.leaf_iter_vars[0])
 
-    def path(self, stage: Stage) -> tuple[Place, ...]:
+    def path(self, stage: Stage) -> tuple[StageLoop, ...]:
         """The loops of other stages around `stage`, the innermost first.
 
         Raises:
@@ -69,17 +69,17 @@ class Places:
         found = self._paths.get(stage)
         if found is not None:
             return found
-        loops: list[Place] = []
-        place = self.place(stage)
+        loops: list[StageLoop] = []
+        place = self.innermost(stage)
         while place is not None:
             position = place.stage.position("compute_at", place.loop)
             leaves = place.stage.leaf_iter_vars[: position + 1]
             loops += [
-                Place(place.stage, leaf)
+                StageLoop(place.stage, leaf)
                 for leaf in reversed(leaves)
                 if not self.is_step(place.stage, leaf)
             ]
-            place = self.place(place.stage)
+            place = self.innermost(place.stage)
         self._paths[stage] = tuple(loops)
         return self._paths[stage]
 
@@ -88,7 +88,7 @@ class Places:
 
         Otherwise it is computed on its own, or step by step in the loop of its scan.
         """
-        place = self.place(stage)
+        place = self.innermost(stage)
         return place is not None and place.stage is not self.scans.get(stage.op)
 
     def is_step(self, stage: Stage, leaf: IterVar) -> bool:
@@ -106,20 +106,20 @@ class Places:
         Raises:
             TEScheduleError: if not.
         """
-        place = self.place(stage)
+        place = self.innermost(stage)
         if place is None:
             return
         for reader in self.readers(stage):
             if reader is place.stage:
                 self._check_init(stage, place)
-            elif not any(same_place(place, around) for around in self.path(reader)):
+            elif not any(same_loop(place, around) for around in self.path(reader)):
                 raise stage.error(
                     "compute_at",
                     f"it is computed in loop {place.loop.name} of stage {place.stage.name}, but "
                     f"stage {reader.name}, which reads it, is computed outside of that loop",
                 )
 
-    def _check_init(self, stage: Stage, place: Place) -> None:
+    def _check_init(self, stage: Stage, place: StageLoop) -> None:
         """The initialisation of a reduction is in front of the reduction loops."""
         op = place.stage.op
         if not isinstance(op, ComputeOp) or op.reduction is None:
@@ -137,8 +137,8 @@ class Places:
             )
 
 
-def same_place(one: Place, other: Place) -> bool:
-    """Whether two places are the same one."""
+def same_loop(one: StageLoop, other: StageLoop) -> bool:
+    """Whether two loops are the same one."""
     return one.stage is other.stage and one.loop is other.loop
 
 
@@ -149,11 +149,11 @@ _DEFAULTS = ("global", "shared", "local")
 """The memory of a stage that is computed in no loop of threads, of blocks only, of threads."""
 
 
-def memory_scope(stage: Stage, places: Places) -> str:
+def memory_scope(stage: Stage, attachments: Attachments) -> str:
     """The kind of memory that the results of `stage` are in."""
     if stage.scope:
         return stage.scope
-    around = (place.stage.threads.get(place.loop) for place in places.path(stage))
+    around = (place.stage.threads.get(place.loop) for place in attachments.path(stage))
     ranks = [thread_rank(thread) + 1 for thread in around if thread is not None]
     return _DEFAULTS[max(ranks, default=0)]
 

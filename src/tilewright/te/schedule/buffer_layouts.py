@@ -38,20 +38,20 @@ def requested_layouts(
         TEScheduleError: if something needs the usual layout.
     """
     found: dict[Buffer, Layout] = {}
-    for stage in bounds.places.stages:
+    for stage in bounds.attachments.stages:
         window, layout, primitive = window_of(stage, bounds), stage.layout, "transform_layout"
         if window is not None and isinstance(stage.op, ComputeOp):
             layout, primitive = window.layout(stage.op), "rolling_buffer"
         if layout is None:
             continue
-        for reader in bounds.places.readers(stage):
+        for reader in bounds.attachments.readers(stage):
             if not isinstance(reader.op, ComputeOp) or reader.tensor_intrins:
                 raise stage.error(primitive, f"stage {reader.name} needs the usual layout of it")
-        for other in bounds.places.stages:
+        for other in bounds.attachments.stages:
             fetched = (tensor for wanted in other.prefetches.values() for tensor, _ in wanted)
             if any(other.schedule[tensor] is stage for tensor in fetched):
                 raise stage.error(primitive, f"stage {other.name} prefetches the usual layout")
-        if stage.tensor_intrins or stage.alignments or stage.op in bounds.places.scans:
+        if stage.tensor_intrins or stage.alignments or stage.op in bounds.attachments.scans:
             raise stage.error(primitive, "what else was asked for needs the usual layout")
         for tensor in stage.op.outputs:
             buffer = buffers.get(tensor)
@@ -121,7 +121,7 @@ def window_of(stage: Stage, bounds: Bounds) -> Window | None:
     """
     if not stage.is_rolling:
         return None
-    place = bounds.places.place(stage)
+    place = bounds.attachments.innermost(stage)
     if place is None or not isinstance(stage.op, ComputeOp):
         raise stage.error("rolling_buffer", "it is not computed in a loop of another stage")
     kind = place.stage.kinds.get(place.loop, ForKind.SERIAL)

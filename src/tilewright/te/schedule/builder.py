@@ -52,7 +52,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
     """Builds the function of a normalized schedule.
 
     Attributes:
-        places: where the stages are computed.
+        attachments: where the stages are computed.
     """
 
     def __init__(
@@ -63,20 +63,20 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         self._use_parameters()
         whole = [tensor.op for tensor in self.buffers]
         self._bounds = Bounds(schedule, whole)
-        self.places = self._bounds.places
+        self.attachments = self._bounds.attachments
         self._homeless: list[Buffer] = []
         """Memory of stages in the loop that is being built, which the loop cannot have."""
         self._inside: dict[tuple[Stage, IterVar], list[Stage]] = {}
         self._memory: dict[Stage, list[Buffer]] = {}
-        for stage in self.places.stages:
-            place = self.places.place(stage)
-            if place is not None and self.places.is_attached(stage):
+        for stage in self.attachments.stages:
+            place = self.attachments.innermost(stage)
+            if place is not None and self.attachments.is_attached(stage):
                 self._inside.setdefault((place.stage, place.loop), []).append(stage)
                 self._memory[stage] = self._new_buffers(stage.op)
                 if not self._memory[stage]:
                     check_thread_writes(stage, self._bounds)
         self._loops: dict[Var, IterVar] = {}
-        for stage in self.places.stages:
+        for stage in self.attachments.stages:
             for leaf, (var, dom) in self._bounds.stages[stage].loops.items():
                 self._loops[var] = leaf.replace(dom=dom)
 
@@ -94,13 +94,13 @@ class ScheduledFunctionBuilder(FunctionBuilder):
 
     def body(self) -> list[Stmt]:
         """The statements of the function."""
-        result = self.statements(stage.op for stage in self.places.stages)
+        result = self.statements(stage.op for stage in self.attachments.stages)
         self.allocated += self._homeless
         return [self._checked(seq(result))]
 
     def _checked(self, body: Stmt) -> Stmt:
         """`body`, which runs only if the loops can be counted; see `Relation.requirements`."""
-        for stage in reversed(self.places.stages):
+        for stage in reversed(self.attachments.stages):
             for relation in reversed(stage.relations):
                 for condition, words in reversed(relation.requirements()):
                     if not Analyzer().can_prove(condition):
@@ -111,7 +111,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
 
     def is_elsewhere(self, op: Operation) -> bool:
         """Whether `op` is computed inside of the loops of another operation."""
-        return self.places.is_attached(self._schedule[op])
+        return self.attachments.is_attached(self._schedule[op])
 
     def statements_of(self, op: Operation, readers: dict[Tensor, Operation]) -> list[Stmt]:
         """The statements of one operation; those of a scan in the threads that go through it."""
@@ -224,8 +224,8 @@ class ScheduledFunctionBuilder(FunctionBuilder):
             for other in attached:
                 (lasting if other.is_rolling else memory).extend(self._memory[other])
                 bound = {}
-                if other.op in self.places.scans and isinstance(other.op, ComputeOp):
-                    scan = self.places.scans[other.op]
+                if other.op in self.attachments.scans and isinstance(other.op, ComputeOp):
+                    scan = self.attachments.scans[other.op]
                     bound = {other.op.axis[0]: self._bounds.steps[scan]}
                     before.append(self.compute(other.op, bound))
                 else:

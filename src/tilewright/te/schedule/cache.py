@@ -72,7 +72,7 @@ def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
     stage = schedule[tensors[0]]
     op = _cacheable(stage, tensors)
     suffix = _suffix(stage, "cache_write", scope)
-    layout = _Layout(stage, op)
+    layout = _CacheLayout(stage, op)
     body = with_body(op, layout.rewritten).body
     cache = ComputeOp(f"{op.name}_{suffix}", op.tag, op.attrs, layout.axis, body)
     elements = tuple(ProducerLoad(output, layout.position()) for output in cache.outputs)
@@ -105,7 +105,7 @@ def _cacheable(stage: Stage, tensors: Sequence[Tensor]) -> ComputeOp:
     return op
 
 
-class _Layout:
+class _CacheLayout:
     """The dimensions of a cache: the data-parallel loops of the stage that it is for.
 
     A stage that has been split or reordered before gets a cache in the order of its loops.

@@ -97,7 +97,7 @@ def InferBound(schedule: Schedule) -> dict[IterVar, Range]:
     known: dict[Var, Expr] = {}
     simplify = Analyzer().simplify
     result: dict[IterVar, Range] = {}
-    for stage in reversed(bounds.places.stages):
+    for stage in reversed(bounds.attachments.stages):
         ranges, loops, _ = bounds.stages[stage]
         for axis, dom in ranges.items():
             result[axis] = Range.from_min_extent(

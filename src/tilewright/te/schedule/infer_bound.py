@@ -19,7 +19,13 @@ from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.rewrite import walk
 from tilewright.te.operation import ComputeOp, Operation
-from tilewright.te.schedule.attach import Place, Places, is_shared_by, memory_scope, same_place
+from tilewright.te.schedule.attach import (
+    Attachments,
+    StageLoop,
+    is_shared_by,
+    memory_scope,
+    same_loop,
+)
 from tilewright.te.schedule.relation import Values, domain, values_above
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.schedule.stage import Stage
@@ -49,7 +55,7 @@ class Bounds:
     """The bounds of all stages of a schedule.
 
     Attributes:
-        places: where the stages are computed.
+        attachments: where the stages are computed.
         stages: the bounds of each.
         steps: the variable of the loop of each scan.
         thread_extents: how many threads there are of each thread axis that loops are bound to.
@@ -57,18 +63,18 @@ class Bounds:
     """
 
     def __init__(self, schedule: Schedule, whole: Collection[Operation] = ()) -> None:
-        self.places = Places(schedule)
+        self.attachments = Attachments(schedule)
         self.stages: dict[Stage, StageBounds] = {}
         self.steps: dict[Stage, Var] = {}
         self.scopes: dict[Stage, str] = {}
         self._whole = set(whole)
         self.thread_extents: dict[IterVar, Expr] = {}
-        for stage in self.places.scans.values():
+        for stage in self.attachments.scans.values():
             axis = stage.leaf_iter_vars[0]
             self.steps[stage] = Var(axis.name, axis.dtype)
-        for stage in reversed(self.places.stages):
-            self.places.check(stage)
-            self.scopes[stage] = memory_scope(stage, self.places)
+        for stage in reversed(self.attachments.stages):
+            self.attachments.check(stage)
+            self.scopes[stage] = memory_scope(stage, self.attachments)
             self._infer(stage)
 
     def _infer(self, stage: Stage) -> None:
@@ -81,8 +87,8 @@ class Bounds:
         values: Values = {}
         for leaf in stage.leaf_iter_vars:
             dom = ranges[leaf]
-            if self.places.is_step(stage, leaf):
-                scan = self.places.scans[stage.op]
+            if self.attachments.is_step(stage, leaf):
+                scan = self.attachments.scans[stage.op]
                 loops[leaf] = self.steps[scan], domain(scan.leaf_iter_vars[0])
                 values[leaf] = self.steps[scan]
                 continue
@@ -102,7 +108,7 @@ class Bounds:
         op = stage.op
         if stage in self.steps:
             step = stage.op.scan_axis  # type: ignore[attr-defined]
-        elif isinstance(op, ComputeOp) and op in self.places.scans:
+        elif isinstance(op, ComputeOp) and op in self.attachments.scans:
             step = op.axis[0]
         else:
             return
@@ -126,7 +132,7 @@ class Bounds:
             )
         if is_shared_by(self.scopes[stage], thread):
             return
-        for place in self.places.path(stage):
+        for place in self.attachments.path(stage):
             around = place.stage.threads.get(place.loop)
             if around is not None and around.thread_tag == thread.thread_tag:
                 raise stage.error(
@@ -142,7 +148,7 @@ class Bounds:
         if not isinstance(op, ComputeOp):
             return {leaf: domain(leaf) for leaf in stage.leaf_iter_vars}
         ranges = {axis: domain(axis) for axis in (*op.axis, *op.reduce_axis)}
-        place = self.places.place(stage)
+        place = self.attachments.innermost(stage)
         if stage.layout is not None and place is not None:
             raise stage.error(
                 "transform_layout",
@@ -154,7 +160,7 @@ class Bounds:
         analyzer = self.analyzer(stage)
         fixed = {var for var, _ in self._fixed(stage)}
         needed: list[list[IntervalSet]] = [[] for _ in op.axis]
-        for reader in self.places.readers(stage):
+        for reader in self.attachments.readers(stage):
             for box in self._boxes(op, reader, fixed, analyzer):
                 for intervals, interval in zip(needed, box, strict=True):
                     intervals.append(interval)
@@ -184,17 +190,17 @@ class Bounds:
 
     def region(self, tensor: Tensor, stage: Stage, loop: IterVar) -> list[Range] | None:
         """What is read of `tensor` in one iteration of a loop of `stage`; None for nothing."""
-        around = [Place(stage, leaf) for leaf in stage.leaf_iter_vars]
+        around = [StageLoop(stage, leaf) for leaf in stage.leaf_iter_vars]
         position = stage.position("prefetch", loop)
-        places = [*around[: position + 1], *self.places.path(stage)]
+        places = [*around[: position + 1], *self.attachments.path(stage)]
         fixed = dict(self._loop(place) for place in places)
         analyzer = Analyzer()
         for var, dom in fixed.items():
             analyzer.bind_range(var, dom.min, dom.extent)
         boxes: list[Box] = []
-        for reader in self.places.stages:
+        for reader in self.attachments.stages:
             inside = reader is stage or any(
-                same_place(Place(stage, loop), place) for place in self.places.path(reader)
+                same_loop(StageLoop(stage, loop), place) for place in self.attachments.path(reader)
             )
             if inside and tensor in reader.op.input_tensors:
                 boxes += self._boxes(tensor.op, reader, fixed, analyzer)
@@ -207,9 +213,9 @@ class Bounds:
 
     def around(self, stage: Stage) -> list[tuple[Var, Range]]:
         """The loops of other stages around `stage`, the innermost first."""
-        return [self._loop(place) for place in self.places.path(stage)]
+        return [self._loop(place) for place in self.attachments.path(stage)]
 
-    def _loop(self, place: Place) -> tuple[Var, Range]:
+    def _loop(self, place: StageLoop) -> tuple[Var, Range]:
         return self.stages[place.stage].loops[place.loop]
 
     def _fixed(self, stage: Stage) -> list[tuple[Var, Range]]:
@@ -220,7 +226,7 @@ class Bounds:
         scope = self.scopes[stage]
         return [
             self._loop(place)
-            for place in self.places.path(stage)
+            for place in self.attachments.path(stage)
             if not is_shared_by(scope, place.stage.threads.get(place.loop))
         ]
 

@@ -127,7 +127,7 @@ def check_thread_writes(stage: Stage, bounds: Bounds) -> None:
     op = stage.op
     if not isinstance(op, ComputeOp) or op.reduction is None:
         return
-    for place in bounds.places.path(stage):
+    for place in bounds.attachments.path(stage):
         if place.loop not in place.stage.threads:
             continue
         var, _ = bounds.stages[place.stage].loops[place.loop]
@@ -172,7 +172,7 @@ def check_store_predicate(stage: Stage, bounds: Bounds) -> None:
                     f"loop {leaf.name} is bound to {thread.thread_tag}, so each thread stores an "
                     "element of its own",
                 )
-        for place in bounds.places.path(stage):
+        for place in bounds.attachments.path(stage):
             around = place.stage.threads.get(place.loop)
             if around is None or around.thread_tag != thread.thread_tag:
                 continue
@@ -207,7 +207,8 @@ def thread_extents(stage: Stage, bounds: Bounds) -> list[tuple[IterVar, Expr]]:
 def _check_independent(stage: Stage, op: ScanOp, bounds: Bounds) -> None:
     """Threads meet between kernels only, so each must go through the steps on its own."""
     body = scan_body(op)
-    nests = [s for s in bounds.places.stages if s.op in body and not bounds.places.is_attached(s)]
+    stages = (stage for stage in bounds.attachments.stages if stage.op in body)
+    nests = [stage for stage in stages if not bounds.attachments.is_attached(stage)]
     if len(nests) > 1:
         names = " and ".join(nest.name for nest in nests)
         raise stage.error(

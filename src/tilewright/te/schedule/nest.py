@@ -44,7 +44,7 @@ class Nest:
         for var, dom in self._loop_domains.values():
             self._analyzer.bind_range(var, dom.min, dom.extent)
         self.leaves = [
-            leaf for leaf in stage.leaf_iter_vars if not bounds.places.is_step(stage, leaf)
+            leaf for leaf in stage.leaf_iter_vars if not bounds.attachments.is_step(stage, leaf)
         ]
 
     def elements(self, blocks: list[Block]) -> Stmt:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int) -> Any:
     """See `Schedule.rfactor`."""
     stage = schedule[schedule.current(tensor)]
-    parts = _Parts(stage, axis, factor_axis)
+    parts = _FactoredReduction(stage, axis, factor_axis)
     op, partial = parts.op, parts.partial()
     total = parts.total(partial)
     added = schedule.insert_stage(partial, schedule.stages.index(stage), stage.group)
@@ -44,7 +44,7 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int)
     return partial.output(0) if partial.num_outputs == 1 else list(partial.outputs)
 
 
-class _Parts:
+class _FactoredReduction:
     """Two operations in the place of a reduction.
 
     The loops that have been split or fused together with `axis` become reduction axes of the

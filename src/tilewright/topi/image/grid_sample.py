@@ -9,6 +9,7 @@ from tilewright.error import ArgumentValueError, ShapeError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
+from tilewright.topi.image.resize import clamped
 
 SAMPLING_METHODS: Final = ("nearest", "bilinear")
 
@@ -48,7 +49,7 @@ def grid_sample(
 
     def pixel(n: Any, c: Any, y: Expr, x: Expr) -> Expr:
         inside = tir.all(y >= 0, y < extents[0], x >= 0, x < extents[1])
-        value = data(n, c, *(_clamped(i, e) for i, e in zip((y, x), extents, strict=True)))
+        value = data(n, c, *(clamped(i, e) for i, e in zip((y, x), extents, strict=True)))
         return (
             value
             if padding_mode == "border"
@@ -84,10 +85,6 @@ def _place(at: Expr, extent: Expr, align_corners: bool, padding_mode: str) -> Ex
     lowest = as_expr(0.0 if padding_mode == "border" else -2.0, at.dtype)
     highest = size - 1 if padding_mode == "border" else size + 1
     return tir.Select(place > lowest, tir.Select(place < highest, place, highest), lowest)
-
-
-def _clamped(index: Expr, extent: Expr) -> Expr:
-    return tir.max(tir.min(index, extent - 1), as_expr(0, extent.dtype))
 
 
 def _blend(first: Expr, second: Expr, part: Expr) -> Expr:

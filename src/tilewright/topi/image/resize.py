@@ -176,7 +176,7 @@ def _resized(
             for axis in axes:
                 limit = data.shape[axis]
                 at = source(mode, place[axis], limit, shape[axis], wide)
-                index[axis] = _clamped(_rounded(rounding, at, limit.dtype), limit)
+                index[axis] = clamped(_rounded(rounding, at, limit.dtype), limit)
             return cast(dtype, data(*index))
         mixtures = [mixture(place, axis) for axis in axes]
 
@@ -224,7 +224,8 @@ def _rounded(rounding: str, at: Expr, dtype: DType) -> Expr:
     return cast(dtype, whole)
 
 
-def _clamped(index: Expr, extent: Expr) -> Expr:
+def clamped(index: Expr, extent: Expr) -> Expr:
+    """The pixel at `index`, or the nearest one where there is none."""
     return tir.max(tir.min(index, extent - 1), as_expr(0, extent.dtype))
 
 
@@ -261,7 +262,7 @@ def _linear(at: Expr, extent: Expr) -> _Mixture:
     below = te.floor(at)
     part = at - below
     first = cast(extent.dtype, below)
-    pixels = [_clamped(first, extent), _clamped(first + 1, extent)]
+    pixels = [clamped(first, extent), clamped(first + 1, extent)]
     return _Mixture(pixels, [as_expr(1.0, at.dtype) - part, part], 0, part)
 
 
@@ -278,7 +279,7 @@ def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> _Mixture:
         ((a * (2 - t) - 5 * a) * (2 - t) + 8 * a) * (2 - t) - 4 * a,
     ]
     places = [first + (n - 1) for n in range(4)]
-    pixels, counts = [_clamped(place, extent) for place in places], None
+    pixels, counts = [clamped(place, extent) for place in places], None
     if exclude:
         zero = as_expr(0.0, at.dtype)
         counts = [te.all(place >= 0, place < extent) for place in places]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright import te, tir
@@ -73,27 +73,19 @@ def mirror_pad(
     """
     if mode not in ("SYMMETRIC", "REFLECT"):
         raise ArgumentValueError(f'mirror_pad: `mode` is "SYMMETRIC" or "REFLECT", got {mode!r}')
-    before, after = _amounts("mirror_pad", data, pad_before, pad_after)
-    _require_extents("mirror_pad", data, mode.lower(), before, after)
     border = 1 if mode == "SYMMETRIC" else 0
 
-    def mirrored(axis: Any, n: int) -> Any:
+    def mirrored(axis: Any, extent: Expr, before: Expr, after: Expr) -> Any:
         place = axis
-        if constant(before[n]) != 0:
-            place = axis - before[n]
-            place = te.if_then_else(axis < before[n], -place - border, place)
-        if constant(after[n]) != 0:
-            end = data.shape[n]
-            beyond = axis >= end + before[n]
-            place = te.if_then_else(beyond, 2 * end - 2 + border - (axis - before[n]), place)
+        if constant(before) != 0:
+            place = axis - before
+            place = te.if_then_else(axis < before, -place - border, place)
+        if constant(after) != 0:
+            beyond = axis >= extent + before
+            place = te.if_then_else(beyond, 2 * extent - 2 + border - (axis - before), place)
         return place
 
-    return te.compute(
-        _padded_shape(data, before, after),
-        lambda *axes: data(*(mirrored(axis, n) for n, axis in enumerate(axes))),
-        name,
-        "injective,pad",
-    )
+    return _continued("mirror_pad", data, mode.lower(), pad_before, pad_after, name, mirrored)
 
 
 def replicate_pad(
@@ -103,21 +95,11 @@ def replicate_pad(
     name: str = "ReplicatePadInput",
 ) -> Tensor:
     """`data` continued by the elements at its borders."""
-    before, after = _amounts("replicate_pad", data, pad_before, pad_after)
-    _require_extents("replicate_pad", data, "replicate", before, after)
 
-    def clamped(axis: Any, n: int) -> Any:
-        if constant(before[n]) == 0 and constant(after[n]) == 0:
-            return axis
-        last = data.shape[n] - 1
-        return tir.max(tir.min(axis - before[n], last), 0)
+    def clamped(axis: Any, extent: Expr, before: Expr, _: Expr) -> Any:
+        return tir.max(tir.min(axis - before, extent - 1), 0)
 
-    return te.compute(
-        _padded_shape(data, before, after),
-        lambda *axes: data(*(clamped(axis, n) for n, axis in enumerate(axes))),
-        name,
-        "injective,pad",
-    )
+    return _continued("replicate_pad", data, "replicate", pad_before, pad_after, name, clamped)
 
 
 def circular_pad(
@@ -127,20 +109,40 @@ def circular_pad(
     name: str = "CircularPadInput",
 ) -> Tensor:
     """`data` continued by its other end."""
-    before, after = _amounts("circular_pad", data, pad_before, pad_after)
-    _require_extents("circular_pad", data, "circular", before, after)
 
-    def around(axis: Any, n: int) -> Any:
-        if constant(before[n]) == 0 and constant(after[n]) == 0:
-            return axis
-        return floormod(axis - before[n], data.shape[n])
+    def around(axis: Any, extent: Expr, before: Expr, _: Expr) -> Any:
+        return floormod(axis - before, extent)
 
-    return te.compute(
-        _padded_shape(data, before, after),
-        lambda *axes: data(*(around(axis, n) for n, axis in enumerate(axes))),
-        name,
-        "injective,pad",
-    )
+    return _continued("circular_pad", data, "circular", pad_before, pad_after, name, around)
+
+
+def _continued(
+    owner: str,
+    data: Tensor,
+    mode: str,
+    pad_before: Sequence[Any],
+    pad_after: Sequence[Any] | None,
+    name: str,
+    place: Callable[[Any, Expr, Expr, Expr], Any],
+) -> Tensor:
+    """`data` continued by its own elements; `place` says which, along one dimension."""
+    before, after = _amounts(owner, data, pad_before, pad_after)
+    for axis, least in least_extents(mode, before, after).items():
+        known = constant(data.shape[axis])
+        if known is not None and known < least:
+            raise ShapeError(
+                f"{owner}: dimension {axis} has {known} elements, and needs {least} to be "
+                "continued by them so far"
+            )
+
+    def element(*axes: Any) -> Any:
+        index = []
+        for axis, extent, low, high in zip(axes, data.shape, before, after, strict=True):
+            is_kept = constant(low) == 0 == constant(high)
+            index.append(axis if is_kept else place(axis, extent, low, high))
+        return data(*index)
+
+    return te.compute(_padded_shape(data, before, after), element, name, "injective,pad")
 
 
 def least_extents(mode: str, before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
@@ -159,18 +161,6 @@ def least_extents(mode: str, before: Sequence[Any], after: Sequence[Any]) -> dic
         if amount:
             least[axis] = wanted.get(mode, 0)
     return least
-
-
-def _require_extents(
-    owner: str, data: Tensor, mode: str, before: Sequence[Expr], after: Sequence[Expr]
-) -> None:
-    for axis, least in least_extents(mode, before, after).items():
-        known = constant(data.shape[axis])
-        if known is not None and known < least:
-            raise ShapeError(
-                f"{owner}: dimension {axis} has {known} elements, and needs {least} to be "
-                "continued by them so far"
-            )
 
 
 def _amounts(

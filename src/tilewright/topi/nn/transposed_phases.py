@@ -14,7 +14,7 @@ from tilewright.te import Tensor
 from tilewright.topi.nn.window import constant, reach, simplified
 
 
-class Along(NamedTuple):
+class TransposedDimension(NamedTuple):
     """A transposed convolution along one dimension.
 
     Tap ``t`` of the kernel adds to the results ``i * stride + t * dilation``, counted from the
@@ -72,7 +72,7 @@ class Phases(NamedTuple):
     taps: Expr
 
 
-def phases_of(along: Along, window: Expr) -> list[Phases]:
+def phases_of(along: TransposedDimension, window: Expr) -> list[Phases]:
     """All phases along a dimension: the first ones may have one tap more than the others."""
     longer = constant(simplified(window % along.phases))
     if not longer:
@@ -83,14 +83,14 @@ def phases_of(along: Along, window: Expr) -> list[Phases]:
 
 def transposed_along(
     extent: Expr, window: Expr, stride: int, dilation: int, before: Expr, after: Expr, extra: Expr
-) -> Along:
+) -> TransposedDimension:
     size = spread_extent(extent, window, stride, dilation, before + after, extra)
     divisor = math.gcd(stride, dilation)
     phases = stride // divisor
     taps = simplified(floordiv(window + (phases - 1), phases))
     first = simplified(floordiv(before + (stride - 1 - (phases - 1) * dilation), stride))
     last = floordiv(before + size - 1, stride)
-    return Along(
+    return TransposedDimension(
         stride, dilation, divisor, phases, taps, first, simplified(before - first * stride),
         simplified(last - first + 1), size,
     )  # fmt: skip
@@ -112,7 +112,7 @@ def spread_extent(
     return simplified((extent - 1) * stride + reach(window, dilation) - cut + extra)
 
 
-def padded(data: Tensor, axes: Sequence[int], along: Sequence[Along]) -> Tensor:
+def padded(data: Tensor, axes: Sequence[int], along: Sequence[TransposedDimension]) -> Tensor:
     """What the products of all phases read: the images with zeros around."""
     shape, starts = list(data.shape), []
     for axis, item in zip(axes, along, strict=True):
@@ -134,7 +134,7 @@ def interleaved(
     totals: Mapping[tuple[Phases, ...], Tensor | None],
     kinds: Sequence[Sequence[Phases]],
     axes: Sequence[int],
-    along: Sequence[Along],
+    along: Sequence[TransposedDimension],
     outputs: Expr,
     layout: str,
 ) -> Tensor:
