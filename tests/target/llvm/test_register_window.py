@@ -8,7 +8,7 @@ from tests.target.llvm.test_code import AVX512, innermost_loop
 
 from tilewright import te, tir
 from tilewright.ir import const
-from tilewright.target.codegen.llvm.register_window import RegisterWindow
+from tilewright.target.codegen.llvm.builder import RegisterWindow
 
 
 def test_a_window_holds_as_many_values_as_there_are_registers():

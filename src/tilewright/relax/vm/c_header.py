@@ -12,7 +12,7 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.library import SYMBOL_PREFIX
 from tilewright.relax.sizes import assume_sizes
 from tilewright.target.codegen.c.emitter import FunctionEmitter
-from tilewright.target.codegen.c.names import c_name
+from tilewright.target.codegen.c.types import c_name
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary.return_results import (
     ANY_PARAMS,

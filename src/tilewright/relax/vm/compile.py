@@ -26,7 +26,7 @@ from tilewright.relax.vm.steps import NotCompilableError
 from tilewright.relax.vm.translate import Program, translate
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.target import Target
-from tilewright.target.codegen.llvm.linked import LinkedModule
+from tilewright.target.codegen.llvm.jit import LinkedModule
 from tilewright.tir.call_boundary.metadata import TEXTS, signatures_of
 from tilewright.tir.function import PrimFunc
 

@@ -8,14 +8,13 @@ from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
 from tilewright.ir.expr import Call, Cast, Expr, StringImm, Var
 from tilewright.ir.module import GlobalVar
+from tilewright.target.codegen import own_name
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text, c_string, emits
 from tilewright.target.codegen.c.expressions import conditional, library
 from tilewright.target.codegen.c.integers import beside, plain
-from tilewright.target.codegen.c.names import c_name
 from tilewright.target.codegen.c.object_prelude import OBJECTS, VALUES
-from tilewright.target.codegen.c.types import HALVES, suffix, value_type
-from tilewright.target.codegen.c_library import own_name
+from tilewright.target.codegen.c.types import HALVES, c_name, suffix, value_type
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.transform.lower_math import expand_call
 

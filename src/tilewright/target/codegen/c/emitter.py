@@ -9,10 +9,9 @@ from tilewright.arith import Analyzer
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
+from tilewright.target.codegen import EmitterTable
 from tilewright.target.codegen.c import prelude
-from tilewright.target.codegen.c.names import Names
-from tilewright.target.codegen.c.types import HALVES, value_type
-from tilewright.target.codegen.emitter_table import EmitterTable
+from tilewright.target.codegen.c.types import HALVES, Names, value_type
 from tilewright.tir.stmt import Stmt
 
 

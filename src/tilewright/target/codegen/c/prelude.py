@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tilewright.target.codegen.c_library import NO_HOST, NOT_REGISTERED
+from tilewright.target.codegen import NO_HOST, NOT_REGISTERED
 
 HEADERS: Final = """\
 #if defined(__GNUC__) && !defined(__clang__)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Add, Call, Cast, Expr, IntImm, Mul, Sub
-from tilewright.target.codegen.llvm.casts import cast
+from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.types import memory_type
 from tilewright.tir.buffer import Buffer, BufferLoad

@@ -8,7 +8,7 @@ from typing import Final
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.target.codegen.llvm.addresses import index_operand
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.exits import leave_with_error
+from tilewright.target.codegen.llvm.statements import leave_with_error
 from tilewright.target.codegen.llvm.types import HALVES, constant, memory_type
 from tilewright.tir.stmt import Allocate, AllocateConst
 from tilewright.tir.transform.building.allocations import STACK_LIMIT

@@ -6,12 +6,16 @@ import re
 from typing import Final
 
 from tilewright.error import CodegenError
+from tilewright.ir.dtype import HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Expr
 from tilewright.ir.module import GlobalVar
-from tilewright.target.codegen.c_library import own_name
+from tilewright.target.codegen import own_name
+from tilewright.target.codegen.llvm.addresses import index_operand
+from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.exits import printed
+from tilewright.target.codegen.llvm.statements import printed
 from tilewright.target.codegen.llvm.types import mangled, value_type
+from tilewright.tir.op.memory import StructField
 
 OBJECT_FUNCTIONS: Final = {
     "tir.new_array": "tilewright_new_array",
@@ -116,3 +120,126 @@ def _has_packed(emitter: FunctionEmitter, call: Call) -> str:
 @emits("tir.lookup_param")
 def _lookup_param(emitter: FunctionEmitter, call: Call) -> str:
     return emitter.module.param(call.args[0].value)  # type: ignore[attr-defined]
+
+
+UINT8, UINT16 = DType("uint8"), DType("uint16")
+
+FIELDS: Final = {
+    StructField.ARRAY_DATA: (0, HANDLE),
+    StructField.ARRAY_DEVICE_TYPE: (8, INT32),
+    StructField.ARRAY_DEVICE_ID: (12, INT32),
+    StructField.ARRAY_NDIM: (16, INT32),
+    StructField.ARRAY_TYPE_CODE: (20, UINT8),
+    StructField.ARRAY_TYPE_BITS: (21, UINT8),
+    StructField.ARRAY_TYPE_LANES: (22, UINT16),
+    StructField.ARRAY_SHAPE: (24, HANDLE),
+    StructField.ARRAY_STRIDES: (32, HANDLE),
+    StructField.ARRAY_BYTE_OFFSET: (40, INT64),
+    StructField.ANY_TYPE_INDEX: (0, INT32),
+}
+"""Offset in bytes and dtype of the fields of DLTensor and TVMFFIAny, on 64-bit machines."""
+
+VALUE_OFFSET: Final = 8
+"""Offset of the value in TVMFFIAny; its dtype is that of the access."""
+
+TENSOR_SIZE, ANY_SIZE = 48, 16
+STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": TENSOR_SIZE}
+DTYPE_CODES: Final = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
+"""DLPack's type codes."""
+
+
+def _structure(emitter: FunctionEmitter, call: Call, size: int) -> str:
+    """The address of element `call.args[1]` of the structures at `call.args[0]`."""
+    pointer, position = emitter.operand(call.args[0]), index_operand(emitter, call.args[1])
+    if position == "0":
+        return pointer
+    code = f"getelementptr [{size} x i8], ptr {pointer}, i64 {position}"
+    return emitter.pure(code, pointer, position)
+
+
+def _field(emitter: FunctionEmitter, call: Call, dtype: DType) -> tuple[str, DType]:
+    """The address and dtype of the field that a call reads or writes as `dtype`."""
+    field = StructField(int(call.args[2]))  # type: ignore[call-overload]
+    if field is StructField.ANY_VALUE:
+        offset, found = VALUE_OFFSET, dtype
+    else:
+        offset, found = FIELDS[field]
+    is_any = field in (StructField.ANY_TYPE_INDEX, StructField.ANY_VALUE)
+    pointer = _structure(emitter, call, ANY_SIZE if is_any else TENSOR_SIZE)
+    return _at(emitter, pointer, offset), found
+
+
+def _at(emitter: FunctionEmitter, pointer: str, offset: int) -> str:
+    if not offset:
+        return pointer
+    return emitter.pure(f"getelementptr i8, ptr {pointer}, i64 {offset}", pointer)
+
+
+@emits("tir.tvm_struct_get")
+def _tvm_struct_get(emitter: FunctionEmitter, call: Call) -> str:
+    if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
+        return _structure(emitter, call, TENSOR_SIZE)
+    slot, dtype = _field(emitter, call, call.dtype)
+    value = emitter.value(f"load {value_type(dtype)}, ptr {slot}")
+    return cast(emitter, value, dtype, call.dtype)
+
+
+@emits("tir.tvm_struct_set")
+def _tvm_struct_set(emitter: FunctionEmitter, call: Call) -> str:
+    given = call.args[3].dtype
+    if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
+        raise CodegenError(f"target llvm: the address of an array cannot be set: {call!r}")
+    slot, dtype = _field(emitter, call, given)
+    value = cast(emitter, emitter.operand(call.args[3]), given, dtype)
+    emitter.effect(f"store {value_type(dtype)} {value}, ptr {slot}")
+    return "0"
+
+
+def _stack(emitter: FunctionEmitter, size: int) -> str:
+    """`size` bytes on the stack."""
+    register = emitter.fresh("%stack")
+    emitter.entry.append(f"  {register} = alloca [{max(size, 1)} x i8], align 16")
+    return register
+
+
+@emits("tir.tvm_stack_alloca")
+def _tvm_stack_alloca(emitter: FunctionEmitter, call: Call) -> str:
+    kind, count = call.args
+    unit = STACK_SIZES.get(kind.value)  # type: ignore[attr-defined]
+    if unit is None:
+        known = ", ".join(STACK_SIZES)
+        raise CodegenError(f"tvm_stack_alloca: unknown kind of structure, known are {known}")
+    return _stack(emitter, unit * int(count))  # type: ignore[call-overload]
+
+
+@emits("tir.tvm_stack_make_shape")
+def _tvm_stack_make_shape(emitter: FunctionEmitter, call: Call) -> str:
+    array = _stack(emitter, 8 * len(call.args))
+    for position, arg in enumerate(call.args):
+        emitter.effect(
+            f"store i64 {index_operand(emitter, arg)}, ptr {_at(emitter, array, 8 * position)}"
+        )
+    return array
+
+
+@emits("tir.tvm_stack_make_array")
+def _tvm_stack_make_array(emitter: FunctionEmitter, call: Call) -> str:
+    data, shape, strides, ndim, element, offset = call.args
+    array, dtype = _stack(emitter, TENSOR_SIZE), element.dtype
+    start = index_operand(emitter, offset)
+    values = {
+        StructField.ARRAY_DATA: emitter.operand(data),
+        StructField.ARRAY_DEVICE_TYPE: "1",
+        StructField.ARRAY_DEVICE_ID: "0",
+        StructField.ARRAY_NDIM: cast(emitter, emitter.operand(ndim), ndim.dtype, INT32),
+        StructField.ARRAY_TYPE_CODE: str(DTYPE_CODES[dtype.code]),
+        StructField.ARRAY_TYPE_BITS: str(8 if dtype.is_bool else dtype.bits),
+        StructField.ARRAY_TYPE_LANES: str(dtype.lanes),
+        StructField.ARRAY_SHAPE: emitter.operand(shape),
+        StructField.ARRAY_STRIDES: emitter.operand(strides) if strides.dtype.is_handle else "null",
+        StructField.ARRAY_BYTE_OFFSET: emitter.pure(f"mul i64 {start}, {dtype.itemsize}", start),
+    }
+    for field, value in values.items():
+        position, kind = FIELDS[field]
+        emitter.effect(f"store {value_type(kind)} {value}, ptr {_at(emitter, array, position)}")
+    return array

@@ -91,8 +91,12 @@ class CompiledModule:
         self.params = {name: (params or {})[name] for name in written.params}
         self._loaded: Any = None
 
-    def function_address(self, symbol: str) -> int:
+    def function_address(self, symbol: str, units: Sequence[ObjectUnit] = ()) -> int:
         """The address of a function in this process; 0 if there is none.
+
+        Args:
+            symbol: of the function.
+            units: object files of functions that it calls.
 
         Raises:
             TargetError: if the code is for another architecture.
@@ -108,7 +112,7 @@ class CompiledModule:
 
         with LOCK:
             if self._loaded is None:
-                self._loaded = load([self.unit], self.function_names, self.params)
+                self._loaded = load([self.unit, *units], self.function_names, self.params)
             return self._loaded[symbol]
 
     @functools.cached_property

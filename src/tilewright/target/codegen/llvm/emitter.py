@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.error import CodegenError
 from tilewright.ir.expr import Expr, Var
-from tilewright.target.codegen.emitter_table import EmitterTable
+from tilewright.target.codegen import EmitterTable
 from tilewright.target.codegen.llvm.builder import Builder
 from tilewright.target.codegen.llvm.halves import Halves
 from tilewright.target.codegen.llvm.module import ModuleText

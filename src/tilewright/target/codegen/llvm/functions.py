@@ -5,25 +5,22 @@ from __future__ import annotations
 from tilewright.error import CodegenError
 from tilewright.ir.expr import Var
 from tilewright.ir.types import PointerType, PrimType
-from tilewright.target.codegen.c_library import own_name
+from tilewright.target.codegen import own_name
 from tilewright.target.codegen.llvm import (  # noqa: F401, their emitters
     addresses,
     allocations,
     arithmetic,
     calls,
-    casts,
+    conversions,
     dot_products,
-    exits,
     intrinsics,
     loops,
     memory,
     statements,
-    structures,
-    vectors,
 )  # fmt: skip
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter
-from tilewright.target.codegen.llvm.error_functions import COLD, SHARED
-from tilewright.target.codegen.llvm.interrupts import can_poll
+from tilewright.target.codegen.llvm.helper_functions import COLD, SHARED
+from tilewright.target.codegen.llvm.loops import can_poll
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.types import value_type
 from tilewright.tir.function import PrimFunc

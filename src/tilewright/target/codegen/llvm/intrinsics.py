@@ -7,10 +7,9 @@ from typing import Final
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import FLOAT32, FLOAT64, INT32, DType
 from tilewright.ir.expr import Call
-from tilewright.target.codegen.llvm.casts import cast
+from tilewright.target.codegen.llvm.conversions import assemble, cast, extract
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.types import HALVES, constant, mangled, splat, value_type
-from tilewright.target.codegen.llvm.vectors import assemble, extract
 
 INTRINSICS: Final = {
     "tir.fabs": "fabs",

@@ -1,4 +1,4 @@
-"""Loading object code into this process.
+"""Loading object code into this process, and programs of several object files.
 
 Every compiled module is a library in an LLVM ORC JIT. Modules share the thread pool, the workspaces
 and what raises errors, which are libraries of their own. A JIT keeps about 10 KB for each library
@@ -14,9 +14,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tilewright.error import CodegenError
-from tilewright.target.codegen.llvm.compile import binding, machine_for, optimised, parse
-from tilewright.target.codegen.llvm.error_functions import SHARED
+from tilewright.error import CodegenError, ExportError
+from tilewright.target.codegen.llvm.compile import (
+    LOCK,
+    CompiledModule,
+    binding,
+    machine_for,
+    optimised,
+    parse,
+)
+from tilewright.target.codegen.llvm.helper_functions import SHARED
 from tilewright.target.codegen.llvm.support import (
     ObjectUnit,
     errors_text,
@@ -25,7 +32,7 @@ from tilewright.target.codegen.llvm.support import (
     workspace_text,
 )
 from tilewright.target.codegen.llvm.threads import has_pool, pool_text
-from tilewright.target.codegen.params import Param
+from tilewright.target.codegen.params import Param, write_objects
 from tilewright.target.target import Target
 
 _numbers: Final = itertools.count()
@@ -174,3 +181,48 @@ def _load_host_library() -> None:
     from tvm_ffi import libinfo
 
     binding().load_library_permanently(libinfo.find_libtvm_ffi())
+
+
+class LinkedModule:
+    """A compiled module, and the object files of functions that it calls.
+
+    Attributes:
+        main: the module, in which those functions have the attribute ``tir.is_external``.
+    """
+
+    def __init__(self, main: CompiledModule, units: Sequence[ObjectUnit]) -> None:
+        self.main = main
+        self._units = tuple(units)
+
+    def function_address(self, symbol: str) -> int:
+        """See `CompiledModule.function_address`."""
+        return self.main.function_address(symbol, self._units)
+
+    def object_code(self) -> bytes:
+        """One object file, if the program has no functions in others."""
+        if self._units:
+            raise ExportError("the program consists of several object files: see write_objects")
+        return self.main.object_code()
+
+    def write_objects(self, directory: str) -> list[str]:
+        """Write object files from which a library can be linked; their paths."""
+        units = (self.main.unit, *self._units)
+        codes = [unit.code for unit in units]
+        needs = dict.fromkeys(name for unit in units for name in unit.needs)
+        with LOCK:
+            codes += [_support_object(name, self.main.target) for name in needs]
+        return write_objects(directory, codes, self.main.params)
+
+    def source(self, fmt: str) -> str:
+        """The text of the main module, without functions of other object files."""
+        return self.main.source(fmt)
+
+
+def _support_object(name: str, target: Target) -> bytes:
+    """A support module as an object file, whose functions are hidden from other libraries.
+
+    A program may be linked from the object files of several libraries, each of which has them.
+    """
+    machine = machine_for(target)
+    text = re.sub(SHARED, "weak_odr hidden ", support_text(name, target))
+    return machine.emit_object(optimised(parse(text, machine), machine))

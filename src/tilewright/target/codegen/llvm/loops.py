@@ -1,18 +1,42 @@
-"""Serial loops, and polls for interrupts in them."""
+"""Serial loops, and polls for interrupts in them.
+
+Python notes a signal (Ctrl-C) and handles it on request, so compiled code asks from time to time:
+in the outermost serial loop of a kernel whose work may take more than `SHORT`, and after parallel
+loops. A poll reads a clock, and asks Python if `PAUSE` has passed since it was last asked, because
+asking waits for the interpreter, which other threads may use. Without a host, nothing is asked.
+
+Only the calling thread asks. Workers would wait for the interpreter, which the thread that waits
+for them may hold.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from tilewright.error import LoweringError
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import Call, Expr, FloatImm, IntImm
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.llvm.addresses import index_operand
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.exits import leave_if_failed
-from tilewright.target.codegen.llvm.interrupts import POLL, STEP, UNKNOWN_STEP, needs_polls
+from tilewright.target.codegen.llvm.helper_functions import POLL
 from tilewright.target.codegen.llvm.parallel import iteration_work_of, iterations_of, parallel_loop
-from tilewright.tir.stmt import For, ForKind
+from tilewright.target.codegen.llvm.statements import leave_if_failed
+from tilewright.target.codegen.llvm.threads import has_pool
+from tilewright.target.target import Target
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import For, ForKind, While
+
+SHORT: Final = 30_000_000
+"""Cycles of work, about 10 ms: loops that surely take less are not interrupted."""
+
+STEP: Final = 3_000_000
+"""Cycles of work between two polls in a loop."""
+
+UNKNOWN_STEP: Final = 1024
+"""Iterations between two polls if their work is not known."""
 
 
 @emits(For)
@@ -93,3 +117,27 @@ def _poll(emitter: FunctionEmitter) -> None:
     emitter.module.needs_polls = True
     attributes = "nounwind willreturn memory(inaccessiblemem: readwrite)"
     leave_if_failed(emitter, emitter.value(f"call i32 @{POLL}() {attributes}"))
+
+
+def can_poll(func: PrimFunc, target: Target) -> bool:
+    """Whether a function may end early: its result is a status, and the clock is Linux's."""
+    returned = Op.get("tir.ret")
+    return has_pool(target) and all(
+        all(isinstance(value, IntImm) and value.value == 0 for value in node.args)
+        for node in walk(func.body)
+        if isinstance(node, Call) and node.op is returned
+    )
+
+
+def needs_polls(loop: For, work: Expr | None) -> bool:
+    """Whether a loop whose iterations take `work` may take long.
+
+    Polls would keep an innermost loop from being vectorized.
+    """
+    if (
+        isinstance(work, FloatImm)
+        and isinstance(loop.extent, IntImm)
+        and work.value * loop.extent.value < SHORT
+    ):
+        return False
+    return any(isinstance(node, (For, While)) for node in walk(loop.body))

@@ -4,83 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.target.codegen.c_library import NO_HOST, NOT_REGISTERED
-from tilewright.target.codegen.llvm.error_functions import (
+from tilewright.target.codegen.llvm.helper_functions import (
+    CALL_PACKED,
+    FFI_FUNCTIONS,
+    POLL_TEXT,
     RAISE,
     SHARED_TYPES,
     error_function_name,
     error_function_text,
 )
-from tilewright.target.codegen.llvm.interrupts import POLL_TEXT
 from tilewright.target.target import Target
-
-FFI_FUNCTIONS = {
-    "TVMFFIErrorSetRaisedFromCStr": "void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)",
-    "TVMFFIFunctionGetGlobal": "i32 @TVMFFIFunctionGetGlobal(ptr, ptr)",
-    "TVMFFIFunctionCall": "i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)",
-    "TVMFFIObjectDecRef": "i32 @TVMFFIObjectDecRef(ptr)",
-    "TVMFFIEnvCheckSignals": "i32 @TVMFFIEnvCheckSignals()",
-    "TVMFFITensorFromDLPackVersioned": ("i32 @TVMFFITensorFromDLPackVersioned(ptr, i32, i32, ptr)"),
-}
-"""Functions of a tvm-ffi host; they are weak, so the code also loads where there is no host."""
-
-CALL_PACKED = (
-    """
-@tilewright.key_error = private unnamed_addr constant [9 x i8] c"KeyError\\00"
-@tilewright.host_error = private unnamed_addr constant [13 x i8] c"RuntimeError\\00"
-@tilewright.absent = private unnamed_addr constant [%(absent)d x i8] c"%(absent_text)s\\00"
-@tilewright.alone = private unnamed_addr constant [%(alone)d x i8] c"%(alone_text)s\\00"
-define internal i32 @tilewright_call_packed(ptr %%name, i64 %%length, ptr %%caller, ptr %%args, \
-i32 %%count, ptr %%result, i32 %%keeps) noinline {
-entry:
-  %%key = alloca [2 x i64]
-  %%slot = alloca ptr
-  store ptr null, ptr %%slot
-  store ptr %%name, ptr %%key
-  %%size = getelementptr i64, ptr %%key, i64 1
-  store i64 %%length, ptr %%size
-  %%hosted = icmp ne ptr @TVMFFIFunctionGetGlobal, null
-  br i1 %%hosted, label %%lookup, label %%plain
-lookup:
-  %%code = call i32 @TVMFFIFunctionGetGlobal(ptr %%key, ptr %%slot)
-  %%function = load ptr, ptr %%slot
-  %%absent = icmp eq ptr %%function, null
-  br i1 %%absent, label %%missing, label %%found
-found:
-  %%status = call i32 @TVMFFIFunctionCall(ptr %%function, ptr %%args, i32 %%count, ptr %%result)
-  %%released = call i32 @TVMFFIObjectDecRef(ptr %%function)
-  %%index = load i32, ptr %%result
-  %%is_object = icmp sge i32 %%index, 64
-  %%succeeded = icmp eq i32 %%status, 0
-  %%given = and i1 %%is_object, %%succeeded
-  %%unwanted = icmp eq i32 %%keeps, 0
-  %%dropped = and i1 %%given, %%unwanted
-  br i1 %%dropped, label %%release, label %%done
-release:
-  %%value = getelementptr i8, ptr %%result, i64 8
-  %%object = load ptr, ptr %%value
-  %%ignored = call i32 @TVMFFIObjectDecRef(ptr %%object)
-  store ptr null, ptr %%value
-  br label %%done
-done:
-  ret i32 %%status
-missing:
-  %%failed = call i32 @tilewright_raise.ptr.ptr.ptr(ptr @tilewright.key_error, \
-ptr @tilewright.absent, ptr %%caller, ptr %%name, ptr %%name)
-  ret i32 -1
-plain:
-  %%lonely = call i32 @tilewright_raise.ptr.ptr(ptr @tilewright.host_error, \
-ptr @tilewright.alone, ptr %%caller, ptr %%name)
-  ret i32 -1
-}""".replace("\\\n", "")
-    % {
-        "absent": len(NOT_REGISTERED) + 1,
-        "absent_text": NOT_REGISTERED,
-        "alone": len(NO_HOST) + 1,
-        "alone_text": NO_HOST,
-    }
-)
-"""Looks up a registered function by name and calls it."""
 
 
 class ModuleText:

@@ -20,14 +20,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tilewright.target.codegen.llvm.error_functions import (
+from tilewright.target.codegen.llvm.functions import write_function
+from tilewright.target.codegen.llvm.helper_functions import (
     DECLARATIONS,
     RAISE_TEXT,
     SHARED,
     SHARED_TYPES,
     error_function_text,
 )
-from tilewright.target.codegen.llvm.functions import write_function
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.codegen.llvm.threads import pool_text
 from tilewright.target.target import Target
