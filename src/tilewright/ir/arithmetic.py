@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import DTypeError
 from tilewright.ir.convert import as_expr, cast, const, wrap_int
@@ -179,10 +179,10 @@ def divide(left: object, right: object) -> Expr:
     return a if _is_value(b, 1) else Div(a, b)
 
 
-def _divide_like(kind: type[Any], symbol: str, left: object, right: object) -> Expr:
-    a, b = _match_numbers(left, right, symbol)
+def _divide_like(kind: type[Any], left: object, right: object) -> Expr:
+    a, b = _match_numbers(left, right, kind.symbol)
     if _is_value(b, 0) and not a.dtype.is_float:
-        raise DTypeError(f"`{symbol}` of {a!r} by zero")
+        raise DTypeError(f"`{kind.symbol}` of {a!r} by zero")
     folded = fold_constants(kind, a, b) if type(a) is type(b) else None
     if folded is not None:
         return folded
@@ -196,26 +196,26 @@ def _divide_like(kind: type[Any], symbol: str, left: object, right: object) -> E
 
 def floordiv(left: object, right: object) -> Expr:
     """`left // right`, rounded down."""
-    return _divide_like(FloorDiv, "//", left, right)
+    return _divide_like(FloorDiv, left, right)
 
 
 def floormod(left: object, right: object) -> Expr:
     """`left % right`, with the sign of `right`."""
-    return _divide_like(FloorMod, "%", left, right)
+    return _divide_like(FloorMod, left, right)
 
 
 def truncdiv(left: object, right: object) -> Expr:
     """Quotient rounded towards zero."""
-    return _divide_like(Div, "truncdiv", left, right)
+    return _divide_like(Div, left, right)
 
 
 def truncmod(left: object, right: object) -> Expr:
     """Remainder with the sign of `left`."""
-    return _divide_like(Mod, "truncmod", left, right)
+    return _divide_like(Mod, left, right)
 
 
-def _extremum(kind: type[Any], name: str, left: object, right: object) -> Expr:
-    a, b = _match_numbers(left, right, name)
+def _extremum(kind: type[Any], left: object, right: object) -> Expr:
+    a, b = _match_numbers(left, right, kind.symbol)
     if a is b:
         return a
     folded = fold_constants(kind, a, b) if type(a) is type(b) else None
@@ -224,12 +224,12 @@ def _extremum(kind: type[Any], name: str, left: object, right: object) -> Expr:
 
 def minimum(left: object, right: object) -> Expr:
     """The smaller of the two; NaN where either is NaN."""
-    return _extremum(Min, "min", left, right)
+    return _extremum(Min, left, right)
 
 
 def maximum(left: object, right: object) -> Expr:
     """The larger of the two; NaN where either is NaN."""
-    return _extremum(Max, "max", left, right)
+    return _extremum(Max, left, right)
 
 
 def absolute(value: object) -> Expr:
@@ -245,8 +245,8 @@ def absolute(value: object) -> Expr:
 # --- comparison and logic -------------------------------------------------------------------
 
 
-def _compare(kind: type[Any], symbol: str, left: object, right: object) -> Expr:
-    a, b = match_operands(left, right, symbol)
+def _compare(kind: type[Any], left: object, right: object) -> Expr:
+    a, b = match_operands(left, right, kind.symbol)
     if type(a) not in _FOLDABLE:
         return kind(a, b)
     folded = fold_constants(kind, a, b) if type(a) is type(b) else None
@@ -255,32 +255,32 @@ def _compare(kind: type[Any], symbol: str, left: object, right: object) -> Expr:
 
 def equal(left: object, right: object) -> Expr:
     """`left == right`."""
-    return _compare(EQ, "==", left, right)
+    return _compare(EQ, left, right)
 
 
 def not_equal(left: object, right: object) -> Expr:
     """`left != right`."""
-    return _compare(NE, "!=", left, right)
+    return _compare(NE, left, right)
 
 
 def less(left: object, right: object) -> Expr:
     """`left < right`."""
-    return _compare(LT, "<", left, right)
+    return _compare(LT, left, right)
 
 
 def less_equal(left: object, right: object) -> Expr:
     """`left <= right`."""
-    return _compare(LE, "<=", left, right)
+    return _compare(LE, left, right)
 
 
 def greater(left: object, right: object) -> Expr:
     """`left > right`."""
-    return _compare(GT, ">", left, right)
+    return _compare(GT, left, right)
 
 
 def greater_equal(left: object, right: object) -> Expr:
     """`left >= right`."""
-    return _compare(GE, ">=", left, right)
+    return _compare(GE, left, right)
 
 
 def _truth(value: object, operation: str) -> Expr:
@@ -391,5 +391,13 @@ def bitwise_not(value: object) -> Expr:
         return logical_not(operand)
     return Call(operand.dtype, Op.get("tir.bitwise_not"), (operand,))
 
+
+CONSTRUCTORS: Final[dict[type[Expr], Callable[[object, object], Expr]]] = {
+    Add: add, Sub: subtract, Mul: multiply, Div: truncdiv, Mod: truncmod,
+    FloorDiv: floordiv, FloorMod: floormod, Min: minimum, Max: maximum,
+    EQ: equal, NE: not_equal, LT: less, LE: less_equal, GT: greater, GE: greater_equal,
+    And: logical_and, Or: logical_or,
+}  # fmt: skip
+"""What makes a node of each class with two operands, of integers in the case of `Div`."""
 
 bind_constructors(globals())

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import ClassVar, Final
 
 from tilewright.error import TVMError
 from tilewright.ir.dtype import BOOL, DType
@@ -159,18 +160,21 @@ class Cast(Expr):
     value: Expr = child()
 
 
+@node
 class BinaryExpr(Expr):
-    """Base class of operators with two operands `a` and `b` of one dtype."""
+    """Base class of operators with two operands of one dtype.
 
-    __slots__ = ()
-    a: Expr
-    b: Expr
+    Attributes:
+        a: the left operand.
+        b: the right operand.
+        symbol: the operator in Python; its name, where Python has a function for it or nothing.
+    """
 
-
-class CompareExpr(BinaryExpr):
-    """Base class of comparisons; the result is bool, with the lanes of the operands."""
-
-    __slots__ = ()
+    __node_name__ = ""
+    symbol: ClassVar[str]
+    a: Expr = child()
+    b: Expr = child()
+    dtype: DType = derived("a.dtype")
 
 
 def compare_dtype(operand: DType) -> DType:
@@ -179,93 +183,81 @@ def compare_dtype(operand: DType) -> DType:
 
 
 @node
+class CompareExpr(BinaryExpr):
+    """Base class of comparisons; the result is bool, with the lanes of the operands."""
+
+    __node_name__ = ""
+    dtype: DType = derived("compare_dtype(a.dtype)")
+
+
+@node
 class Add(BinaryExpr):
     """`a + b`; integers wrap around."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "+"
 
 
 @node
 class Sub(BinaryExpr):
     """`a - b`; integers wrap around."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "-"
 
 
 @node
 class Mul(BinaryExpr):
     """`a * b`; integers wrap around."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "*"
 
 
 @node
 class Div(BinaryExpr):
     """`a / b`; for integers, rounded towards zero."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "/"
 
 
 @node
 class Mod(BinaryExpr):
     """The remainder of `Div`: it has the sign of `a`."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "truncmod"
 
 
 @node
 class FloorDiv(BinaryExpr):
     """The floor of `a / b`."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "//"
 
 
 @node
 class FloorMod(BinaryExpr):
     """The remainder of `FloorDiv`: it has the sign of `b`."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "%"
 
 
 @node
 class Min(BinaryExpr):
     """The smaller of `a` and `b`; NaN where either is NaN."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "min"
 
 
 @node
 class Max(BinaryExpr):
     """The larger of `a` and `b`; NaN where either is NaN."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "max"
 
 
 @node
 class EQ(CompareExpr):
     """`a == b`; its truth value is whether both say the same."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("compare_dtype(a.dtype)")
+    symbol = "=="
 
     def __bool__(self) -> bool:
         return _is_same(self)
@@ -275,9 +267,7 @@ class EQ(CompareExpr):
 class NE(CompareExpr):
     """`a != b`; its truth value is whether the two differ, as `structural_equal` finds it."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("compare_dtype(a.dtype)")
+    symbol = "!="
 
     def __bool__(self) -> bool:
         return not _is_same(self)
@@ -287,54 +277,46 @@ class NE(CompareExpr):
 class LT(CompareExpr):
     """`a < b`."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("compare_dtype(a.dtype)")
+    symbol = "<"
 
 
 @node
 class LE(CompareExpr):
     """`a <= b`."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("compare_dtype(a.dtype)")
+    symbol = "<="
 
 
 @node
 class GT(CompareExpr):
     """`a > b`."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("compare_dtype(a.dtype)")
+    symbol = ">"
 
 
 @node
 class GE(CompareExpr):
     """`a >= b`."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("compare_dtype(a.dtype)")
+    symbol = ">="
 
 
 @node
 class And(BinaryExpr):
     """Logical and; scalar operands short-circuit."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "and"
 
 
 @node
 class Or(BinaryExpr):
     """Logical or; scalar operands short-circuit."""
 
-    a: Expr = child()
-    b: Expr = child()
-    dtype: DType = derived("a.dtype")
+    symbol = "or"
+
+
+NEGATED: Final = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
+"""The comparison that holds where another does not, of integers."""
 
 
 @node

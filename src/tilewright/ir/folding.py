@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tilewright.ir.convert import round_float, wrap_int
 from tilewright.ir.dtype import BOOL
@@ -36,8 +36,8 @@ def trunc_div_int(a: int, b: int) -> int:
     return quotient if (a >= 0) == (b >= 0) else -quotient
 
 
-_DIVISIONS = frozenset((Div, Mod, FloorDiv, FloorMod))
-_INT_FOLD: dict[type[Expr], Callable[[int, int], int]] = {
+DIVISIONS = frozenset((Div, Mod, FloorDiv, FloorMod))
+INTEGER_OPERATIONS: Final[dict[type[Expr], Callable[[int, int], int]]] = {
     Add: operator.add,
     Sub: operator.sub,
     Mul: operator.mul,
@@ -54,7 +54,7 @@ _FLOAT_FOLD: dict[type[Expr], Callable[[float, float], float]] = {
     Mul: operator.mul,
     Div: operator.truediv,
 }
-_COMPARE_FOLD: dict[type[Expr], Callable[[float, float], bool]] = {
+COMPARISONS: Final[dict[type[Expr], Callable[[float, float], bool]]] = {
     EQ: operator.eq,
     NE: operator.ne,
     LT: operator.lt,
@@ -70,15 +70,15 @@ def fold_constants(kind: type[Any], a: Expr, b: Expr) -> Expr | None:
         return None
     if type(a) is IntImm and type(b) is IntImm:
         x, y = a.value, b.value
-        if kind in _COMPARE_FOLD:
-            return IntImm(BOOL, int(_COMPARE_FOLD[kind](x, y)))
-        if a.dtype.is_bool or kind not in _INT_FOLD or (y == 0 and kind in _DIVISIONS):
+        if kind in COMPARISONS:
+            return IntImm(BOOL, int(COMPARISONS[kind](x, y)))
+        if a.dtype.is_bool or kind not in INTEGER_OPERATIONS or (y == 0 and kind in DIVISIONS):
             return None
-        return IntImm(a.dtype, wrap_int(_INT_FOLD[kind](x, y), a.dtype))
+        return IntImm(a.dtype, wrap_int(INTEGER_OPERATIONS[kind](x, y), a.dtype))
     if type(a) is FloatImm and type(b) is FloatImm:
         x, y = a.value, b.value
-        if kind in _COMPARE_FOLD:
-            return IntImm(BOOL, int(_COMPARE_FOLD[kind](x, y)))
+        if kind in COMPARISONS:
+            return IntImm(BOOL, int(COMPARISONS[kind](x, y)))
         if kind in _FLOAT_FOLD and not (y == 0 and kind is Div):
             try:
                 return FloatImm(a.dtype, round_float(_FLOAT_FOLD[kind](x, y), a.dtype))

@@ -232,12 +232,13 @@ def node(cls: NodeT) -> NodeT:
         method = vars(result).get(name)
         if method is not None and "_cls" in method.__globals__:
             method.__globals__["_cls"] = result
-    NODE_TYPES[node_name(result)] = result
+    if name := node_name(result):
+        NODE_TYPES[name] = result
     return result
 
 
 def node_name(cls: type) -> str:
-    """The name by which `NODE_TYPES` knows a node class."""
+    """The name by which `NODE_TYPES` knows a node class; empty for a base class."""
     return vars(cls).get("__node_name__", cls.__name__)
 
 

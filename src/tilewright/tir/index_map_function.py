@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -13,12 +12,6 @@ from tilewright.error import ArgumentError, ArgumentValueError, DTypeError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
     Add,
     And,
     Call,
@@ -37,6 +30,7 @@ from tilewright.ir.expr import (
     Var,
     values_unknown,
 )
+from tilewright.ir.folding import COMPARISONS, INTEGER_OPERATIONS
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.substitute import substitute
@@ -181,9 +175,9 @@ def _converted(index_map: IndexMap, expr: Any, variables: Mapping[Var, Var], dty
 # --- arrays ---------------------------------------------------------------------------------
 
 _NUMPY: Final[Mapping[type, Callable[..., Any]]] = {
-    Add: operator.add, Sub: operator.sub, Mul: operator.mul, FloorDiv: operator.floordiv,
-    FloorMod: operator.mod, Min: np.minimum, Max: np.maximum, EQ: operator.eq, NE: operator.ne,
-    LT: operator.lt, LE: operator.le, GT: operator.gt, GE: operator.ge,
+    **{kind: INTEGER_OPERATIONS[kind] for kind in (Add, Sub, Mul, FloorDiv, FloorMod)},
+    **COMPARISONS,
+    Min: np.minimum, Max: np.maximum,
     And: np.logical_and, Or: np.logical_or, Not: np.logical_not, Select: np.where,
 }  # fmt: skip
 """What computes a node for many values at once, given its children."""

@@ -22,6 +22,7 @@ from tilewright.ir.expr import (
     LE,
     LT,
     NE,
+    NEGATED,
     And,
     Broadcast,
     Call,
@@ -152,7 +153,6 @@ RULES = [
     Rule("max(min(x, y), max(x, y))", "max(x, y)"),
 ]
 _TABLE = RuleTable(RULES)
-_OPPOSITE = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
 
 
 def simplify_and(s: Simplifier, expr: Any) -> Expr:
@@ -200,7 +200,7 @@ def negation(s: Simplifier, a: Expr) -> Expr:
         return a.a  # type: ignore[attr-defined]
     if a.__class__ is Broadcast:
         return s.intern(Broadcast(negation(s, a.value), a.lanes))  # type: ignore[attr-defined]
-    opposite = _OPPOSITE.get(a.__class__)
+    opposite = NEGATED.get(a.__class__)
     if opposite is not None and (a.a.dtype.is_integral or a.__class__ in (EQ, NE)):  # type: ignore[attr-defined]
         return s.make(opposite, a.a, a.b)  # type: ignore[attr-defined]
     return s.intern(Not(a))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import TVMError
 from tilewright.ir import arithmetic
@@ -48,28 +48,15 @@ from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered,
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = 1, 2, 3, 4, 9, 10, 11
 """Precedences of Python's operators, ascending."""
 
-_OPERATORS: dict[type, tuple[str, int, int, Any]] = {
-    # class: symbol, precedence of the result, least precedence of the left operand, constructor
-    Add: ("+", SUM, SUM, arithmetic.add),
-    Sub: ("-", SUM, SUM, arithmetic.subtract),
-    Mul: ("*", PRODUCT, PRODUCT, arithmetic.multiply),
-    Div: ("/", PRODUCT, PRODUCT, arithmetic.divide),
-    FloorDiv: ("//", PRODUCT, PRODUCT, arithmetic.floordiv),
-    FloorMod: ("%", PRODUCT, PRODUCT, arithmetic.floormod),
-    EQ: ("==", COMPARE, COMPARE + 1, arithmetic.equal),
-    NE: ("!=", COMPARE, COMPARE + 1, arithmetic.not_equal),
-    LT: ("<", COMPARE, COMPARE + 1, arithmetic.less),
-    LE: ("<=", COMPARE, COMPARE + 1, arithmetic.less_equal),
-    GT: (">", COMPARE, COMPARE + 1, arithmetic.greater),
-    GE: (">=", COMPARE, COMPARE + 1, arithmetic.greater_equal),
-    And: ("and", AND, AND, arithmetic.logical_and),
-    Or: ("or", OR, OR, arithmetic.logical_or),
+_PRECEDENCES: Final[dict[type, tuple[int, int]]] = {
+    # class: precedence of the result, least precedence of the left operand
+    **dict.fromkeys((Add, Sub), (SUM, SUM)),
+    **dict.fromkeys((Mul, Div, FloorDiv, FloorMod), (PRODUCT, PRODUCT)),
+    **dict.fromkeys((EQ, NE, LT, LE, GT, GE), (COMPARE, COMPARE + 1)),
+    And: (AND, AND),
+    Or: (OR, OR),
 }
-_FUNCTIONS: dict[type, tuple[str, Any]] = {
-    Min: ("min", arithmetic.minimum),
-    Max: ("max", arithmetic.maximum),
-    Mod: ("truncmod", arithmetic.truncmod),
-}
+_CONSTRUCTORS: Final = {**arithmetic.CONSTRUCTORS, Div: arithmetic.divide}
 
 
 def rebuilds(construct: Any, node: Any) -> bool:
@@ -81,23 +68,22 @@ def rebuilds(construct: Any, node: Any) -> bool:
     return result.__class__ is node.__class__ and result.a is node.a and result.b is node.b
 
 
-@prints(EXPRESSIONS, *_OPERATORS)
+@prints(EXPRESSIONS, *_PRECEDENCES)
 def _operator(p: Printer, node: Any) -> Rendered:
-    symbol, precedence, left, construct = _OPERATORS[node.__class__]
-    if p.options.verbose_expr or not rebuilds(construct, node):
+    precedence, left = _PRECEDENCES[node.__class__]
+    if p.options.verbose_expr or not rebuilds(_CONSTRUCTORS[node.__class__], node):
         return _constructor(p, node)
     # The right operand binds more tightly: (a - b) - c is written a - b - c, but not a - (b - c).
     a, b = _operand(p, node.a, node.b, left), _operand(p, node.b, node.a, precedence + 1)
-    return f"{a} {symbol} {b}", precedence
+    return f"{a} {node.symbol} {b}", precedence
 
 
-@prints(EXPRESSIONS, *_FUNCTIONS)
+@prints(EXPRESSIONS, Min, Max, Mod)
 def _function(p: Printer, node: Any) -> Rendered:
-    name, construct = _FUNCTIONS[node.__class__]
-    if p.options.verbose_expr or not rebuilds(construct, node):
+    if p.options.verbose_expr or not rebuilds(_CONSTRUCTORS[node.__class__], node):
         return _constructor(p, node)
     a, b = _operand(p, node.a, node.b, 0), _operand(p, node.b, node.a, 0)
-    return f"{p.tir}{name}({a}, {b})", ATOM
+    return f"{p.tir}{node.symbol}({a}, {b})", ATOM
 
 
 def _operand(p: Printer, node: Any, other: Any, precedence: int) -> str:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from operator import is_
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     EQ,
-    GE,
-    GT,
-    LE,
-    LT,
     NE,
     Add,
     And,
@@ -64,12 +60,6 @@ class Source(NamedTuple):
 def source_of(combiner: CommReducer) -> Source:
     """The Python source of a reducer."""
     return _Reader(combiner).source()
-
-
-_COMPARISONS: Final[dict[type, str]] = {
-    EQ: "==", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">=",
-}  # fmt: skip
-_ARITHMETIC: Final[dict[type, str]] = {Add: "+", Sub: "-", Mul: "*", Div: "/"}
 
 
 class _UnknownError(Exception):
@@ -145,13 +135,12 @@ class _Reader:
         if isinstance(expr, Not):
             return f"(not {self._value(expr.a)})"
         if isinstance(expr, (And, Or)):
-            word = "and" if isinstance(expr, And) else "or"
-            return f"({self._value(expr.a)} {word} {self._value(expr.b)})"
+            return f"({self._value(expr.a)} {expr.symbol} {self._value(expr.b)})"
         if isinstance(expr, (Min, Max)):
             self._note_compared(expr)
             name = "least" if isinstance(expr, Min) else "greatest"
             return f"{name}({self._value(expr.a)}, {self._value(expr.b)})"
-        if isinstance(expr, BinaryExpr) and type(expr) in _ARITHMETIC:
+        if isinstance(expr, (Add, Sub, Mul, Div)):
             return self._arithmetic(expr)
         choice = choice_of(expr)
         if choice is not None:
@@ -167,13 +156,13 @@ class _Reader:
         self._selects = False
         if isinstance(expr, Div) and not expr.dtype.is_float:
             raise _UnknownError
-        return f"({self._value(expr.a)} {_ARITHMETIC[type(expr)]} {self._value(expr.b)})"
+        return f"({self._value(expr.a)} {expr.symbol} {self._value(expr.b)})"
 
     def _comparison(self, expr: CompareExpr) -> str:
         self._note_compared(expr)
         if isinstance(expr, (EQ, NE)) and expr.a is expr.b:
             self._note_nan_test(expr.a)
-        return f"({self._value(expr.a)} {_COMPARISONS[type(expr)]} {self._value(expr.b)})"
+        return f"({self._value(expr.a)} {expr.symbol} {self._value(expr.b)})"
 
     def _note_compared(self, expr: BinaryExpr) -> None:
         """The components on both sides have one order, with the constants."""

@@ -56,12 +56,7 @@ from tilewright.tir.interpreter.emitter import Code, Emitter
 MAX_DEPTH: Final = 40
 """Python allows 200 nested parentheses; a deeper operand becomes a function of its own."""
 
-_COMPARE: Final[dict[type[Expr], str]] = {
-    EQ: "==", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">="
-}  # fmt: skip
-_INT_INFIX: Final[dict[type[Expr], str]] = {
-    Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%"
-}  # fmt: skip
+_INFIX: Final = frozenset({Add, Sub, Mul, FloorDiv, FloorMod})
 _FLOAT_FUNCTIONS: Final[dict[type[Expr], Callable[[float, float], float]]] = {
     Div: number.float_divide,
     Mod: number.float_mod,
@@ -170,13 +165,13 @@ class ExpressionCompiler:
         low, high = _bounds(kind, a, b)
         template = self._int_template(kind, dtype)
         if low is not None and dtype.min_int <= low and high <= dtype.max_int:  # type: ignore[operator]
-            if kind in _INT_INFIX:
-                template = f"({{0}} {_INT_INFIX[kind]} {{1}})"
+            if kind in _INFIX:
+                template = f"({{0}} {kind.symbol} {{1}})"
         else:
             low = high = None
         return Code(template.format(a.text, b.text), low, high, max(a.depth, b.depth) + 2)
 
-    def _float_template(self, kind: type[Expr], dtype: DType) -> str:
+    def _float_template(self, kind: type[BinaryExpr], dtype: DType) -> str:
         if kind in _FLOORED:
             floored = number.float_floored(_FLOORED[kind], dtype)
             body = f"{self.function(floored, f'{kind.__name__}_{dtype}')}({{0}}, {{1}})"
@@ -184,21 +179,21 @@ class ExpressionCompiler:
             function = self.function(_FLOAT_FUNCTIONS[kind], kind.__name__)
             body = f"{function}({{0}}, {{1}})"
         else:
-            body = f"({{0}} {_INT_INFIX[kind]} {{1}})"
+            body = f"({{0}} {kind.symbol} {{1}})"
         if dtype.bits == 64 or kind in (Min, Max):
             return body
         return f"{self.rounder(dtype)}({body})"
 
-    def _int_template(self, kind: type[Expr], dtype: DType) -> str:
+    def _int_template(self, kind: type[BinaryExpr], dtype: DType) -> str:
         if kind in _INT_FUNCTIONS:
             function = self.function(_INT_FUNCTIONS[kind], kind.__name__)
             body = f"{function}({{0}}, {{1}})"
         else:
-            body = f"({{0}} {_INT_INFIX[kind]} {{1}})"
+            body = f"({{0}} {kind.symbol} {{1}})"
         return body if kind in (Min, Max) else f"{self.rounder(dtype)}({body})"
 
     def _compare(self, expr: CompareExpr) -> Code:
-        return self._lane_wise(f"({{0}} {_COMPARE[type(expr)]} {{1}})", expr.a, expr.b)
+        return self._lane_wise(f"({{0}} {expr.symbol} {{1}})", expr.a, expr.b)
 
     def _and(self, expr: And) -> Code:
         return self._lane_wise("({0} and {1})", expr.a, expr.b)
@@ -391,7 +386,7 @@ _METHODS: Final[dict[type[Expr], Callable[[ExpressionCompiler, Any], Code]]] = {
     Shuffle: ExpressionCompiler._shuffle,
     BufferLoad: ExpressionCompiler._load,
     Call: ExpressionCompiler._call,
-    **dict.fromkeys(_COMPARE, ExpressionCompiler._compare),
+    **dict.fromkeys((EQ, NE, LT, LE, GT, GE), ExpressionCompiler._compare),
     **dict.fromkeys(
         (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max), ExpressionCompiler._binary
     ),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.convert import as_expr, as_integer
-from tilewright.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Sub, Var
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.folding import DIVISIONS, INTEGER_OPERATIONS
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.buffer_reference import with_free_variables
 from tilewright.tir.schedule.errors import ScheduleError
@@ -17,16 +17,6 @@ from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_
 from tilewright.tir.schedule.state import ScheduleState
 from tilewright.tir.stmt import Block, BlockRealize, For
 from tilewright.tir.substitute import substitute, variables_of
-
-_OPERATIONS: Final[dict[type, Callable[[int, int], int]]] = {
-    Add: operator.add,
-    Sub: operator.sub,
-    Mul: operator.mul,
-    FloorDiv: operator.floordiv,
-    FloorMod: operator.mod,
-    Min: min,
-    Max: max,
-}
 
 _SMALL: Final = 1 << 31
 """Numbers that are less are the same in all dtypes of indices."""
@@ -48,11 +38,11 @@ def value_of(expr: Expr, numbers: Mapping[Any, Any]) -> int | None:
     if kind is Var:
         found = numbers.get(expr)
         return found if found.__class__ is int else None
-    apply = _OPERATIONS.get(kind)
+    apply = INTEGER_OPERATIONS.get(kind)
     if apply is None:
         return None
     a, b = value_of(expr.a, numbers), value_of(expr.b, numbers)  # type: ignore[attr-defined]
-    if a is None or b is None or (b == 0 and kind in (FloorDiv, FloorMod)):
+    if a is None or b is None or (b == 0 and kind in DIVISIONS):
         return None
     result = apply(a, b)
     return result if -_SMALL < result < _SMALL else None

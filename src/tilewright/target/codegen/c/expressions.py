@@ -14,6 +14,7 @@ from tilewright.ir.expr import (
     LE,
     LT,
     NE,
+    NEGATED,
     And,
     Cast,
     Expr,
@@ -53,7 +54,6 @@ COMPARISONS: Final[dict[type[Expr], tuple[str, int]]] = {
     GT: (">", Precedence.RELATION),
     GE: (">=", Precedence.RELATION),
 }
-OPPOSITE: Final = {EQ: NE, NE: EQ, LT: GE, LE: GT, GT: LE, GE: LT}
 
 
 @emits(Var, SizeVar)
@@ -155,8 +155,8 @@ def opposite(emitter: FunctionEmitter, condition: Expr) -> Text:
     if isinstance(condition, Not):
         return emitter.text(condition.a)
     # The opposite of a < b is not a >= b where one of them is NaN.
-    if kind in (EQ, NE) or (kind in OPPOSITE and condition.a.dtype.is_integral):  # type: ignore[attr-defined]
-        return comparison(emitter, OPPOSITE[kind](condition.a, condition.b))  # type: ignore[attr-defined]
+    if kind in (EQ, NE) or (kind in NEGATED and condition.a.dtype.is_integral):  # type: ignore[attr-defined]
+        return comparison(emitter, NEGATED[kind](condition.a, condition.b))  # type: ignore[attr-defined]
     return Text(f"!{emitter.code(condition, Precedence.UNARY)}", Precedence.UNARY)
 
 

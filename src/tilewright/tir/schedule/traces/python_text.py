@@ -31,15 +31,10 @@ from tilewright.ir.arithmetic import (
 )
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
     Add,
     And,
     Cast,
+    CompareExpr,
     Div,
     FloorDiv,
     FloorMod,
@@ -53,14 +48,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.tir.op import truncdiv, truncmod
 
-_INFIX: Final = {Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%"} | {
-    EQ: "==",
-    NE: "!=",
-    LT: "<",
-    LE: "<=",
-    GT: ">",
-    GE: ">=",
-}
+_INFIX: Final = (Add, Sub, Mul, FloorDiv, FloorMod, CompareExpr)
 _PREFIX: Final = {
     Max: "tir.max",
     Min: "tir.min",
@@ -86,7 +74,8 @@ def format_expression(expr: Expr, names: Mapping[Any, str]) -> str:
         return str(expr.value)
     if isinstance(expr, Cast):
         return format_expression(expr.value, names)
-    infix, prefix = _INFIX.get(type(expr)), _PREFIX.get(type(expr))
+    infix = expr.symbol if isinstance(expr, _INFIX) else None
+    prefix = _PREFIX.get(type(expr))
     if infix is None and prefix is None:
         raise ArgumentValueError(f"the expression {expr!r} of a trace has no form as text")
     operands = [format_expression(child, names) for child in expr.children()]  # type: ignore[arg-type]

@@ -8,29 +8,16 @@ from typing import Any
 from tilewright.ir import arithmetic
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
     Cast,
     Div,
     Expr,
     FloorDiv,
     FloorMod,
     IntImm,
-    Max,
-    Min,
     Mod,
-    Mul,
     Not,
-    Or,
     Ramp,
     Select,
-    Sub,
     Var,
 )
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -38,15 +25,6 @@ from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt,
 from tilewright.tir.substitute import BufferRewriter
 from tilewright.tir.transform.analysis.affine import expand
 
-_CONSTRUCTORS = {
-    Add: arithmetic.add, Sub: arithmetic.subtract, Mul: arithmetic.multiply,
-    Min: arithmetic.minimum, Max: arithmetic.maximum,
-    EQ: arithmetic.equal, NE: arithmetic.not_equal, LT: arithmetic.less,
-    LE: arithmetic.less_equal, GT: arithmetic.greater, GE: arithmetic.greater_equal,
-    And: arithmetic.logical_and, Or: arithmetic.logical_or,
-    FloorDiv: arithmetic.floordiv, FloorMod: arithmetic.floormod,
-    Div: arithmetic.truncdiv, Mod: arithmetic.truncmod,
-}  # fmt: skip
 _DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
 
 
@@ -56,7 +34,7 @@ def fold_binary(node: Any, a: Expr, b: Expr) -> Expr:
     division = kind in _DIVISIONS
     if division and (not a.dtype.is_integral or (b.__class__ is IntImm and not b.value)):  # type: ignore[attr-defined]
         return node.replace(a=a, b=b)
-    return _CONSTRUCTORS[kind](a, b)
+    return arithmetic.CONSTRUCTORS[kind](a, b)
 
 
 class FoldingRewriter(BufferRewriter):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import logical_not
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import EQ, GE, GT, LE, LT, NE, Call, CompareExpr, Expr, Let, Var
+from tilewright.ir.expr import NEGATED, Call, CompareExpr, Expr, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
@@ -152,14 +152,11 @@ ScopedVisitor._handlers.update(
 )
 
 
-_OPPOSITES = {LT: GE, LE: GT, GT: LE, GE: LT, EQ: NE, NE: EQ}
-
-
 def negation(condition: Expr) -> Expr:
     """The opposite of `condition`: of a comparison, a comparison."""
     condition = without_likely(condition)
     if isinstance(condition, CompareExpr) and condition.a.dtype.is_int:
-        return _OPPOSITES[type(condition)](condition.a, condition.b)
+        return NEGATED[type(condition)](condition.a, condition.b)
     return logical_not(condition)
 
 
