@@ -11,7 +11,7 @@ from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import agreeing, axis_of, sized
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, kernel, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo
 from tilewright.te.compute import compute
 from tilewright.te.tensor import Tensor, extent_text
@@ -25,11 +25,7 @@ def _infer_astype(inference: Inference) -> TensorStructInfo:
     return TensorStructInfo(info.shape, inference.attr("dtype"), info.vdevice, info.ndim)
 
 
-def _legalize_astype(builder: Any, expr: Call) -> Any:
-    return builder.call_te(topi.cast, expr.args[0], expr.attrs["dtype"], primfunc_name_hint="cast")
-
-
-_ASTYPE = register("astype", ("x",), _infer_astype, _legalize_astype)
+_ASTYPE = register("astype", ("x",), _infer_astype, kernel(topi.cast, "dtype"))
 
 
 def astype(x: Any, dtype: str) -> Call:
@@ -37,7 +33,7 @@ def astype(x: Any, dtype: str) -> Call:
     return call(_ASTYPE, x, attrs={"dtype": DType(dtype)})
 
 
-_WRAP_PARAM = register("wrap_param", ("data",), _infer_astype, _legalize_astype)
+_WRAP_PARAM = register("wrap_param", ("data",), _infer_astype, kernel(topi.cast, "dtype"))
 
 
 def wrap_param(data: Any, dtype: str = "float32") -> Call:

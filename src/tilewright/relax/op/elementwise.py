@@ -17,7 +17,7 @@ from tilewright.relax.op.broadcasting import (
     with_numbers,
 )
 from tilewright.relax.op.rules import require_value
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, named, register
 from tilewright.relax.op.unary import is_float, is_number
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 
@@ -92,11 +92,10 @@ def _binary(
         lambda builder, expr: call_broadcasting(builder, expr, kernel, name, (0, 1)),
     )
 
+    @named(name, doc)
     def function(x1: Any, x2: Any) -> Call:
         return call(op, *with_numbers(x1, x2))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
     return function
 
 

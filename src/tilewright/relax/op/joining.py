@@ -9,7 +9,7 @@ from tilewright import topi
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.relax.expr import Call, RelaxExpr, Tuple, TupleGetItem
 from tilewright.relax.op.rules import agreeing, array_like, axis_of, checked, sized
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, kernel, register
 from tilewright.relax.op.view import flatten
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
@@ -146,14 +146,7 @@ def _infer_split(inference: Inference) -> StructInfo:
     return TupleStructInfo(parts)
 
 
-def _legalize_split(builder: Any, expr: Call) -> Any:
-    sections = expr.attrs["indices_or_sections"]
-    return builder.call_te(
-        topi.split, expr.args[0], sections, expr.attrs["axis"], primfunc_name_hint="split"
-    )
-
-
-_SPLIT = register("split", ("x",), _infer_split, _legalize_split)
+_SPLIT = register("split", ("x",), _infer_split, kernel(topi.split, "indices_or_sections", "axis"))
 
 
 def split(x: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> Call:

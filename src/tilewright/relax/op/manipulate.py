@@ -23,7 +23,7 @@ from tilewright.relax.op.rules import (
     shape_argument,
     sized,
 )
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, kernel, register
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
     StructInfo,
@@ -48,12 +48,9 @@ def _infer_permute_dims(inference: Inference) -> StructInfo:
     return array_like(info, [info.extents[n] for n in order])
 
 
-def _legalize_permute_dims(builder: Any, expr: Call) -> Any:
-    axes = expr.attrs["axes"]
-    return builder.call_te(topi.transpose, expr.args[0], axes, primfunc_name_hint="transpose")
-
-
-_PERMUTE_DIMS = register("permute_dims", ("x",), _infer_permute_dims, _legalize_permute_dims)
+_PERMUTE_DIMS = register(
+    "permute_dims", ("x",), _infer_permute_dims, kernel(topi.transpose, "axes")
+)
 
 
 def permute_dims(x: Any, axes: Sequence[int] | None = None) -> Call:
@@ -70,11 +67,7 @@ def _infer_flip(inference: Inference) -> StructInfo:
     return info
 
 
-def _legalize_flip(builder: Any, expr: Call) -> Any:
-    return builder.call_te(topi.flip, expr.args[0], expr.attrs["axis"], primfunc_name_hint="flip")
-
-
-_FLIP = register("flip", ("data",), _infer_flip, _legalize_flip)
+_FLIP = register("flip", ("data",), _infer_flip, kernel(topi.flip, "axis"))
 
 
 def flip(data: Any, axis: int) -> Call:
@@ -160,12 +153,8 @@ def _infer_broadcast_to(inference: Inference) -> StructInfo:
     return TensorStructInfo(inference.call.args[1], info.dtype, info.vdevice, shape.ndim)
 
 
-def _legalize_broadcast_to(builder: Any, expr: Call) -> Any:
-    return builder.call_te(topi.broadcast_to, *expr.args, primfunc_name_hint="broadcast_to")
-
-
 _BROADCAST_TO = register(
-    "broadcast_to", ("x", "shape"), _infer_broadcast_to, _legalize_broadcast_to
+    "broadcast_to", ("x", "shape"), _infer_broadcast_to, kernel(topi.broadcast_to)
 )
 
 
@@ -191,12 +180,7 @@ def _infer_repeat(inference: Inference) -> StructInfo:
     return array_like(info, [longer if n == axis else e for n, e in enumerate(info.extents)])
 
 
-def _legalize_repeat(builder: Any, expr: Call) -> Any:
-    options = (expr.attrs["repeats"], expr.attrs["axis"])
-    return builder.call_te(topi.repeat, expr.args[0], *options, primfunc_name_hint="repeat")
-
-
-_REPEAT = register("repeat", ("data",), _infer_repeat, _legalize_repeat)
+_REPEAT = register("repeat", ("data",), _infer_repeat, kernel(topi.repeat, "repeats", "axis"))
 
 
 def repeat(data: Any, repeats: int, axis: int | None = None) -> Call:
@@ -220,13 +204,7 @@ def _infer_tile(inference: Inference) -> StructInfo:
     return array_like(info, [simplify(e * t) for e, t in zip(extents, times, strict=True)])
 
 
-def _legalize_tile(builder: Any, expr: Call) -> Any:
-    return builder.call_te(
-        topi.tile, expr.args[0], expr.attrs["repeats"], primfunc_name_hint="tile"
-    )
-
-
-_TILE = register("tile", ("data",), _infer_tile, _legalize_tile)
+_TILE = register("tile", ("data",), _infer_tile, kernel(topi.tile, "repeats"))
 
 
 def tile(data: Any, repeats: int | Sequence[int]) -> Call:

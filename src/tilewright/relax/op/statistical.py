@@ -13,7 +13,7 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT32, INT64, DType
 from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import array_like, axes_of, axis_of
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, kernel, named, register
 from tilewright.relax.op.unary import is_number
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo
 from tilewright.te.tensor import Tensor
@@ -49,31 +49,26 @@ def _infer_reduction(inference: Inference, floats_only: bool) -> StructInfo:
 
 
 def _reduction(
-    name: str, doc: str, kernel: Kernel, floats_only: bool = False
+    name: str, doc: str, function: Kernel, floats_only: bool = False
 ) -> Callable[..., Call]:
-    def legalize(builder: Any, expr: Call) -> Any:
-        axis, keepdims = expr.attrs["axis"], bool(expr.attrs["keepdims"])
-        return builder.call_te(
-            lambda x: kernel(x, axis, keepdims), expr.args[0], primfunc_name_hint=name
-        )
+    def infer(inference: Inference) -> StructInfo:
+        return _infer_reduction(inference, floats_only)
 
-    op = register(
-        name, ("x",), lambda inference: _infer_reduction(inference, floats_only), legalize
-    )
-
-    def function(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-        axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
-        return call(op, x, attrs={"axis": axes, "keepdims": bool(keepdims)})
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{doc}
+    op = register(name, ("x",), infer, kernel(function, "axis", "keepdims", name=name))
+    doc = f"""{doc}
 
     Args:
         x: the array.
         axis: a dimension, several, or None for all of them.
         keepdims: whether the result has dimensions of extent 1 in place of those in `axis`.
     """
-    return function
+
+    @named(name, doc)
+    def make(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+        axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
+        return call(op, x, attrs={"axis": axes, "keepdims": bool(keepdims)})
+
+    return make
 
 
 def _count(x: Tensor, axis: Any, dtype: DType) -> Any:
@@ -138,28 +133,9 @@ def _infer_scan(inference: Inference) -> StructInfo:
 
 
 def _scan(name: str, doc: str) -> Callable[..., Call]:
-    kernel = getattr(topi, name)
-
-    def legalize(builder: Any, expr: Call) -> Any:
-        options = (expr.attrs["axis"], expr.attrs["dtype"], bool(expr.attrs["exclusive"]))
-        return builder.call_te(
-            lambda data: kernel(data, *options), expr.args[0], primfunc_name_hint=name
-        )
-
+    legalize = kernel(getattr(topi, name), "axis", "dtype", "exclusive", name=name)
     op = register(name, ("data",), _infer_scan, legalize)
-
-    def function(
-        data: Any, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
-    ) -> Call:
-        attrs = {
-            "axis": axis,
-            "dtype": None if dtype is None else DType(dtype),
-            "exclusive": bool(exclusive),
-        }
-        return call(op, data, attrs=attrs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{doc}
+    doc = f"""{doc}
 
     Args:
         data: the array.
@@ -167,7 +143,15 @@ def _scan(name: str, doc: str) -> Callable[..., Call]:
         dtype: of the result, and what is combined; by default that of `data`.
         exclusive: whether the element itself is left out.
     """
-    return function
+
+    @named(name, doc)
+    def make(
+        data: Any, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+    ) -> Call:
+        kind = None if dtype is None else DType(dtype)
+        return call(op, data, attrs={"axis": axis, "dtype": kind, "exclusive": bool(exclusive)})
+
+    return make
 
 
 cumsum = _scan("cumsum", "The sums of the elements up to each one along `axis`.")

@@ -92,6 +92,34 @@ def register(
     return op
 
 
+def kernel(function: Callable[..., Any], *attributes: str, name: str | None = None) -> Legalize:
+    """Legalisation by one tensor program.
+
+    Args:
+        function: from the operands, as tensors, and the values of attributes to the result.
+        attributes: the names of these attributes.
+        name: of the tensor program; by default that of the function.
+    """
+
+    def legalize(builder: BlockBuilder, expr: Call) -> Any:
+        values = [expr.attrs[attribute] for attribute in attributes]
+        hint = name or function.__name__
+        return builder.call_te(function, *expr.args, *values, primfunc_name_hint=hint)
+
+    return legalize
+
+
+def named(name: str, doc: str) -> Callable[[Any], Any]:
+    """Decorator: the name and the documentation of one of several functions made alike."""
+
+    def decorate(function: Any) -> Any:
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+        return function
+
+    return decorate
+
+
 def call(op: Op, *args: Any, attrs: Mapping[str, Any] | None = None) -> Call:
     """The call of an operator; see `tilewright.relax.expr.as_relax` for what arguments may be."""
     return Call(op, args, attrs or EMPTY)

@@ -10,7 +10,7 @@ from tilewright.ir.dtype import BOOL, DType
 from tilewright.relax.expr import Call
 from tilewright.relax.op.broadcasting import exact_number
 from tilewright.relax.op.rules import checked, scalar_argument
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, kernel, named, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.math import limit
 
@@ -93,23 +93,15 @@ def _unary(
     wanted: str,
     result: DType | None = None,
 ) -> Callable[[Any], Call]:
-    kernel = getattr(topi, name)
-
     def infer(inference: Inference) -> TensorStructInfo:
         return infer_same(inference, is_allowed, wanted, result)
 
-    op = register(
-        name,
-        ("x",),
-        infer,
-        lambda builder, expr: builder.call_te(kernel, expr.args[0], primfunc_name_hint=name),
-    )
+    op = register(name, ("x",), infer, kernel(getattr(topi, name), name=name))
 
+    @named(name, doc)
     def function(x: Any) -> Call:
         return call(op, x)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
     return function
 
 
@@ -147,11 +139,7 @@ def _infer_clip(inference: Inference) -> TensorStructInfo:
     return info
 
 
-def _legalize_clip(builder: Any, expr: Call) -> Any:
-    return builder.call_te(topi.clip, *expr.args, primfunc_name_hint="clip")
-
-
-_CLIP = register("clip", ("x", "min", "max"), _infer_clip, _legalize_clip)
+_CLIP = register("clip", ("x", "min", "max"), _infer_clip, kernel(topi.clip))
 
 
 def clip(x: Any, min: Any, max: Any) -> Call:

@@ -10,7 +10,7 @@ from tilewright import te, topi
 from tilewright.ir.convert import cast
 from tilewright.relax.expr import Call, Tuple
 from tilewright.relax.op.rules import agreeing, require_agreement, sized
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, kernel, named, register
 from tilewright.relax.op.unary import infer_same, is_number
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
@@ -24,22 +24,18 @@ def _infer_float(inference: Inference) -> TensorStructInfo:
 def _formula(name: str, formula: Callable[[Any], Any], doc: str) -> Callable[[Any], Call]:
     """The operator that applies a formula to each element, in single precision at least."""
 
-    def kernel(x: Tensor) -> Tensor:
+    def compute(x: Tensor) -> Tensor:
         wide = accumulator(x.dtype)
         return te.compute(
             x.shape, lambda *i: cast(x.dtype, formula(cast(wide, x(*i)))), f"T_{name}", "elemwise"
         )
 
-    def legalize(builder: Any, expr: Call) -> Any:
-        return builder.call_te(kernel, expr.args[0], primfunc_name_hint=name)
+    op = register(f"nn.{name}", ("data",), _infer_float, kernel(compute, name=name))
 
-    op = register(f"nn.{name}", ("data",), _infer_float, legalize)
-
+    @named(name, doc)
     def function(data: Any) -> Call:
         return call(op, data)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
     return function
 
 
@@ -67,11 +63,7 @@ def _infer_number(inference: Inference) -> TensorStructInfo:
     return infer_same(inference, is_number, "numbers", None)
 
 
-def _legalize_relu(builder: Any, expr: Call) -> Any:
-    return builder.call_te(topi.nn.relu, expr.args[0], primfunc_name_hint="relu")
-
-
-_RELU = register("nn.relu", ("data",), _infer_number, _legalize_relu)
+_RELU = register("nn.relu", ("data",), _infer_number, kernel(topi.nn.relu))
 
 
 def relu(data: Any) -> Call:
@@ -79,12 +71,7 @@ def relu(data: Any) -> Call:
     return call(_RELU, data)
 
 
-def _legalize_leakyrelu(builder: Any, expr: Call) -> Any:
-    alpha = expr.attrs["alpha"]
-    return builder.call_te(topi.nn.leaky_relu, expr.args[0], alpha, primfunc_name_hint="leaky_relu")
-
-
-_LEAKYRELU = register("nn.leakyrelu", ("data",), _infer_float, _legalize_leakyrelu)
+_LEAKYRELU = register("nn.leakyrelu", ("data",), _infer_float, kernel(topi.nn.leaky_relu, "alpha"))
 
 
 def leakyrelu(data: Any, alpha: float = 0.01) -> Call:
@@ -132,36 +119,27 @@ def _infer_along_axis(inference: Inference) -> TensorStructInfo:
     return info
 
 
-def _softmax(name: str, kernel: Callable[..., Tensor]) -> Callable[[Any, int], Call]:
-    def legalize(builder: Any, expr: Call) -> Any:
-        def in_single_precision(x: Tensor) -> Tensor:
-            wide = accumulator(x.dtype)
-            if wide is x.dtype:
-                return kernel(x, expr.attrs["axis"])
-            return topi.cast(kernel(topi.cast(x, str(wide)), expr.attrs["axis"]), str(x.dtype))
+def _softmax(name: str, doc: str) -> Callable[..., Call]:
+    function = getattr(topi.nn, name)
 
-        return builder.call_te(in_single_precision, expr.args[0], primfunc_name_hint=name)
+    def in_single_precision(x: Tensor, axis: int) -> Tensor:
+        wide = accumulator(x.dtype)
+        if wide is x.dtype:
+            return function(x, axis)
+        return topi.cast(function(topi.cast(x, str(wide)), axis), str(x.dtype))
 
+    legalize = kernel(in_single_precision, "axis", name=name)
     op = register(f"nn.{name}", ("data",), _infer_along_axis, legalize)
 
-    def make(data: Any, axis: Any) -> Call:
+    @named(name, doc)
+    def make(data: Any, axis: int = -1) -> Call:
         return call(op, data, attrs={"axis": as_int(f"R.nn.{name}", "axis", axis)})
 
     return make
 
 
-_SOFTMAX = _softmax("softmax", topi.nn.softmax)
-_LOG_SOFTMAX = _softmax("log_softmax", topi.nn.log_softmax)
-
-
-def softmax(data: Any, axis: int = -1) -> Call:
-    """exp(x - max(x)) / sum(exp(x - max(x))) along `axis`."""
-    return _SOFTMAX(data, axis)
-
-
-def log_softmax(data: Any, axis: int = -1) -> Call:
-    """The logarithm of the softmax along `axis`."""
-    return _LOG_SOFTMAX(data, axis)
+softmax = _softmax("softmax", "exp(x - max(x)) / sum(exp(x - max(x))) along `axis`.")
+log_softmax = _softmax("log_softmax", "The logarithm of the softmax along `axis`.")
 
 
 def _infer_dropout(inference: Inference) -> TupleStructInfo:
