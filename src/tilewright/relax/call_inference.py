@@ -11,11 +11,7 @@ from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc
 from tilewright.relax.op.table import OPERATORS, Inference, given_result
-from tilewright.relax.struct_info import (
-    FuncStructInfo,
-    ObjectStructInfo,
-    StructInfo,
-)
+from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
 from tilewright.relax.struct_info_relation import (
     BaseCheckResult,
     instantiated,

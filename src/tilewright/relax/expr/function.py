@@ -11,11 +11,7 @@ from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.node import Node, Span, attr, binds, child, meta, node
 from tilewright.providers import provider
 from tilewright.relax.expr.leaves import RelaxExpr, Var
-from tilewright.relax.struct_info import (
-    FuncStructInfo,
-    ObjectStructInfo,
-    StructInfo,
-)
+from tilewright.relax.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
 
 _set = object.__setattr__
 

@@ -23,10 +23,7 @@ from tilewright.relax.expr.leaves import (
     ShapeExpr,
     StringImm,
 )
-from tilewright.relax.struct_info import (
-    StructInfo,
-    TupleStructInfo,
-)
+from tilewright.relax.struct_info import StructInfo, TupleStructInfo
 from tilewright.runtime.ndarray import NDArray
 
 _set = object.__setattr__

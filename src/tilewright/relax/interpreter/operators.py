@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tilewright.error import (
-    ArgumentError,
-    InterpreterError,
-    UnknownNameError,
-)
+from tilewright.error import ArgumentError, InterpreterError, UnknownNameError
 from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc, Function

@@ -9,14 +9,7 @@ from typing import Any
 from tilewright.error import ArgumentError
 from tilewright.ir.convert import attributes
 from tilewright.ir.module import GlobalVar
-from tilewright.relax.expr import (
-    Call,
-    ExternFunc,
-    RelaxExpr,
-    ShapeExpr,
-    Tuple,
-    as_relax,
-)
+from tilewright.relax.expr import Call, ExternFunc, RelaxExpr, ShapeExpr, Tuple, as_relax
 from tilewright.relax.op.table import Inference, call, given_result, register
 from tilewright.relax.struct_info import (
     UNKNOWN_NDIM,
@@ -27,6 +20,12 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+
+__all__ = [
+    "assert_op", "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed",
+    "call_tir", "call_tir_inplace", "call_tir_with_grad", "invoke_closure", "invoke_pure_closure",
+    "make_closure", "null_value", "print",
+]  # fmt: skip
 
 NOTHING = TupleStructInfo(())
 """The struct info of what returns no value."""

@@ -13,12 +13,12 @@ from tilewright.relax.op.broadcasting import exact_number, scalar_of, shape_of
 from tilewright.relax.op.rules import require_value, scalar_argument, shape_argument
 from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.op.unary import is_number
-from tilewright.relax.struct_info import (
-    PrimStructInfo,
-    StructInfo,
-    TensorStructInfo,
-)
+from tilewright.relax.struct_info import PrimStructInfo, StructInfo, TensorStructInfo
 from tilewright.topi.creation import arange_length
+
+__all__ = [
+    "arange", "full", "full_like", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+]  # fmt: skip
 
 
 def _dtype_attr(dtype: Any) -> dict[str, Any]:

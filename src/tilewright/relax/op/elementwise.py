@@ -21,6 +21,13 @@ from tilewright.relax.op.table import Inference, call, named, register
 from tilewright.relax.op.unary import is_float, is_number
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 
+__all__ = [
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "ewise_fma",
+    "floor_divide", "floor_mod", "greater", "greater_equal", "left_shift", "less", "less_equal",
+    "logical_and", "logical_or", "logical_xor", "masked_fill", "maximum", "minimum", "mod",
+    "multiply", "not_equal", "power", "right_shift", "subtract",
+]  # fmt: skip
+
 ARITHMETIC: Final = {
     "add": "x1 + x2.",
     "subtract": "x1 - x2.",

@@ -31,11 +31,7 @@ from tilewright.relax.op.rules import (
     within,
 )
 from tilewright.relax.op.table import Inference, call, register
-from tilewright.relax.struct_info import (
-    UNKNOWN_NDIM,
-    PrimStructInfo,
-    StructInfo,
-)
+from tilewright.relax.struct_info import UNKNOWN_NDIM, PrimStructInfo, StructInfo
 from tilewright.te.tensor import Tensor
 from tilewright.topi.operands import as_int
 

@@ -11,12 +11,7 @@ from tilewright.relax.expr import Call, RelaxExpr, Tuple, TupleGetItem
 from tilewright.relax.op.rules import agreeing, array_like, axis_of, checked, sized
 from tilewright.relax.op.table import Inference, call, kernel, register
 from tilewright.relax.op.view import flatten
-from tilewright.relax.struct_info import (
-    UNKNOWN_NDIM,
-    StructInfo,
-    TensorStructInfo,
-    TupleStructInfo,
-)
+from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.te.tensor import shape_text
 from tilewright.topi.joining import split_bounds
 

@@ -24,15 +24,16 @@ from tilewright.relax.op.rules import (
     sized,
 )
 from tilewright.relax.op.table import Inference, call, kernel, register
-from tilewright.relax.struct_info import (
-    UNKNOWN_NDIM,
-    StructInfo,
-    TensorStructInfo,
-)
+from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo
 from tilewright.te.tensor import shape_text
 from tilewright.tir.index_map import IndexMap
 from tilewright.topi.reshape import number_of_elements
 from tilewright.topi.shape import permutation, transform_by_map
+
+__all__ = [
+    "broadcast_to", "collapse_sum_like", "collapse_sum_to", "flip", "layout_transform",
+    "permute_dims", "repeat", "tile",
+]  # fmt: skip
 
 # --- order ----------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ from tilewright.runtime.ndarray import array
 from tilewright.runtime.registry import register_func
 from tilewright.te.tensor import extent_text
 
+__all__ = ["argsort", "nonzero", "sort", "topk", "unique"]
+
 
 def _infer_same(inference: Inference) -> TensorStructInfo:
     info = inference.tensor(0)

@@ -20,6 +20,8 @@ from tilewright.te.tensor import Tensor
 from tilewright.topi.operands import normalized_axes
 from tilewright.topi.reshape import number_of_elements
 
+__all__ = ["cumprod", "cumsum", "max", "mean", "min", "prod", "std", "sum", "variance"]
+
 Kernel = Callable[[Tensor, Any, bool], Tensor]
 
 

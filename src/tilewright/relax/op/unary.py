@@ -14,6 +14,13 @@ from tilewright.relax.op.table import Inference, call, kernel, named, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.math import limit
 
+__all__ = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_not", "ceil", "clip",
+    "cos", "cosh", "erf", "exp", "floor", "isfinite", "isinf", "isnan", "log", "log2", "log10",
+    "logical_not", "negative", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt",
+    "square", "tan", "tanh", "trunc",
+]  # fmt: skip
+
 FLOAT: Final = {
     "acos": "Inverse cosine, in radians.",
     "acosh": "Inverse hyperbolic cosine.",

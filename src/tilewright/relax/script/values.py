@@ -10,17 +10,8 @@ from tilewright.error import ArgumentError
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
-from tilewright.relax.expr import (
-    Call as CallNode,
-)
-from tilewright.relax.expr import (
-    DataTypeImm,
-    PrimValue,
-    RelaxExpr,
-    ShapeExpr,
-    StringImm,
-    as_relax,
-)
+from tilewright.relax.expr import Call as CallNode
+from tilewright.relax.expr import DataTypeImm, PrimValue, RelaxExpr, ShapeExpr, StringImm, as_relax
 from tilewright.relax.expr import ExternFunc as ExternFuncNode
 from tilewright.relax.expr import Tuple as TupleNode
 from tilewright.relax.expr import TupleGetItem as TupleGetItemNode

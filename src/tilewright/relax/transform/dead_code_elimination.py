@@ -10,14 +10,7 @@ from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.transform import ModulePass
-from tilewright.relax.expr import (
-    Binding,
-    DataflowBlock,
-    ExternFunc,
-    Function,
-    MatchCast,
-    SeqExpr,
-)
+from tilewright.relax.expr import Binding, DataflowBlock, ExternFunc, Function, MatchCast, SeqExpr
 from tilewright.relax.transform.effects import is_pure
 from tilewright.relax.transform.scopes import (
     ScopeRewriter,

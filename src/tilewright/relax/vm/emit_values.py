@@ -43,16 +43,7 @@ from tilewright.tir.op.objects import (
     release_objects,
     view_object,
 )
-from tilewright.tir.stmt import (
-    Allocate,
-    BufferStore,
-    Evaluate,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    nop,
-    seq,
-)
+from tilewright.tir.stmt import Allocate, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, nop, seq
 from tilewright.tir.substitute import substitute
 
 CPU: Final = 1

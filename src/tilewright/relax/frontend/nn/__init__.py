@@ -10,9 +10,5 @@ from tilewright.relax.frontend.nn.modules import *  # noqa: F403
 from tilewright.relax.frontend.nn.op import *  # noqa: F403
 from tilewright.relax.frontend.nn.parameter import Parameter, get_default_dtype, set_default_dtype
 from tilewright.relax.frontend.nn.subroutine import SubroutineMixin
-from tilewright.relax.frontend.nn.tensor import (
-    Object,
-    Tensor,
-    wrap_nested,
-)
+from tilewright.relax.frontend.nn.tensor import Object, Tensor, wrap_nested
 from tilewright.relax.frontend.nn.visitor import Mutator

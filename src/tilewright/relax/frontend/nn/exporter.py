@@ -20,11 +20,7 @@ from tilewright.relax.frontend.nn.effect import Effect
 from tilewright.relax.frontend.nn.module import Module, attributes_of
 from tilewright.relax.frontend.nn.parameter import Parameter
 from tilewright.relax.frontend.nn.spec import MethodSpec, ModuleSpec
-from tilewright.relax.frontend.nn.tensor import (
-    Tensor,
-    extent_of,
-    graph_value,
-)
+from tilewright.relax.frontend.nn.tensor import Tensor, extent_of, graph_value
 from tilewright.relax.struct_info import (
     ObjectStructInfo,
     ShapeStructInfo,

@@ -13,14 +13,7 @@ from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
 from tilewright.providers import provider
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import (
-    Constant,
-    RelaxExpr,
-    ShapeExpr,
-    TupleGetItem,
-    Var,
-    const,
-)
+from tilewright.relax.expr import Constant, RelaxExpr, ShapeExpr, TupleGetItem, Var, const
 from tilewright.relax.expr.leaves import GraphOperators
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 

@@ -16,12 +16,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr
 from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import (
-    Call,
-    PrimValue,
-    RelaxExpr,
-    Var,
-)
+from tilewright.relax.expr import Call, PrimValue, RelaxExpr, Var
 from tilewright.relax.frontend.torch.sizes import SYMBOLIC, Sizes
 from tilewright.relax.frontend.torch.table import (
     Converter,

@@ -16,6 +16,10 @@ from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
 from tilewright.topi.operands import accumulator, as_int
 
+__all__ = [
+    "dropout", "gelu", "gelu_tanh", "leakyrelu", "log_softmax", "prelu", "relu", "silu", "softmax",
+]  # fmt: skip
+
 
 def _infer_float(inference: Inference) -> TensorStructInfo:
     return infer_same(inference, lambda dtype: dtype.is_float, "a float dtype", None)

@@ -32,6 +32,8 @@ from tilewright.topi.nn.window import (
 )
 from tilewright.topi.operands import accumulator
 
+__all__ = ["conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
+
 
 class _Layouts(NamedTuple):
     data: str

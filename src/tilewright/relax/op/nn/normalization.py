@@ -19,6 +19,8 @@ from tilewright.te.tensor import extent_text
 from tilewright.topi.nn.window import simplified
 from tilewright.topi.operands import accumulator
 
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+
 
 def _axes(owner: str, axes: Any) -> tuple[int, ...]:
     items = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)

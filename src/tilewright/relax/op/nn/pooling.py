@@ -17,6 +17,11 @@ from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.pooling import pooled_extents
 from tilewright.topi.nn.window import per_dimension, spatial_axes
 
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
+]  # fmt: skip
+
 _POOLS = {1: topi.nn.pool1d, 2: topi.nn.pool2d, 3: topi.nn.pool3d}
 
 

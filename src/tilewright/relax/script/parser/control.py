@@ -15,16 +15,8 @@ from tilewright.relax.script import statements
 from tilewright.relax.script.context import DataflowBlockUnderConstruction
 from tilewright.relax.script.parser.bindings import annotation_of, augmented_value, bind_value
 from tilewright.relax.script.parser.evaluator import GraphParser, parses_graph
-from tilewright.relax.script.statements import (
-    BranchFrame,
-    Cast,
-    DataflowFrame,
-    Emission,
-    IfFrame,
-)
-from tilewright.relax.struct_info import (
-    StructInfo,
-)
+from tilewright.relax.script.statements import BranchFrame, Cast, DataflowFrame, Emission, IfFrame
+from tilewright.relax.struct_info import StructInfo
 from tilewright.script.parser.operators import is_symbolic
 from tilewright.script.parser.source import kind_of
 

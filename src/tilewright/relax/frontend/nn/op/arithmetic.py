@@ -8,6 +8,14 @@ from tilewright.error import ArgumentValueError
 from tilewright.relax import op
 from tilewright.relax.frontend.nn.op.calls import renamed, tensor_operator
 
+__all__ = [
+    "abs", "add", "argmax", "argmin", "astype", "ceil", "cos", "cumsum", "divide", "equal", "erf",
+    "exp", "floor", "floor_divide", "gelu", "greater", "greater_equal", "less", "less_equal",
+    "log", "logical_and", "logical_or", "logical_xor", "max", "maximum", "mean", "min", "minimum",
+    "mod", "multiply", "negative", "not_equal", "power", "prelu", "relu", "relu6", "rsqrt",
+    "sigmoid", "silu", "sin", "softplus", "sqrt", "square", "subtract", "sum", "tanh", "where",
+]  # fmt: skip
+
 # --- one operand ----------------------------------------------------------------------------
 
 exp, log, sqrt, square, negative, sigmoid, tanh, floor, ceil, erf, sin, cos, rsqrt, abs = (

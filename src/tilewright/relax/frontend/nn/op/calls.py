@@ -15,6 +15,11 @@ from tilewright.relax.expr import PrimValue, RelaxExpr, ShapeExpr
 from tilewright.relax.frontend.nn.tensor import Tensor, current_builder, graph_value, wrap_nested
 from tilewright.tir.function import PrimFunc
 
+__all__ = [
+    "ccl_allgather", "ccl_allreduce", "ccl_broadcast_from_worker0", "debug_func", "extern",
+    "print_", "tensor_expr_op", "tensor_ir_inplace_op", "tensor_ir_op",
+]  # fmt: skip
+
 
 def tensor_operator(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: a function from graph values to a graph call takes and returns tensors.

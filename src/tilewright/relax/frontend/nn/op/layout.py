@@ -12,6 +12,12 @@ from tilewright.relax.expr import const as constant
 from tilewright.relax.frontend.nn.op.calls import renamed, tensor_operator
 from tilewright.relax.frontend.nn.tensor import shape_expr
 
+__all__ = [
+    "arange", "argsort", "broadcast_to", "chunk", "concat", "empty", "full", "ones", "pad",
+    "permute", "permute_dims", "repeat", "reshape", "sort", "split", "squeeze", "stack", "take",
+    "tile", "topk", "tril", "triu", "unsqueeze", "zeros",
+]  # fmt: skip
+
 
 @tensor_operator
 def full(shape: Any, fill_value: Any, dtype: str = "float32") -> Any:

@@ -15,6 +15,13 @@ from tilewright.relax.expr import PrimValue
 from tilewright.relax.frontend.nn.op.calls import renamed, tensor_operator
 from tilewright.relax.frontend.nn.parameter import get_default_dtype
 
+__all__ = [
+    "conv1d", "conv1d_transpose", "conv2d", "conv3d", "get_timestep_embedding", "group_norm",
+    "interpolate", "layer_norm", "log_softmax", "matmul", "multinomial_from_uniform",
+    "renormalize_top_p_top_k_prob", "rms_norm", "sample_top_p_top_k_from_sorted_prob",
+    "scaled_dot_product_attention", "softmax",
+]  # fmt: skip
+
 matmul = renamed(op.matmul, "matmul", "a", "b", "out_dtype")
 
 
