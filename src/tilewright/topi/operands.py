@@ -25,11 +25,13 @@ def in_dtype(total: Tensor, dtype: DType) -> Tensor:
     return total if total.dtype is dtype else cast_elements(total, dtype)
 
 
-def or_neutral(reduced: Tensor, extents: Sequence[Expr], neutral: Any = 0) -> Tensor:
+def or_neutral(
+    reduced: Tensor, extents: Sequence[Expr], neutral: Any = 0, name: str = "T_or_nothing"
+) -> Tensor:
     """`reduced`, or `neutral` everywhere if one of the extents that it was reduced over is 0."""
     value = as_expr(neutral, reduced.dtype)
     if any(isinstance(extent, IntImm) and extent.value == 0 for extent in extents):
-        return te.compute(reduced.shape, lambda *_: value, "T_nothing", "elemwise")
+        return te.compute(reduced.shape, lambda *_: value, name, "elemwise")
     unknown = [extent for extent in extents if not isinstance(extent, IntImm)]
     if not unknown:
         return reduced
@@ -39,7 +41,7 @@ def or_neutral(reduced: Tensor, extents: Sequence[Expr], neutral: Any = 0) -> Te
     return te.compute(
         reduced.shape,
         lambda *i: tir.Select(is_something, reduced(*i), value),
-        "T_or_nothing",
+        name,
         "elemwise",
     )
 

@@ -74,12 +74,8 @@ def _reduce(
         f"{data.name}_red",
         tag.COMM_REDUCE,
     )
-    return or_neutral(reduced, [data.shape[n] for n in loops.reduced], _neutral(reduced))
-
-
-def _neutral(reduced: Tensor) -> Expr:
-    """The result of a reduction of nothing."""
-    return reduced.op.reduction.combiner.identity_element[0]  # type: ignore[attr-defined]
+    neutral = reduced.op.reduction.combiner.identity_element[0]
+    return or_neutral(reduced, [data.shape[n] for n in loops.reduced], neutral, f"T_{name}")
 
 
 def _accumulate(
