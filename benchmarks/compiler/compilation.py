@@ -8,7 +8,7 @@ import tilewright as tvm
 from benchmarks.compiler.measure import Figure, scaled, seconds
 from benchmarks.compiler.programs import TARGET, build, chain
 from tilewright import te, tir
-from tilewright.driver.lowering import lower
+from tilewright.driver.build_module import lower
 from tilewright.driver.pipeline import generate_code, legalization
 from tilewright.target import Target
 from tilewright.tir.transform.passes import MakePackedAPI

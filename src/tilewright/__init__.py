@@ -34,8 +34,7 @@ if TYPE_CHECKING:
         transform,
         tune,
     )
-    from tilewright.driver.building import build
-    from tilewright.driver.lowering import lower
+    from tilewright.driver.build_module import build, lower
     from tilewright.error import TVMError
     from tilewright.ir import IRModule, instrument
     from tilewright.relax.vm.driver import compile
@@ -118,11 +117,11 @@ _HOME: Final = {
     "Module": "tilewright.runtime.module",
     "NDArray": "tilewright.runtime.ndarray",
     "TVMError": "tilewright.error",
-    "build": "tilewright.driver.building",
+    "build": "tilewright.driver.build_module",
     "compile": "tilewright.relax.vm.driver",
     "default_schedule": "tilewright.schedule_rules.default",
     "instrument": "tilewright.ir",
-    "lower": "tilewright.driver.lowering",
+    "lower": "tilewright.driver.build_module",
     **dict.fromkeys(_DEVICES, "tilewright.runtime.device"),
     **dict.fromkeys(_REGISTRY, "tilewright.runtime.registry"),
 }

@@ -6,7 +6,7 @@ from tests.runtime.programs import add_one
 
 import tilewright as tvm
 from tilewright.error import CodegenError, ExportError
-from tilewright.runtime.object_file import load_object, save_object
+from tilewright.runtime.loading import load_object, save_object
 from tilewright.script import tir as T
 
 

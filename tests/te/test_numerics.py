@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.te.programs import FIXED, chains, schedules
 
 import tilewright.te as te
-from tilewright.driver.lowering import lower
+from tilewright.driver.build_module import lower
 from tilewright.error import TEScheduleError
 from tilewright.te.schedule import schedule_to_prim_func
 from tilewright.tir.analysis.verify import verify_well_formed

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if not matches.matched:
         return 1
     if options.export:
-        from tilewright.driver.building import build
+        from tilewright.driver.build_module import build
 
         build(matches.schedule.mod, target=target).export_library(options.export)
     elif options.trace:

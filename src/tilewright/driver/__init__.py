@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tilewright.driver.building import build
-    from tilewright.driver.lowering import lower
+    from tilewright.driver.build_module import build, lower
 
 __all__ = ["build", "lower"]
-
-_HOME: Final = {"build": "tilewright.driver.building", "lower": "tilewright.driver.lowering"}
 
 
 def __getattr__(name: str) -> Any:
     if name in ("build_module", "default"):
         return importlib.import_module(f"{__name__}.{name}")
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(f"{__name__}.build_module"), name)

@@ -5,7 +5,6 @@ from tilewright.runtime import ffi_import
 # isort: split
 from tilewright.ir.dtype import DType as DataType
 from tilewright.runtime.benchmark import BenchmarkResult
-from tilewright.runtime.build_info import enabled, system_lib
 from tilewright.runtime.device import Device, cpu, cuda, device
 from tilewright.runtime.linking import include_directory
 from tilewright.runtime.loading import load_module
@@ -18,13 +17,14 @@ from tilewright.runtime.params import (
     save_param_dict,
     save_param_dict_to_file,
 )
-from tilewright.runtime.printing import default_trace_action, print_values
+from tilewright.runtime.process import enabled, num_threads, set_num_threads, system_lib
 from tilewright.runtime.registry import (
+    ShapeTuple,
     convert,
+    default_trace_action,
     get_global_func,
     list_global_func_names,
+    print_values,
     register_func,
     remove_global_func,
 )
-from tilewright.runtime.shape_tuple import ShapeTuple
-from tilewright.runtime.threads import num_threads, set_num_threads

@@ -1,4 +1,4 @@
-"""Modules from files that `Module.export_library` wrote."""
+"""Modules from files: those of `Module.export_library`, and object files of another process."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import os
 import shutil
 import tarfile
 import tempfile
+from pathlib import Path
 from typing import Final
 
 import tvm_ffi
 
 from tilewright.error import ExportError
-from tilewright.ir.library import METADATA_FUNCTION, Parameter
+from tilewright.ir.library import METADATA_FUNCTION, SYMBOL_PREFIX, Parameter
 from tilewright.runtime.linking import link_shared
 from tilewright.runtime.module import Module, signatures_from
-from tilewright.runtime.packed_func import PackedFunc, packed_func
+from tilewright.runtime.packed_func import PackedFunc, from_address, packed_func
 
 _LOADED: Final[dict[str, tuple[int, ...]]] = {}
 """What was in the files when they were loaded first, by path."""
@@ -91,3 +92,49 @@ def _read_metadata(loaded: tvm_ffi.Module) -> dict[str, tuple[Parameter, ...]]:
     if not loaded.implements_function(METADATA_FUNCTION):
         return {}
     return signatures_from(loaded.get_function(METADATA_FUNCTION))
+
+
+def save_object(module: Module, path: str | Path) -> None:
+    """Write the functions of a module for `load_object`, in another process of this package.
+
+    An object file that LLVM's own linker loads costs a third of a library that a system linker
+    makes, and functions from different files share the threads and workspaces of the process.
+
+    Raises:
+        ExportError: for a module that was not compiled by LLVM in this process.
+    """
+    from tilewright.target.codegen.llvm.compile import CompiledModule
+
+    code = module.code
+    if not isinstance(code, CompiledModule):
+        raise ExportError(f"save_object: {module!r} was not compiled by the target llvm here")
+    Path(path).write_bytes(code.shared_object)
+
+
+def load_object(path: str | Path) -> Module:
+    """The module that `save_object` wrote, loaded without a system linker.
+
+    Raises:
+        ExportError: if there is no such file.
+        CodegenError: if it holds something else, or calls C functions that this process lacks.
+    """
+    from tilewright.target.codegen.llvm.compile import LOCK
+    from tilewright.target.codegen.llvm.jit import load_object as load
+
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ExportError(f"load_object: {path}: {error.strerror}") from None
+    symbol = SYMBOL_PREFIX + METADATA_FUNCTION
+    with LOCK:
+        library, find_symbol = load(content, symbol)
+    signatures = signatures_from(from_address(library[symbol], library, METADATA_FUNCTION))
+
+    def find(name: str) -> PackedFunc | None:
+        if name not in signatures:
+            return None
+        with LOCK:
+            library = find_symbol(SYMBOL_PREFIX + name)
+        return from_address(library[SYMBOL_PREFIX + name], library, name, signatures[name])
+
+    return Module(find, signatures, path=str(path))

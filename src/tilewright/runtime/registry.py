@@ -5,13 +5,21 @@ It is tvm-ffi's own table, so a function that another package registered there i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, overload
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar, overload
 
 import tvm_ffi
 from tvm_ffi import core
 
-from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError, did_you_mean
+from tilewright.error import (
+    ArgumentError,
+    ArgumentValueError,
+    ProgramAssertionError,
+    UnknownNameError,
+    did_you_mean,
+)
+from tilewright.runtime.ndarray import NDArray
 from tilewright.runtime.packed_func import PackedFunc, from_callable, packed_func
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -149,3 +157,61 @@ def _find(name: object) -> core.Function | None:
     if not isinstance(name, str):
         raise ArgumentError(f"the name of a function is a string, got {name!r}")
     return core._get_global_func(name, True)
+
+
+class ShapeTuple(tuple[int, ...]):
+    """The extents of a shape, at least 0 each: a tuple of integers.
+
+    Functions of a virtual machine take it, or any other tuple of integers, where they want a shape.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, shape: Iterable[int]) -> ShapeTuple:
+        try:
+            extents = tuple(map(operator.index, shape))
+        except TypeError:
+            raise ArgumentError(f"ShapeTuple: a shape is integers, got {shape!r}") from None
+        if any(extent < 0 for extent in extents):
+            raise ArgumentError(f"ShapeTuple: extents are at least 0, got {extents}")
+        return super().__new__(cls, extents)
+
+    def __repr__(self) -> str:
+        return f"ShapeTuple({super().__repr__()})"
+
+
+@register_func("tvm.default_trace_action", override=True)
+def default_trace_action(*args: Any) -> None:
+    """Print the arguments."""
+    print(list(args), flush=True)
+
+
+PRINT: Final = "tilewright.print"
+FAIL: Final = "tilewright.fail"
+
+FAILED: Final = "an assertion of the program failed"
+"""The text of an assertion without one."""
+
+
+def formatted(form: str, values: Sequence[Any]) -> str:
+    """Values in the places of a format, or one after the other if that is empty."""
+    shown = [_shown(value) for value in values]
+    return form.format(*shown) if form else " ".join(map(str, shown))
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, NDArray):
+        return value.__array__(copy=False)
+    return tuple(map(_shown, value)) if isinstance(value, tuple) else value
+
+
+@register_func(PRINT, override=True)
+def print_values(form: str, *values: Any) -> None:
+    """Print values."""
+    print(formatted(form, values), flush=True)
+
+
+@register_func(FAIL, override=True)
+def fail(form: str, *values: Any) -> None:
+    """Raise the error of an assertion that does not hold."""
+    raise ProgramAssertionError(formatted(form, values) or FAILED)

@@ -19,9 +19,9 @@ from tests.tune.measure.programs import (
 )
 
 from tilewright import TVMError
-from tilewright.driver.building import build
+from tilewright.driver.build_module import build
 from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError
-from tilewright.runtime.object_file import load_object
+from tilewright.runtime.loading import load_object
 from tilewright.target import Target
 from tilewright.tune.measure import Builder, BuilderInput, LocalBuilder
 

@@ -80,7 +80,7 @@ class CompiledKernels:
         function(*[alias(arg) if isinstance(arg, np.ndarray) else arg for arg in args])
 
     def _compile(self, name: str) -> Any:
-        from tilewright.driver.building import build
+        from tilewright.driver.build_module import build
 
         functions = {
             var: function.with_attr("global_symbol", var.name_hint)

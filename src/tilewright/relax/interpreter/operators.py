@@ -15,8 +15,7 @@ from tilewright.relax.interpreter.values import Shape, as_value
 from tilewright.relax.op import base, view
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.runtime.ndarray import alias
-from tilewright.runtime.printing import fail, print_values
-from tilewright.runtime.registry import get_global_func
+from tilewright.runtime.registry import fail, get_global_func, print_values
 
 if TYPE_CHECKING:
     from tilewright.relax.interpreter.evaluator import Evaluator, Frame

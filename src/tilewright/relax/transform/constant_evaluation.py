@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from tilewright.arith import Analyzer
-from tilewright.driver.building import build
+from tilewright.driver.build_module import build
 from tilewright.error import InterpreterError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call as TensorCall

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.driver.building import build
+from tilewright.driver.build_module import build
 from tilewright.driver.pipeline import scheduling
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tilewright.driver.building import build as build_tensor_programs
+from tilewright.driver.build_module import build as build_tensor_programs
 from tilewright.driver.object_cache import ObjectCache, default_cache, key_of, target_facts
 from tilewright.error import ArgumentError, TVMError, UnknownNameError, did_you_mean
 from tilewright.ir.dtype import DType

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tilewright.driver.building import build
+from tilewright.driver.build_module import build
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.module import IRModule

@@ -45,7 +45,7 @@ from tilewright.relax.vm.steps import (
     Value,
     ViewStep,
 )
-from tilewright.runtime.printing import FAIL, FAILED, PRINT
+from tilewright.runtime.registry import FAIL, FAILED, PRINT
 from tilewright.tir.op.objects import has_packed
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tilewright.driver.building import build
+from tilewright.driver.build_module import build
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
+from tilewright.runtime.loading import save_object
 from tilewright.runtime.module import Module
-from tilewright.runtime.object_file import save_object
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.compile import CompiledModule
 from tilewright.tune.measure.affinity import stay_on

@@ -12,9 +12,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError
 from tilewright.runtime.device import Device, device
-from tilewright.runtime.loading import load_module
+from tilewright.runtime.loading import load_module, load_object
 from tilewright.runtime.module import Module
-from tilewright.runtime.object_file import load_object
 from tilewright.tune.measure import expected_results
 from tilewright.tune.measure.affinity import stay_on
 from tilewright.tune.measure.arguments import random_arguments, with_packed
