@@ -4,44 +4,62 @@ convolutions."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import accesses_of
-from tilewright.schedule_rules.contraction_plan import ENOUGH_REUSE, LEAST_REUSE, Plan
+from tilewright.schedule_rules.contraction_plan import (
+    ENOUGH_FILLED,
+    ENOUGH_REUSE,
+    LEAST_REUSE,
+    Plan,
+)
 from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.nest import attempt, block_of
 from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
-from tilewright.schedule_rules.transposed_plan import transposed_plan
+from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
 
 
-def schedule_contraction(
-    sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV], machine: Machine, *, outer: int
-) -> Schedule | None:
-    """The schedule with a contraction tiled for registers and caches; None for another block.
+def tile_products(
+    sch: Schedule, nest: Nest, machine: Machine, epilogue: Sequence[BlockRV] = ()
+) -> Sequence[Structure]:
+    """Tiles sums of products for registers and caches.
+
+    These are products of matrices (one or many, of any operand transposed) and convolutions: blocks
+    in which one operand does not depend on the rows of the result, and another not on its columns.
+    ::
+
+        for columns:                    # a block of panels, which stays in the cache of a core
+            for sums:                   # a block of the sum
+                copy panels of the operand with columns
+                for rows, panel:
+                    for step:           # fetches what later steps read
+                        a tile of rows x vectors in registers: unrolled steps, rows and vectors
+                    the element-wise consumers of the tile
+
+    The structures differ in which iterators are columns (one, several merged ones such as the
+    pixels of an image, or the rows of the result), and in which operands are packed. Left to the
+    search: the tile, how many panels are packed at once, the steps of a block of the sum, how many
+    steps are unrolled, and how far ahead operands are asked for.
 
     Args:
-        sch: the schedule.
-        block: the block.
-        epilogue: element-wise blocks that read the result, for each tile of it.
+        sch: a copy of the schedule, to look at.
+        nest: the block.
         machine: the machine.
-        outer: how many of the loops around it are fixed already.
+        epilogue: element-wise blocks that read the result, for each tile of it.
     """
-    found = find_contraction(accesses_of(block_of(sch, block)))
+    found = find_contraction(nest.accesses)
     if found is None:
-        return None
-    for plan in plans(found, machine, outer, constant_memory(sch)):
-        scheduled = attempt(sch, lambda s, plan=plan: tile_contraction(plan, s, block, epilogue))
-        if scheduled is not None:
-            return scheduled
-    return None
+        return []
+    ways = plans(found, machine, nest.outer, constant_memory(sch))
+    return [partial(tile_contraction, plan, epilogue) for plan in ways]
 
 
 def plans(
     found: Contraction, machine: Machine, outer: int, constants: frozenset[Var] = frozenset()
 ) -> list[Plan]:
-    """Ways to tile a contraction, the best first.
+    """Ways to tile a contraction, the best first as far as is known.
 
     Args:
         found: the contraction.
@@ -51,9 +69,12 @@ def plans(
     """
     forms = _plans_along_columns(found, machine, outer, constants)
     transposed = transposed_plan(found, machine, outer)
-    if transposed is None or (forms and forms[0].cycles(constants) < transposed.cycles(constants)):
-        return forms
-    return [transposed, *forms]
+    others = _other_plans(found, machine, outer, forms)
+    if transposed is None:
+        return [*forms, *others]
+    if forms and forms[0].cycles(constants) < transposed.cycles(constants):
+        return [*forms, transposed, *others]
+    return [transposed, *forms, *others]
 
 
 def _plans_along_columns(
@@ -67,8 +88,7 @@ def _plans_along_columns(
     plain = Plan(found, single, machine, outer, packed=False)
     if not found.is_contiguous(single) and plain.reuse < LEAST_REUSE:
         return forms
-    is_reused = len(found.moving) == 1 and not found.moving[0].mentions(found.row)
-    if is_reused and plain.reuse >= LEAST_REUSE:
+    if plain.may_pack():
         free = found.moving[0].buffer.data in constants
         is_worth_packing = plain.reuse >= (LEAST_REUSE if free else ENOUGH_REUSE)
         if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():
@@ -78,3 +98,60 @@ def _plans_along_columns(
         ):
             forms.append(Plan(found, single, machine, outer, packed=True))
     return [*forms, plain]
+
+
+def _other_plans(
+    found: Contraction, machine: Machine, outer: int, forms: Sequence[Plan]
+) -> list[Plan]:
+    """Ways that the estimates speak against, but which are the fastest now and then."""
+    merged, single = found.mergeable(), (found.column,)
+    plain = Plan(found, single, machine, outer, packed=False)
+    others = []
+    if plain.may_pack():
+        known = {(len(plan.columns) > 1, plan.packed) for plan in forms}
+        size = plain.depth * plain.width_of_all * plain.itemsize
+        if len(merged) > 1 and (True, True) not in known and size <= machine.own_cache:
+            others.append(Plan(found, merged, machine, outer, packed=True))
+        if (False, True) not in known and size > machine.own_cache // 4:
+            others.append(Plan(found, single, machine, outer, packed=True))
+    if outer == 0 and plain.scatters_rows():
+        others += [
+            Plan(found, single, machine, outer, packed=plan.packed, packs_rows=True)
+            for plan in (*forms, *others)
+            if len(plan.columns) == 1
+        ]
+    return others
+
+
+def transposed_plan(found: Contraction, machine: Machine, outer: int) -> Plan | None:
+    """The way whose vectors run along another dimension than the rows of the result.
+
+    In a convolution the results along a row of the image need vectors that begin at each element of
+    it, few of them where images are small, and with strides every other element. The filters of one
+    place are another vector: their weights are packed into panels, and elements of the image are
+    broadcast. In a product of a few rows with a large matrix of weights, the rows are packed, and
+    the weights are read once and in order. The results of a tile are collected, and transposed when
+    they are written.
+
+    Returns:
+        The plan, if it is possible and reads what it broadcasts in the order of memory.
+    """
+    swapped = found.transposed()
+    lanes = machine.lanes(found.accesses.stores[0].buffer.dtype)
+    columns = found.accesses.extents[swapped.column]
+    if (
+        len(swapped.moving) != 1
+        or not swapped.fixed
+        or found.accesses.extents[found.column] is None
+    ):
+        return None
+    if (
+        swapped.moving[0].mentions(swapped.row)
+        or columns is None
+        or columns < ENOUGH_FILLED * lanes
+    ):
+        return None
+    plan = Plan(swapped, (swapped.column,), machine, outer, packed=True, transposed=True)
+    if plan.reuse < ENOUGH_REUSE or any(map(plan.is_far, swapped.fixed)):
+        return None
+    return plan

@@ -24,6 +24,9 @@ FAR: Final = 2048
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
 
+SHORTEST_SUM: Final = 128
+"""Minimum number of steps of a block of a sum."""
+
 NEAR_BYTES: Final = 6.0
 """Bytes of an operand that arrive from memory in a cycle, one after the other."""
 
@@ -47,6 +50,7 @@ class Plan:
         outer: how many of the loops around the block are fixed already.
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
+        packs_rows: whether the operand with rows is copied first, those of a tile side by side.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Plan:
         *,
         packed: bool,
         transposed: bool = False,
+        packs_rows: bool = False,
     ) -> None:
         self.found = found
         self.columns = columns
@@ -65,6 +70,7 @@ class Plan:
         self.outer = outer
         self.packed = packed
         self.transposed = transposed
+        self.packs_rows = packs_rows
         a = found.accesses
         self.itemsize = found.moving[0].buffer.dtype.itemsize
         self.lanes = machine.lanes(a.stores[0].buffer.dtype)
@@ -100,6 +106,15 @@ class Plan:
         whole = (n for n in range(fitting, fitting // 2, -1) if extent % n == 0)
         return next(whole, -(-extent // -(-extent // fitting)))
 
+    def block_depths(self) -> list[int]:
+        """Other lengths of a block of the sum, which divide it."""
+        if self.block_depth is None:
+            return []
+        reduction = self.found.accesses.reduction
+        extent = self.found.accesses.extent(reduction[0])
+        least = max(self.block_depth // 2, SHORTEST_SUM * extent // self.depth)
+        return [n for n in range(least, min(extent, 4 * self.block_depth) + 1) if extent % n == 0]
+
     def _panel_bytes(self) -> int:
         return self.depth * self.width * self.itemsize
 
@@ -107,7 +122,7 @@ class Plan:
         itemsize = self.found.accesses.stores[0].buffer.dtype.itemsize
         return register_tile(
             self.rows, self.width_of_all, self.depth, self.lanes, itemsize, self.machine,
-            streams=streams, near=self.found.has_near_rows(),
+            streams=streams, near=self.packs_rows or self.found.has_near_rows(),
         )  # fmt: skip
 
     def is_narrow(self) -> bool:
@@ -172,9 +187,24 @@ class Plan:
         """Whether what is read of the operand with columns does not stay in the cache."""
         return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
 
-    def is_contiguous(self) -> bool:
-        """Whether the columns run over one stretch of the operands that have them."""
-        return self.found.is_contiguous(self.columns)
+    def may_pack(self) -> bool:
+        """Whether each element of the one operand with columns is used for several rows."""
+        moving = self.found.moving
+        is_reused = len(moving) == 1 and not moving[0].mentions(self.found.row)
+        return is_reused and self.reuse >= LEAST_REUSE
+
+    def scatters_rows(self) -> bool:
+        """Whether each step of the sum reads rows from another place, with no neighbours there.
+
+        Such places are so many, and often so far apart, that a cache does not hold those of a tile.
+        """
+        accesses, fixed = self.found.accesses, self.found.fixed
+        if len(fixed) != 1 or self.width_of_all < LEAST_REUSE * self.width:
+            return False
+        strides = [fixed[0].stride(v) for v in accesses.reduction if accesses.extents[v] != 1]
+        if not strides or not all(stride is not None and stride > 1 for stride in strides):
+            return False
+        return accesses.size(fixed[0]) > self.machine.own_cache // 4
 
     def leaves_lanes_empty(self) -> bool:
         """Whether rows of columns are so short that vectors are not filled, or others are read

@@ -22,6 +22,7 @@ from tilewright.schedule_rules.nest import (
     split_into,
 )
 from tilewright.schedule_rules.operands import constant_memory
+from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
 from tilewright.schedule_rules.vectors import without
@@ -39,27 +40,24 @@ DISTANCES: Final = (0, 4, 8, 12, 16)
 AHEAD: Final = 12
 """The best of them, as far as is known."""
 
+STEPS: Final = (1, 2, 4)
+"""How many steps of a long sum may be unrolled."""
+
 AHEAD_BYTES: Final = 4096
 """So much ahead it is asked for panels that come from memory one after the other."""
 
 
-def tile_contraction(
-    plan: Plan, sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV]
-) -> None:
-    """Tile the loops of a contraction, and vectorise; pack the operand with columns if planned.
-
-    Left to the search: the tile of registers, how many panels are packed at once, and how far ahead
-    it is asked for what comes from far away.
+def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nest: Nest) -> None:
+    """Tile the loops of a contraction, and vectorise; pack operands if planned.
 
     Args:
         plan: its sizes.
-        sch: the schedule.
-        block: the block.
         epilogue: element-wise blocks that read the result, for each tile of it.
+        sch: the schedule.
+        nest: the block.
     """
-    machine, p = plan.machine, plan
-    tile = choose_tile(sch, p.tile, p.rows, p.width_of_all, p.lanes, machine)
-    _Steps(plan, sch, block, tile).apply(epilogue)
+    tile = choose_tile(sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, plan.machine)
+    _Steps(plan, sch, nest, tile).apply(epilogue)
 
 
 @dataclass(frozen=True)
@@ -68,15 +66,22 @@ class _Steps:
 
     plan: Plan
     sch: Schedule
-    block: BlockRV
+    nest: Nest
     tile: RegisterTile
+
+    @property
+    def block(self) -> BlockRV:
+        """The block."""
+        return self.nest.block
 
     def apply(self, epilogue: Sequence[BlockRV]) -> None:
         """Take all steps."""
         plan, sch, f = self.plan, self.sch, self.plan.found
         if plan.stages_results:
             epilogue = self._stage_results(epilogue)
-        loops = loops_by_iterator(sch, self.block, plan.outer)
+        if plan.packs_rows:
+            self._pack_rows()
+        loops = self.nest.loops
         column = self._column(loops)
         outer = [v for v in without(f.outer, *plan.columns) if v in loops]
         needed = [loops[v] for v in outer if any(load.mentions(v) for load in f.moving)]
@@ -90,7 +95,8 @@ class _Steps:
         block_row, row = sch.split(loops[f.row], [None, self.tile.rows])
         blocks: list[LoopRV] = []
         if plan.block_depth is not None:
-            block_step, depth[0] = sch.split(depth[0], [None, plan.block_depth])
+            length = choose(sch, plan.block_depths(), plan.block_depth)
+            block_step, depth[0] = sch.split(depth[0], [None, length])
             blocks.append(block_step)
         # A panel is used for all that it does not depend on, before the next one is packed.
         around = [*needed, block_column, *blocks, *then, block_row, *panel]
@@ -102,6 +108,8 @@ class _Steps:
             # Where columns are merged, those of a panel are not a box of the operand.
             place = [*first, *blocks] if len(plan.columns) == 1 else needed
             panels = self._pack(place[-1] if place else None)
+            if not (is_single or blocks):
+                self._prefetch_next_copy(block_column)
         in_tiles = self._schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps = self._unroll_steps(depth, 1 if is_cut else 0)
@@ -141,10 +149,21 @@ class _Steps:
         for n in range(len(depth) - 1, least - 1, -1):
             extent = extent_of(self.sch, depth[n])
             if extent is None or count * extent > MOST_UNROLLED:
-                return depth[: n + 1]
+                is_first = count == self.plan.tile.rows * self.plan.tile.vectors
+                last = self._unroll_some(depth[n], extent) if is_first else depth[n]
+                return [*depth[:n], last]
             count *= extent
             self.sch.unroll(depth[n])
         return depth[:least]
+
+    def _unroll_some(self, loop: LoopRV, extent: int | None) -> LoopRV:
+        """Unroll some of the innermost steps of a long sum; how many is left to the search."""
+        counts = [] if extent is None else [n for n in STEPS if extent % n == 0]
+        if len(counts) < 2:
+            return loop
+        steps, step = self.sch.split(loop, [None, choose(self.sch, counts, 1)])
+        self.sch.unroll(step)
+        return steps
 
     def _prefetch(self, steps: Sequence[LoopRV]) -> None:
         """Ask ahead for columns that come from far away in each step.
@@ -207,6 +226,38 @@ class _Steps:
         if not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
             self._vectorize(copy, around)
         return block_of(sch, copy).writes[0].buffer
+
+    def _prefetch_next_copy(self, columns: LoopRV) -> None:
+        """Ask ahead for what the next block of columns will copy, if the search wants it."""
+        plan, (operand,) = self.plan, self.plan.found.moving
+        is_constant = operand.buffer.data in constant_memory(self.sch)
+        if plan.machine.cores == 1 and plan.found.is_contiguous(plan.columns) and not is_constant:
+            ahead = choose(self.sch, (0, 1), 0)
+            self.sch.annotate(columns, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})
+
+    def _pack_rows(self) -> None:
+        """Copy the operand with rows: those of a tile side by side for each step of the sum."""
+        plan, sch, accesses = self.plan, self.sch, self.plan.found.accesses
+        (operand,) = plan.found.fixed
+        iterators = [item.var for item in accesses.block.iter_vars]
+        used = [n for n, var in enumerate(iterators) if operand.mentions(var)]
+        row = position_of(plan.found.row, iterators)
+        inner = [position_of(var, iterators) for var in accesses.reduction]
+        around = [n for n in used if n not in (row, *inner)]
+        height = self.tile.rows
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            outer, steps = ([values[n] for n in group] for group in (around, inner))
+            return (*outer, values[row] // height, *steps, values[row] % height)
+
+        index_map = IndexMap.from_func(layout, len(iterators))
+        copy = sch.reindex_cache_read(self.block, operand.buffer.name, "global", index_map)
+        at = dict(zip(used, sch.get_loops(copy), strict=True))
+        panel, lane = sch.split(at[row], [None, height])
+        outer = [*(at[n] for n in around), panel]
+        sch.reorder(*outer, *(at[n] for n in inner), lane)
+        sch.unroll(lane)
+        parallelize(sch, outer, plan.machine)
 
     def _flat_column(self, values: Sequence[Expr]) -> Any:
         """The number of a column, given the values of all iterators."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from tilewright.error import ArgumentError
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.schedule_rules.accesses import accesses_of
-from tilewright.schedule_rules.code_size import compact
-from tilewright.schedule_rules.contraction import schedule_contraction
+from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.eligible import marked_as_scheduled, may_schedule
 from tilewright.schedule_rules.groups import (
@@ -34,7 +34,13 @@ from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
-RULES: Final = (tile_transposition, vectorize_elements, reduce_along_columns, reduce_along_rows)
+RULES: Final = (
+    tile_products,
+    tile_transposition,
+    vectorize_elements,
+    reduce_along_columns,
+    reduce_along_rows,
+)
 """The rules for a block, in order."""
 
 
@@ -118,17 +124,13 @@ def schedule_group(sch: Schedule, group: Group, machine: Machine) -> Schedule:
 
 def _schedule_stage(sch: Schedule, stage: Stage, machine: Machine, outer: int) -> Schedule:
     """Apply the first rule that fits and does not unroll too much."""
-    block = stage.block
-    found = None
-    if stage.contraction is not None:
-        epilogue = [item.block for item in stage.epilogue]
-        found = schedule_contraction(sch, block, epilogue, machine, outer=outer)
-        found = compact(found, [block, *epilogue])
+    block, epilogue = stage.block, [item.block for item in stage.epilogue]
+    if epilogue:
+        tiled = partial(tile_products, epilogue=epilogue)
+        found = scheduled_by([tiled], sch, block, machine, outer, epilogue)
         if found is not None:
             return found
-        if epilogue:
-            found = compact(schedule_contraction(sch, block, [], machine, outer=outer), [block])
-    found = found or scheduled_by(RULES, sch, block, machine, outer) or sch
+    found = scheduled_by(RULES, sch, block, machine, outer) or sch
     for item in stage.epilogue:
         found = _schedule_stage(found, item, machine, outer)
     return found

@@ -15,7 +15,7 @@ from tilewright.schedule_rules.nest import is_complete, parallelize
 from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.vectors import MOST_VECTORS, vectorized, without
-from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 PIECES: Final = 4
@@ -45,7 +45,7 @@ def vectorize_elements(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[
     return [partial(interleave, vector=vector, period=period, machine=machine), vectors]
 
 
-def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> Sequence[BlockRV]:
+def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> None:
     accesses = nest.accesses
     joined = _joined_loops(nest)
     others = nest.of(without(accesses.spatial, *joined))
@@ -62,7 +62,6 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> S
         parallelize(sch, [*others, outer], machine)
     if streams:
         stream_stores(sch, outer, nest, machine)
-    return ()
 
 
 def _joined_loops(nest: Nest) -> list[Var]:

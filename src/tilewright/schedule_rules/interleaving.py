@@ -7,7 +7,6 @@ is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from tilewright.arith import Analyzer
@@ -18,7 +17,7 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import parallelize
 from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.vectors import lanes_for, without
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import Schedule
 from tilewright.tir.substitute import substitute, variables_of
 
 MOST_PHASES: Final = 8
@@ -61,9 +60,7 @@ def _are_neighbours(load: Access, vector: Var, period: int) -> bool:
     return True
 
 
-def interleave(
-    sch: Schedule, nest: Nest, *, vector: Var, period: int, machine: Machine
-) -> Sequence[BlockRV]:
+def interleave(sch: Schedule, nest: Nest, *, vector: Var, period: int, machine: Machine) -> None:
     """Runs in vectors of elements that are `period` apart; all phases follow each other."""
     accesses = nest.accesses
     extent = accesses.extents[vector]
@@ -76,4 +73,3 @@ def interleave(
     sch.vectorize(column)
     if nest.outer == 0:
         parallelize(sch, [*others, part], machine)
-    return ()

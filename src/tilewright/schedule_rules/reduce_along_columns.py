@@ -16,7 +16,7 @@ from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.reduce_along_rows import prefetch
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.vectors import lanes_for, without
-from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.schedule import LoopRV, Schedule
 
 VECTORS: Final = 8
 """Vectors of results that are computed at a time, so that sums do not wait for each other."""
@@ -92,7 +92,7 @@ def _whole(nest: Nest, column: Var, machine: Machine) -> int:
     return -(-nest.accesses.extent(column) // _lanes(nest, column, machine))
 
 
-def _in_registers(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> Sequence[BlockRV]:
+def _in_registers(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> None:
     """A few vectors of results stay in registers while the reduction runs."""
     accesses = nest.accesses
     whole = _whole(nest, column, machine)
@@ -115,7 +115,6 @@ def _in_registers(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -
         prefetch(sch, reduced[-1], nest, machine, 0)
     if nest.outer == 0:
         parallelize(sch, around, machine)
-    return ()
 
 
 def _steps(extent: int | None) -> list[int]:
@@ -123,7 +122,7 @@ def _steps(extent: int | None) -> list[int]:
     return [1] if extent is None else [n for n in STEPS if extent % n == 0]
 
 
-def _row_by_row(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> Sequence[BlockRV]:
+def _row_by_row(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> None:
     """A few rows at a time are added to results that stay in the first cache."""
     accesses = nest.accesses
     strip, piece, lane = _strips(sch, nest, column, machine)
@@ -138,7 +137,6 @@ def _row_by_row(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> 
         prefetch(sch, piece, nest, machine, 8)
     if nest.outer == 0:
         parallelize(sch, around, machine)
-    return ()
 
 
 def _strips(

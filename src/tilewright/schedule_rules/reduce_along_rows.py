@@ -14,7 +14,7 @@ from tilewright.schedule_rules.nest import DoesNotFitError, parallelize
 from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.vectors import vectorized, without
-from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 
 ENOUGH: Final = 4
@@ -72,12 +72,12 @@ def _is_short(nest: Nest, inner: Var, machine: Machine) -> bool:
     return -(-extent // lanes) <= most
 
 
-def _rows_together(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> Sequence[BlockRV]:
+def _rows_together(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> None:
     accesses = nest.accesses
     spatial = nest.of(accesses.spatial)
     if not spatial:
         _prefetch_row(sch, _vectors_of_row(sch, nest, inner, [], machine, 8), nest, machine)
-        return ()
+        return
     if nest.own:
         counts = powers_of_two(1, min(MOST_ROWS, accesses.extent(nest.own[-1])))
         block, row = sch.split(spatial[-1], [None, choose(sch, counts, counts[-1])])
@@ -88,7 +88,6 @@ def _rows_together(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -
     _prefetch_row(sch, _vectors_of_row(sch, nest, inner, [row], machine, 4), nest, machine)
     if nest.outer == 0:
         parallelize(sch, around, machine)
-    return ()
 
 
 def _vectors_of_row(
@@ -139,7 +138,7 @@ def prefetch(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine, preferre
         sch.annotate(loop, SOFTWARE_PREFETCH, {largest.buffer.name: distance})
 
 
-def _row_by_row(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> Sequence[BlockRV]:
+def _row_by_row(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> None:
     """The innermost loop runs along a row, into a few vectors that are added at the end."""
     accesses = nest.accesses
     spatial = nest.of(accesses.spatial)
@@ -147,17 +146,15 @@ def _row_by_row(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> S
     rest = nest.of(without(accesses.reduction, *joined))
     reduced = [*rest, *nest.of(joined)]
     sch.reorder(*spatial, *reduced)
-    others: list[BlockRV] = []
     if len(joined) > 1:
         # One long loop has no start of its own that the initialisation could wait for.
-        others = [sch.decompose_reduction(nest.block, reduced[0])]
+        sch.decompose_reduction(nest.block, reduced[0])
         sch.fuse(*nest.of(joined))
     if nest.outer == 0:
         parallelize(sch, spatial, machine)
-    return others
 
 
-def _parts_of_rows(sch: Schedule, nest: Nest, *, machine: Machine) -> Sequence[BlockRV]:
+def _parts_of_rows(sch: Schedule, nest: Nest, *, machine: Machine) -> None:
     """Each core reduces a part of each row into results of its own."""
     accesses, inner = nest.accesses, nest.innermost()
     assert inner is not None
@@ -170,4 +167,3 @@ def _parts_of_rows(sch: Schedule, nest: Nest, *, machine: Machine) -> Sequence[B
     sch.reorder(part, *around, rest)
     vectorized(sch, rest, None, machine.lanes(accesses.stores[0].buffer.dtype))
     sch.parallel(part)
-    return [parts]

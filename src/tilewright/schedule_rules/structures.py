@@ -11,9 +11,8 @@ from tilewright.schedule_rules.nest import DoesNotFitError, attempt
 from tilewright.schedule_rules.plain_nest import Nest, nest_of
 from tilewright.tir.schedule import BlockRV, Schedule
 
-Structure = Callable[[Schedule, Nest], Sequence[BlockRV]]
-"""Gives a block its loops, with decisions that are left to the search; returns the other blocks
-that it has scheduled on the way."""
+Structure = Callable[[Schedule, Nest], None]
+"""Gives a block its loops, with decisions that are left to the search."""
 
 Rule = Callable[[Schedule, Nest, Machine], Sequence[Structure]]
 """The structures that fit a block, the one that is best as far as is known first. The schedule is
@@ -21,7 +20,12 @@ a copy to look at."""
 
 
 def scheduled_by(
-    rules: Sequence[Rule], sch: Schedule, block: BlockRV, machine: Machine, shared: int = 0
+    rules: Sequence[Rule],
+    sch: Schedule,
+    block: BlockRV,
+    machine: Machine,
+    shared: int = 0,
+    epilogue: Sequence[BlockRV] = (),
 ) -> Schedule | None:
     """The schedule with the best structure of the first rule that fits; None if none does.
 
@@ -33,12 +37,14 @@ def scheduled_by(
         block: the block.
         machine: the machine.
         shared: number of outermost loops, each of an iterator, that other blocks share.
+        epilogue: other blocks that the rules schedule.
     """
     view = sch.copy()
     nest = nest_of(view, block, shared, shared)
     for rule in rules:
         for structure in structures_of(rule, view, nest, machine):
-            found = compact(attempt(sch, lambda s, do=structure: do(s, nest.again(s))), [block])
+            found = attempt(sch, lambda s, do=structure: do(s, nest.again(s)))
+            found = compact(found, [block, *epilogue])
             if found is not None:
                 return found
     return None

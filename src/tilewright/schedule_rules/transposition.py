@@ -14,7 +14,7 @@ from tilewright.schedule_rules.nest import is_complete, parallelize, present, sp
 from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.vectors import lanes_for, without
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import Schedule
 
 MOST_LANES: Final = 16
 """Maximum side of a tile that is transposed in registers."""
@@ -51,7 +51,7 @@ def _lanes(nest: Nest, machine: Machine) -> int:
 
 def _in_registers(
     sch: Schedule, nest: Nest, *, vector: Var, across: Var, machine: Machine, streams: bool
-) -> Sequence[BlockRV]:
+) -> None:
     accesses, (store,) = nest.accesses, nest.accesses.stores
     lanes = _lanes(nest, machine)
     extents = [accesses.extents[var] for var in (across, vector)]
@@ -73,7 +73,6 @@ def _in_registers(
         around.append(row_tile)
     if nest.outer == 0:
         parallelize(sch, around, machine)
-    return ()
 
 
 def _repeats(
@@ -84,9 +83,7 @@ def _repeats(
     return fitting, max(n for n in fitting if n <= preferred)
 
 
-def _squares(
-    sch: Schedule, nest: Nest, *, vector: Var, across: Var, machine: Machine
-) -> Sequence[BlockRV]:
+def _squares(sch: Schedule, nest: Nest, *, vector: Var, across: Var, machine: Machine) -> None:
     """Each cache line is used as a whole while it is there."""
     (row_tile,), row = split_into(sch, nest.loops[across], [SIDE])
     (column_tile,), column = split_into(sch, nest.loops[vector], [SIDE])
@@ -95,4 +92,3 @@ def _squares(
     sch.reorder(*around, *present(row, column))
     if nest.outer == 0:
         parallelize(sch, around, machine)
-    return ()

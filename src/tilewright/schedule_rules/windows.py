@@ -92,7 +92,7 @@ class _Bands(NamedTuple):
     before: Sequence[int]
     after: Sequence[int]
 
-    def __call__(self, sch: Schedule, nest: Nest) -> Sequence[BlockRV]:
+    def __call__(self, sch: Schedule, nest: Nest) -> None:
         producers = _at(self.before, sch.get_producers, nest.block)
         consumers = _at(self.after, sch.get_consumers, nest.block)
         others = nest.of(without(nest.accesses.spatial, *self.window))
@@ -122,7 +122,6 @@ class _Bands(NamedTuple):
             sch.unroll(loop)
         sch.vectorize(lane)
         parallelize(sch, [*others, *(band[:1] if is_parallel else [])], self.machine)
-        return [*producers, *consumers]
 
     def _bands_in_parallel(self, nest: Nest) -> bool:
         """Whether there is too little work for the cores without cutting rows into bands."""

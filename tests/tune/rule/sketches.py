@@ -16,11 +16,11 @@ from tilewright.tune.rule.inline_producers import InlineProducers
 from tilewright.tune.rule.nest_rule import (
     ReduceAlongColumns,
     ReduceAlongRows,
+    ShareOuterLoops,
     TileStencil,
     TileTransposition,
     VectorizeElements,
 )
-from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
 
 SMALL = Machine(vector_bits=128, vector_registers=16, first_cache=256, own_cache=64, cores=1)
 """Four lanes, and caches that hold less than the programs need."""
@@ -92,3 +92,9 @@ def check(
         for sch in samples(sketch, func, count):
             assert_same_meaning(IRModule.from_expr(before), sch, sizes=sizes)
     return found
+
+
+def depth(sch: Schedule, one: str, other: str) -> int:
+    """How many loops two blocks share."""
+    first, second = ([sch.get(loop) for loop in sch.get_loops(b)] for b in (one, other))
+    return sum(a is b for a, b in zip(first, second, strict=False))

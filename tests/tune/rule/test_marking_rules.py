@@ -11,7 +11,7 @@ from tests.tune.rule.sketching import (
 
 from tilewright.error import ArgumentValueError
 from tilewright.tune.rule import ParallelizeVectorizeUnroll, RandomComputeLocation
-from tilewright.tune.rule.tile_product import TileProduct
+from tilewright.tune.rule.nest_rule import TileProduct
 
 
 def annotations_of(func, rule, target=FOUR_CORES):

@@ -12,7 +12,7 @@ from tests.schedule_rules.programs import (
     sums,
     transpose,
 )
-from tests.tune.rule.sketches import LARGE, NESTS, SMALL, TWO_CORES, check, sketches
+from tests.tune.rule.sketches import LARGE, NESTS, SMALL, TWO_CORES, check, depth, sketches
 
 import tilewright as tvm
 from tilewright import te
@@ -33,12 +33,6 @@ def annotations_of(sch, key):
 
 def kinds(sch, block):
     return [kind for kind, _ in loops_of(sch, block)]
-
-
-def depth(sch, one, other):
-    """How many loops two blocks share."""
-    first, second = ([sch.get(loop) for loop in sch.get_loops(b)] for b in (one, other))
-    return sum(a is b for a, b in zip(first, second, strict=False))
 
 
 # --- element by element -----------------------------------------------------------------------

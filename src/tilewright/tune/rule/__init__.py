@@ -15,6 +15,8 @@ from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTiling
 from tilewright.tune.rule.nest_rule import (
     ReduceAlongColumns,
     ReduceAlongRows,
+    ShareOuterLoops,
+    TileProduct,
     TileStencil,
     TileTransposition,
     VectorizeElements,
@@ -23,5 +25,3 @@ from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectori
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
 from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import ScheduleRule
-from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
-from tilewright.tune.rule.tile_product import TileProduct

@@ -16,6 +16,8 @@ from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTiling
 from tilewright.tune.rule.nest_rule import (
     ReduceAlongColumns,
     ReduceAlongRows,
+    ShareOuterLoops,
+    TileProduct,
     TileStencil,
     TileTransposition,
     VectorizeElements,
@@ -24,8 +26,6 @@ from tilewright.tune.rule.parallelize_vectorize_unroll import ParallelizeVectori
 from tilewright.tune.rule.random_compute_location import RandomComputeLocation
 from tilewright.tune.rule.reuse_type import ReuseType
 from tilewright.tune.rule.schedule_rule import RULE_SETS, ScheduleRule
-from tilewright.tune.rule.share_outer_loops import ShareOuterLoops
-from tilewright.tune.rule.tile_product import TileProduct
 
 
 @RULE_SETS.add("llvm", "c")
@@ -58,8 +58,8 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
             for name in intrinsics
         ),
         TileStencil(),  # before products: a convolution of each channel is one, too
-        TileProduct(),
         ShareOuterLoops(),
+        TileProduct(),
         TileTransposition(),
         VectorizeElements(),
         ReduceAlongColumns(),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from tilewright.schedule_rules.contraction import tile_products
+from tilewright.schedule_rules.default import schedule_group
 from tilewright.schedule_rules.elementwise import vectorize_elements
+from tilewright.schedule_rules.groups import Stage, append_epilogues, groups_of, stages_of
 from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import DoesNotFitError, attempt
 from tilewright.schedule_rules.operands import find_contraction
@@ -16,8 +19,11 @@ from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import tile_windows
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tune.rule.claim import claim
+from tilewright.tune.rule.claim import claim_changed, siblings
 from tilewright.tune.rule.schedule_rule import ScheduleRule
+
+Find = Callable[[Schedule, Nest], Sequence[Structure]]
+"""From a copy of a schedule and a nest to the structures that fit, the best first."""
 
 
 class NestRule(ScheduleRule):
@@ -40,20 +46,26 @@ class NestRule(ScheduleRule):
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """The sketches for a block."""
+        return self.sketches(sch, block, self.structures) or [sch]
+
+    def sketches(self, sch: Schedule, block: BlockRV, find: Find) -> list[Schedule]:
+        """The schedules with the structures that `find` knows for a block, as far as they fit."""
         try:
             # Looking at it must leave no instructions in the traces of other sketches.
             view = sch.copy()
             nest = plain_nest(view, block)
-            structures = self.structures(view, nest)
+            structures = find(view, nest)
         except DoesNotFitError:
-            return [sch]
-        sketches = [attempt(sch, partial(self._apply, nest, do)) for do in structures]
-        return [sketch for sketch in sketches if sketch is not None] or [sch]
+            return []
+        sketches = [attempt(sch, lambda s, do=do: do(s, nest.again(s))) for do in structures]
+        found = [sketch for sketch in sketches if sketch is not None]
+        for sketch in found:
+            self.claim(sch, sketch, block)
+        return found
 
-    def _apply(self, nest: Nest, structure: Structure, sch: Schedule) -> None:
-        others = structure(sch, nest.again(sch))
-        for item in (*others, nest.block):
-            claim(sch, item, type(self).__name__)
+    def claim(self, before: Schedule, after: Schedule, block: BlockRV) -> None:
+        """Keep other rules from scheduling what this one has scheduled."""
+        claim_changed(before, after, block, type(self).__name__)
 
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
         """The structures that fit a block, the one that is best as far as is known first.
@@ -71,6 +83,65 @@ class TileStencil(NestRule):
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
         """For reductions over windows that overlap."""
         return tile_windows(sch, nest, self.machine)
+
+
+class TileProduct(NestRule):
+    """The tiles of `tilewright.schedule_rules.contraction`, with element-wise consumers."""
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """The sketches for a block."""
+        found = sch.copy()
+        stages = append_epilogues(_plain_stages(found, block))
+        stage = next((s for s in stages if found.get(s.block) is found.get(block)), None)
+        if stage is None or stage.contraction is None:
+            return [sch]
+        epilogue = [item.block for item in stage.epilogue]
+        tiled = partial(tile_products, machine=self.machine, epilogue=epilogue)
+        sketches = self.sketches(found, block, tiled) if epilogue else []
+        alone = partial(tile_products, machine=self.machine)
+        return sketches or self.sketches(sch, block, alone) or [sch]
+
+
+class ShareOuterLoops(NestRule):
+    """Lets blocks share the outer loops that they have in common, as the default schedule does.
+
+    What one block computes of a row is then still in the nearest cache when the next one reads it.
+    Left to the search: how many rows are worked on at once, and the decisions of each block.
+    """
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """The sketches, for the last block of those that can share loops.
+
+        Where products share them, too, there is another sketch in which these are on their own.
+        """
+        shared = self._shared(sch, block, products=True)
+        if shared is None:
+            return [sch]
+        found, has_product = shared
+        if not has_product:
+            return [found]
+        others = self._shared(sch, block, products=False)
+        return [found, sch if others is None else others[0]]
+
+    def _shared(
+        self, sch: Schedule, anchor: BlockRV, *, products: bool
+    ) -> tuple[Schedule, bool] | None:
+        """The schedule of the group that ends with `anchor`, and whether it has products."""
+        found = sch.copy()
+        stages = append_epilogues(_plain_stages(found, anchor))
+        view = found.copy()
+        known = [
+            stage
+            for stage in stages
+            if (products or stage.contraction is None)
+            and all(_is_known(view, item) for item in (stage, *stage.epilogue))
+        ]
+        for group in groups_of(known, self.machine):
+            if group.shared and found.get(group.stages[-1].block) is found.get(anchor):
+                scheduled = schedule_group(found, group, self.machine)
+                self.claim(sch, scheduled, anchor)
+                return scheduled, any(stage.contraction is not None for stage in group.stages)
+        return None
 
 
 class TileTransposition(NestRule):
@@ -118,3 +189,15 @@ def _is_free_product(sch: Schedule, block: BlockRV) -> bool:
 def _is_product(nest: Nest) -> bool:
     """Whether a block is a product of matrices, which other rules are for."""
     return find_contraction(nest.accesses) is not None
+
+
+def _plain_stages(sch: Schedule, block: BlockRV) -> list[Stage]:
+    """The blocks without a schedule of the function that a block is in."""
+    blocks = siblings(sch, block)
+    view = sch.copy()  # looking at it leaves no instructions in the trace
+    return stages_of(sch, [item for item in blocks if is_plain(view, item)])
+
+
+def _is_known(sch: Schedule, stage: Stage) -> bool:
+    """Whether all that reads the results of a stage is a stage, too."""
+    return len(sch.get_consumers(stage.block)) == len(stage.consumers)

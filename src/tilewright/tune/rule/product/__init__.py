@@ -1,1 +1,0 @@
-"""Sums of products: how their loops are tiled, with decisions left to the tuner."""
