@@ -1,10 +1,10 @@
 """Questions about graph functions."""
 
-from tilewright.relax.analysis.memory import estimate_memory_usage
-from tilewright.relax.analysis.purity import (
+from tilewright.relax.analysis.functions import (
     computable_at_compile_time,
     contains_impure_call,
     detect_recursion,
+    estimate_memory_usage,
     remove_all_unused,
 )
 from tilewright.relax.analysis.reshape_pattern import has_reshape_pattern

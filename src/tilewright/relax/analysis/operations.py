@@ -9,7 +9,7 @@ from tilewright.error import StructInfoError
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.op import Op
-from tilewright.relax.analysis.purity import is_impure_call, signatures_of
+from tilewright.relax.analysis.functions import is_impure_call, signatures_of
 from tilewright.relax.analysis.visibility import Visibility
 from tilewright.relax.call_inference import infer_call, operator_problem
 from tilewright.relax.expr import Call, Constant, If, PrimValue, ShapeExpr, Tuple, TupleGetItem, Var

@@ -6,8 +6,8 @@ from typing import Any
 
 from tilewright.error import ArgumentError, VerifyError
 from tilewright.ir.module import IRModule
+from tilewright.relax.analysis.functions import is_forced_pure
 from tilewright.relax.analysis.operations import Operations
-from tilewright.relax.analysis.purity import is_forced_pure
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,

@@ -9,7 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var as Size
 from tilewright.ir.module import IRModule
 from tilewright.ir.rewrite import walk
-from tilewright.relax.analysis.purity import remove_all_unused
+from tilewright.relax.analysis.functions import remove_all_unused
 from tilewright.relax.dpl.context import Matches, PatternContext
 from tilewright.relax.dpl.matching import Matching
 from tilewright.relax.dpl.pattern import DFPattern

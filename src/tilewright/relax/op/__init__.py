@@ -2,9 +2,15 @@
 
 from tilewright.relax.op import image, nn
 from tilewright.relax.op.base import *  # noqa: F403
+from tilewright.relax.op.conversion import (
+    astype,
+    dequantize,
+    hint_on_device,
+    quantize,
+    to_vdevice,
+    wrap_param,
+)
 from tilewright.relax.op.create import *  # noqa: F403
-from tilewright.relax.op.datatype import astype, dequantize, quantize, wrap_param
-from tilewright.relax.op.devices import hint_on_device, to_vdevice
 from tilewright.relax.op.elementwise import *  # noqa: F403
 from tilewright.relax.op.gather import gather_elements, gather_nd, index_tensor, one_hot
 from tilewright.relax.op.index import dynamic_strided_slice, strided_slice, take

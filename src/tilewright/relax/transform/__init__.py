@@ -10,13 +10,12 @@ from tilewright.relax.transform.attributes import (
 from tilewright.relax.transform.bind_params import BindParams, BindSymbolicVars
 from tilewright.relax.transform.canonicalize_bindings import CanonicalizeBindings, Normalize
 from tilewright.relax.transform.dataflow import ConvertToDataflow, ToNonDataflow, TopologicalSort
-from tilewright.relax.transform.dead_code_elimination import DeadCodeElimination
 from tilewright.relax.transform.decompose_ops import (
     DecomposeOpsForInference,
     DecomposeOpsForTraining,
     FoldBatchnormToConv2D,
 )
-from tilewright.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
+from tilewright.relax.transform.elimination import DeadCodeElimination, EliminateCommonSubexpr
 from tilewright.relax.transform.fold_constant import FoldConstant
 from tilewright.relax.transform.function_pass import (
     DataflowBlockPass,

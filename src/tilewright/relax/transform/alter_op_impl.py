@@ -9,7 +9,7 @@ from tilewright.error import ArgumentError, TVMError
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
-from tilewright.relax.analysis.purity import remove_all_unused
+from tilewright.relax.analysis.functions import remove_all_unused
 from tilewright.relax.expr import Call, Function, Tuple, TupleGetItem, Var
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.op.manipulate import layout_transform

@@ -10,7 +10,7 @@ from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.transform import ModulePass
-from tilewright.relax.analysis.purity import FORCE_PURE, is_forced_pure
+from tilewright.relax.analysis.functions import FORCE_PURE, is_forced_pure
 from tilewright.relax.expr import Call, ExternFunc, Function
 from tilewright.relax.op.base import CALL_PURE_PACKED, INVOKE_CLOSURE, INVOKE_PURE_CLOSURE
 from tilewright.relax.scope import Names

@@ -11,7 +11,7 @@ from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import ModulePass
-from tilewright.relax.analysis.purity import is_forced_pure
+from tilewright.relax.analysis.functions import is_forced_pure
 from tilewright.relax.expr import Call, ExternFunc, Function, If, RelaxExpr, SeqExpr, Var
 from tilewright.relax.sizes import solve_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import ObjectStructInfo

@@ -25,7 +25,7 @@ from tilewright.ir.rewrite import walk_once
 from tilewright.providers import loaded_provider
 from tilewright.relax.analysis import all_global_vars, check_well_formed
 from tilewright.relax.expr import Call, Constant, Function, const
-from tilewright.relax.op.devices import check_devices
+from tilewright.relax.op.conversion import check_devices
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.pipeline import get_pipeline
 from tilewright.relax.vm.compile import compile_graphs, graph_programs

@@ -15,8 +15,14 @@ from tilewright import topi
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.relax.expr import Call, RelaxExpr
-from tilewright.relax.op.nn.arguments import numbers
-from tilewright.relax.op.rules import agreeing, require_agreement, requiring, result_dtype, sized
+from tilewright.relax.op.rules import (
+    agreeing,
+    numbers,
+    require_agreement,
+    requiring,
+    result_dtype,
+    sized,
+)
 from tilewright.relax.op.table import Inference, call, refusing, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.conv_transpose import transposed_convolution

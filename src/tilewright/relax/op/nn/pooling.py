@@ -10,8 +10,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.relax.expr import Call
-from tilewright.relax.op.nn.arguments import numbers
-from tilewright.relax.op.rules import at_least, require_at_least
+from tilewright.relax.op.rules import at_least, numbers, require_at_least
 from tilewright.relax.op.table import Inference, call, refusing, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.pooling import pooled_extents

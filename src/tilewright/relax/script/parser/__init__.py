@@ -1,3 +1,3 @@
 """From text to graphs."""
 
-from tilewright.relax.script.parser.decorators import function, macro
+from tilewright.relax.script.parser.functions import function, macro

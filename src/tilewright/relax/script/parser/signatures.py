@@ -114,7 +114,7 @@ def declare(evaluate: GraphEvaluator, place: ast.AST, name: GlobalVar) -> None:
 
     A function without a return annotation is parsed now.
     """
-    from tilewright.relax.script.parser.decorators import GraphFunctionDecorator
+    from tilewright.relax.script.parser.functions import GraphFunctionDecorator
 
     builder = evaluate.builder
     module, blocks = builder.module, builder.blocks

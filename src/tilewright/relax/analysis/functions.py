@@ -1,4 +1,4 @@
-"""Purity of calls, recursion, and what can be computed at compile time."""
+"""Questions about whole functions: purity, recursion, memory, what can be computed beforehand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tilewright.ir.op import CallEffectKind, Op
 from tilewright.providers import provider
 from tilewright.relax.analysis.variables import all_global_vars, free_vars
 from tilewright.relax.expr import Call, ExternFunc, Function, If, Var
+from tilewright.relax.sizes import size_text
 from tilewright.relax.struct_info import FuncStructInfo, StructInfo
 from tilewright.relax.visitor import PyExprVisitor, bindings_of
 from tilewright.tir.function import PrimFunc
@@ -176,3 +177,26 @@ def remove_all_unused(func: Function) -> Function:
     """A function without bindings that nothing uses and that have no effect."""
     elimination = provider("graph passes").DeadCodeElimination(["main"])
     return elimination(IRModule({"main": func}))["main"]
+
+
+def estimate_memory_usage(mod: IRModule | Function) -> str:
+    """A text with the memory for temporary arrays that a call of each graph function takes.
+
+    Arrays that are not needed at the same time share memory. Results, constants and arrays inside
+    of tensor programs do not count.
+
+    Args:
+        mod: a module, or a function that calls none of its module.
+    """
+    if isinstance(mod, Function):
+        mod = IRModule({mod.global_symbol or "main": mod})
+    legal = provider("graph passes").LegalizeOps()(mod)
+    graphs = provider("graph compiler").graph_programs(legal)
+    lines = ["Memory for temporary arrays:"]
+    for name, plan in graphs.plans.items():
+        lines.append(
+            f"- {name.name_hint}: {size_text(plan.size)} bytes, {len(plan.offsets)} arrays; "
+            f"{size_text(plan.unshared_size)} bytes if none shared memory"
+        )
+    lines += [f"- {name.name_hint}: not known, {why}" for name, why in graphs.reasons.items()]
+    return "\n".join(lines)
