@@ -1,9 +1,10 @@
-"""Operands of operators: their dimensions as users name them, and the dtype of their sums."""
+"""What operators have in common: axes as users name them, dtypes of sums, other layouts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 from tilewright import te, tir
 from tilewright.error import ArgumentError, ShapeError
@@ -84,3 +85,40 @@ def normalized_axes(owner: str, axis: Any, ndim: int) -> tuple[int, ...]:
     if len(set(found)) != len(found):
         raise ShapeError(f"{owner}: axes {tuple(listed)} name a dimension twice")
     return found
+
+
+Operator = TypeVar("Operator", bound=Callable[..., Tensor])
+
+
+def variant(
+    model: Operator, name: str, doc: str, compute: Callable[..., Tensor], **defaults: Any
+) -> Operator:
+    """An operator with the parameters of another one.
+
+    Args:
+        model: the other operator.
+        name: of the new one.
+        doc: its help.
+        compute: called with the name, and all arguments in the order of the parameters.
+        **defaults: defaults of parameters that differ from those of `model`.
+    """
+    signature = inspect.signature(model)
+    signature = signature.replace(
+        parameters=[
+            parameter.replace(default=defaults.get(parameter.name, parameter.default))
+            for parameter in signature.parameters.values()
+        ]
+    )
+
+    def operator(*args: Any, **options: Any) -> Tensor:
+        try:
+            given = signature.bind(*args, **options)
+        except TypeError as error:
+            raise ArgumentError(f"{name}: {error}") from None
+        given.apply_defaults()
+        return compute(name, *given.arguments.values())
+
+    operator.__name__ = operator.__qualname__ = name
+    operator.__doc__, operator.__module__ = doc, model.__module__
+    operator.__signature__ = signature
+    return cast(Operator, operator)

@@ -1,5 +1,7 @@
 """Convolutions in all layouts, with padding, strides, dilation and groups."""
 
+import inspect
+
 import numpy as np
 import pytest
 from tests.topi.running import run, whole
@@ -188,3 +190,12 @@ def test_conv2d_of_blocks_of_channels():
     np.testing.assert_array_equal(run(operator, blocks, kernel), expected)
     with pytest.raises(ArgumentValueError, match="`layout` is"):
         topi.nn.conv2d_NCHWc(te.placeholder((1,)), te.placeholder((1,)), 1, 0, 1, "NCHW")
+
+
+def test_operators_of_other_layouts_have_the_parameters_of_the_first():
+    parameters = inspect.signature(topi.nn.conv2d_nchw).parameters
+    assert inspect.signature(topi.nn.conv2d_hwcn).parameters == parameters
+    assert inspect.signature(topi.nn.pool3d).parameters["layout"].default == "NCDHW"
+    assert topi.nn.pool1d.__name__ == "pool1d"
+    with pytest.raises(ArgumentError, match="conv2d_nhwc: missing a required argument: 'padding'"):
+        topi.nn.conv2d_nhwc(te.placeholder((1, 8, 8, 3)), te.placeholder((3, 3, 3, 4)), 1)

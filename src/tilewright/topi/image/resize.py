@@ -15,12 +15,19 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
+from tilewright.topi.operands import variant
 
 COORDINATES: Final = (
     "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn",
 )  # fmt: skip
 
 ROUNDINGS: Final = ("round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+LAYOUTS: Final = {
+    "resize1d": ("NCW", "NWC"),
+    "resize2d": ("NCHW", "NHWC"),
+    "resize3d": ("NCDHW", "NDHWC"),
+}
 
 METHODS: Final = ("nearest_neighbor", "linear", "cubic")
 
@@ -60,60 +67,10 @@ def resize2d(
         out_dtype: of the result; by default that of `data`.
         output_shape: the same as `size`, if given.
     """
-    del extrapolation_value
     return _resized(
-        "resize2d", data, roi, output_shape or size, layout, ("NCHW", "NHWC"), method,
-        coordinate_transformation_mode, rounding_method, bicubic_alpha, bool(bicubic_exclude),
-        out_dtype,
-    )  # fmt: skip
-
-
-def resize1d(
-    data: Tensor,
-    roi: Sequence[float] | None,
-    size: Sequence[Any],
-    layout: str = "NCW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "",
-    bicubic_alpha: float = -0.5,
-    bicubic_exclude: int = 0,
-    extrapolation_value: float = 0.0,
-    out_dtype: str | None = None,
-    output_shape: Any = None,
-) -> Tensor:
-    """Sequences of width `size`, in the layout ``"NCW"`` or ``"NWC"``; see `resize2d`."""
-    del extrapolation_value
-    return _resized(
-        "resize1d", data, roi, output_shape or size, layout, ("NCW", "NWC"), method,
-        coordinate_transformation_mode, rounding_method, bicubic_alpha, bool(bicubic_exclude),
-        out_dtype,
-    )  # fmt: skip
-
-
-def resize3d(
-    data: Tensor,
-    roi: Sequence[float] | None,
-    size: Sequence[Any],
-    layout: str = "NCDHW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "",
-    bicubic_alpha: float = -0.5,
-    bicubic_exclude: int = 0,
-    extrapolation_value: float = 0.0,
-    out_dtype: str | None = None,
-    output_shape: Any = None,
-) -> Tensor:
-    """Volumes of depth, height and width `size`, in the layout ``"NCDHW"`` or ``"NDHWC"``.
-
-    See `resize2d` for the arguments.
-    """
-    del extrapolation_value
-    return _resized(
-        "resize3d", data, roi, output_shape or size, layout, ("NCDHW", "NDHWC"), method,
-        coordinate_transformation_mode, rounding_method, bicubic_alpha, bool(bicubic_exclude),
-        out_dtype,
+        "resize2d", data, roi, size, layout, method, coordinate_transformation_mode,
+        rounding_method, bicubic_alpha, bicubic_exclude, extrapolation_value, out_dtype,
+        output_shape,
     )  # fmt: skip
 
 
@@ -123,20 +80,22 @@ def _resized(
     roi: Sequence[float] | None,
     size: Any,
     layout: str,
-    layouts: Sequence[str],
     method: str,
     mode: str,
     rounding_method: str,
     alpha: float,
-    exclude: bool,
+    exclude: int,
+    _: float,
     out_dtype: str | None,
+    output_shape: Any,
 ) -> Tensor:
     """Arrays of another size along their spatial dimensions; see `resize2d`."""
+    size = output_shape or size
     if roi is not None and any(not isinstance(x, (int, float)) or x != 0 for x in roi):
         raise ArgumentValueError(f"{owner}: a region of interest, `roi`, is not supported")
     rounding = rounding_method or ("round_prefer_ceil" if mode == "align_corners" else "round")
     for name, value, known in (
-        ("layout", layout, layouts),
+        ("layout", layout, LAYOUTS[owner]),
         ("method", method, METHODS),
         ("coordinate_transformation_mode", mode, COORDINATES),
         ("rounding_method", rounding, ROUNDINGS),
@@ -168,7 +127,7 @@ def _resized(
         at = source(mode, place[axis], limit, shape[axis], wide)
         if method == "linear":
             return _linear(at, limit)
-        return _cubic(at, limit, alpha, exclude)
+        return _cubic(at, limit, alpha, bool(exclude))
 
     def element(*place: Any) -> Any:
         if method == "nearest_neighbor":
@@ -193,6 +152,27 @@ def _resized(
         return cast(dtype, value if dtype.is_float else te.round(value))
 
     return te.compute(shape, element, "resize", "injective")
+
+
+resize1d = variant(
+    resize2d,
+    "resize1d",
+    """Sequences of width `size`, in the layout ``"NCW"`` or ``"NWC"``; see `resize2d`.""",
+    _resized,
+    layout="NCW",
+)
+
+
+resize3d = variant(
+    resize2d,
+    "resize3d",
+    """Volumes of depth, height and width `size`, in the layout ``"NCDHW"`` or ``"NDHWC"``.
+
+    See `resize2d` for the arguments.
+    """,
+    _resized,
+    layout="NCDHW",
+)
 
 
 def source(mode: str, index: Any, extent: Any, size: Any, dtype: DType = FLOAT32) -> Expr:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright import te
@@ -20,7 +21,7 @@ from tilewright.topi.nn.window import (
     require_equal,
     spatial_axes,
 )
-from tilewright.topi.operands import or_neutral
+from tilewright.topi.operands import or_neutral, variant
 
 
 def conv1d(
@@ -66,19 +67,25 @@ def conv1d_ncw(
     )  # fmt: skip
 
 
-def conv1d_nwc(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    dilation: Any = 1,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """A convolution of sequences ``(batch, width, channel)``, by ``(width, channel, filter)``."""
-    return convolution(
-        "conv1d_nwc", data, kernel, strides, padding, dilation, 1, out_dtype,
-        data_layout="NWC", kernel_layout="WIO",
-    )  # fmt: skip
+def _in_layouts(data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
+    """A convolution from its name, the tensors, strides, padding, dilation, (groups,) and dtype."""
+
+    def compute(owner: str, data: Tensor, kernel: Tensor, *options: Any) -> Tensor:
+        *moves, out_dtype = options
+        return convolution(
+            owner, data, kernel, *moves, out_dtype=out_dtype,
+            data_layout=data_layout, kernel_layout=kernel_layout,
+        )  # fmt: skip
+
+    return compute
+
+
+conv1d_nwc = variant(
+    conv1d_ncw,
+    "conv1d_nwc",
+    """A convolution of sequences ``(batch, width, channel)``, by ``(width, channel, filter)``.""",
+    _in_layouts("NWC", "WIO"),
+)
 
 
 def group_conv1d_ncw(
@@ -97,20 +104,12 @@ def group_conv1d_ncw(
     )  # fmt: skip
 
 
-def group_conv1d_nwc(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    dilation: Any = 1,
-    groups: int = 1,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """`conv1d_nwc` of groups of channels that do not mix."""
-    return convolution(
-        "group_conv1d_nwc", data, kernel, strides, padding, dilation, groups, out_dtype,
-        data_layout="NWC", kernel_layout="WIO",
-    )  # fmt: skip
+group_conv1d_nwc = variant(
+    group_conv1d_ncw,
+    "group_conv1d_nwc",
+    """`conv1d_nwc` of groups of channels that do not mix.""",
+    _in_layouts("NWC", "WIO"),
+)
 
 
 KERNEL_LAYOUTS = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO"}
@@ -179,34 +178,20 @@ def conv2d_nchw(
     )  # fmt: skip
 
 
-def conv2d_nhwc(
-    Input: Tensor,  # noqa: N803
-    Filter: Tensor,  # noqa: N803
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """A convolution of ``(batch, height, width, channel)``, by a kernel in the layout HWIO."""
-    return convolution(
-        "conv2d_nhwc", Input, Filter, stride, padding, dilation, 1, out_dtype,
-        data_layout="NHWC", kernel_layout="HWIO",
-    )  # fmt: skip
+conv2d_nhwc = variant(
+    conv2d_nchw,
+    "conv2d_nhwc",
+    """A convolution of ``(batch, height, width, channel)``, by a kernel in the layout HWIO.""",
+    _in_layouts("NHWC", "HWIO"),
+)
 
 
-def conv2d_hwcn(
-    Input: Tensor,  # noqa: N803
-    Filter: Tensor,  # noqa: N803
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """A convolution of ``(height, width, channel, batch)``, by a kernel in the layout HWIO."""
-    return convolution(
-        "conv2d_hwcn", Input, Filter, stride, padding, dilation, 1, out_dtype,
-        data_layout="HWCN", kernel_layout="HWIO",
-    )  # fmt: skip
+conv2d_hwcn = variant(
+    conv2d_nchw,
+    "conv2d_hwcn",
+    """A convolution of ``(height, width, channel, batch)``, by a kernel in the layout HWIO.""",
+    _in_layouts("HWCN", "HWIO"),
+)
 
 
 def group_conv2d_nchw(
@@ -225,20 +210,12 @@ def group_conv2d_nchw(
     )  # fmt: skip
 
 
-def group_conv2d_nhwc(
-    Input: Tensor,  # noqa: N803
-    Filter: Tensor,  # noqa: N803
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """`conv2d_nhwc` of groups of channels that do not mix."""
-    return convolution(
-        "group_conv2d_nhwc", Input, Filter, stride, padding, dilation, groups, out_dtype,
-        data_layout="NHWC", kernel_layout="HWIO",
-    )  # fmt: skip
+group_conv2d_nhwc = variant(
+    group_conv2d_nchw,
+    "group_conv2d_nhwc",
+    """`conv2d_nhwc` of groups of channels that do not mix.""",
+    _in_layouts("NHWC", "HWIO"),
+)
 
 
 def conv3d_ncdhw(
@@ -268,20 +245,12 @@ def conv3d_ncdhw(
     )  # fmt: skip
 
 
-def conv3d_ndhwc(
-    Input: Tensor,  # noqa: N803
-    Filter: Tensor,  # noqa: N803
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int = 1,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """`conv3d_ncdhw` with the channels last, by a kernel with the filters last."""
-    return convolution(
-        "conv3d_ndhwc", Input, Filter, stride, padding, dilation, groups, out_dtype,
-        data_layout="NDHWC", kernel_layout="DHWIO",
-    )  # fmt: skip
+conv3d_ndhwc = variant(
+    conv3d_ncdhw,
+    "conv3d_ndhwc",
+    """`conv3d_ncdhw` with the channels last, by a kernel with the filters last.""",
+    _in_layouts("NDHWC", "DHWIO"),
+)
 
 
 def depthwise_conv2d_nchw(
@@ -306,21 +275,6 @@ def depthwise_conv2d_nchw(
     return _depthwise(
         "depthwise_conv2d_nchw", Input, Filter, stride, padding, dilation, out_dtype,
         "NCHW", "CMHW",
-    )  # fmt: skip
-
-
-def depthwise_conv2d_nhwc(
-    Input: Tensor,  # noqa: N803
-    Filter: Tensor,  # noqa: N803
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """The same with channels last, by a kernel ``(height, width, channel, multiplier)``."""
-    return _depthwise(
-        "depthwise_conv2d_nhwc", Input, Filter, stride, padding, dilation, out_dtype,
-        "NHWC", "HWCM",
     )  # fmt: skip
 
 
@@ -354,6 +308,14 @@ def _depthwise(
         owner, padded, window, steps, apart, weight, out_dtype,
         groups=channels, filters=multiplier, depth=as_expr(1, channels.dtype), layout=layout,
     )  # fmt: skip
+
+
+depthwise_conv2d_nhwc = variant(
+    depthwise_conv2d_nchw,
+    "depthwise_conv2d_nhwc",
+    """The same with channels last, by a kernel ``(height, width, channel, multiplier)``.""",
+    functools.partial(_depthwise, layout="NHWC", kernel_layout="HWCM"),
+)
 
 
 def conv2d_NCHWc(

@@ -24,26 +24,8 @@ from tilewright.topi.nn.window import (
     simplified,
     spatial_axes,
 )
-from tilewright.topi.operands import accumulator
+from tilewright.topi.operands import accumulator, variant
 from tilewright.topi.utils import ceil_div
-
-
-def pool1d(
-    data: Tensor,
-    kernel: Any,
-    stride: Any,
-    dilation: Any,
-    padding: Any,
-    pool_type: str,
-    ceil_mode: bool = False,
-    layout: str = "NCW",
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The maxima or averages of windows of sequences; see `pool2d`."""
-    return _pool(
-        "pool1d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
-        count_include_pad,
-    )  # fmt: skip
 
 
 def pool2d(
@@ -74,24 +56,6 @@ def pool2d(
     """
     return _pool(
         "pool2d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
-        count_include_pad,
-    )  # fmt: skip
-
-
-def pool3d(
-    data: Tensor,
-    kernel: Any,
-    stride: Any,
-    dilation: Any,
-    padding: Any,
-    pool_type: str,
-    ceil_mode: bool = False,
-    layout: str = "NCDHW",
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The maxima or averages of windows of volumes; see `pool2d`."""
-    return _pool(
-        "pool3d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
         count_include_pad,
     )  # fmt: skip
 
@@ -172,6 +136,24 @@ def _pool(
         return cast(data.dtype, value / cast(wide, as_expr(elements)))
 
     return te.compute(total.shape, average, "pool_avg", "elemwise")
+
+
+pool1d = variant(
+    pool2d,
+    "pool1d",
+    """The maxima or averages of windows of sequences; see `pool2d`.""",
+    _pool,
+    layout="NCW",
+)
+
+
+pool3d = variant(
+    pool2d,
+    "pool3d",
+    """The maxima or averages of windows of volumes; see `pool2d`.""",
+    _pool,
+    layout="NCDHW",
+)
 
 
 def pooled_extents(

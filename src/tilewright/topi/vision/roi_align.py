@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
 from tilewright.topi.nn.convolution import require_rank
 from tilewright.topi.nn.window import constant, per_dimension, require_equal
+from tilewright.topi.operands import variant
 
 
 def roi_align_nchw(
@@ -37,20 +39,6 @@ def roi_align_nchw(
     """
     return _aligned(
         "roi_align_nchw", data, rois, pooled_size, spatial_scale, mode, sample_ratio, "NCHW"
-    )
-
-
-def roi_align_nhwc(
-    data: Tensor,
-    rois: Tensor,
-    pooled_size: int | Sequence[int],
-    spatial_scale: float,
-    mode: str | bytes = "avg",
-    sample_ratio: int = 2,
-) -> Tensor:
-    """`roi_align_nchw` of images with channels last; so is the result."""
-    return _aligned(
-        "roi_align_nhwc", data, rois, pooled_size, spatial_scale, mode, sample_ratio, "NHWC"
     )
 
 
@@ -120,6 +108,14 @@ def _aligned(
     shape[0] = rois.shape[0]
     shape[axes[0]], shape[axes[1]] = (as_expr(n, data.shape[0].dtype) for n in parts)
     return te.compute(shape, reduced, owner, "pool")
+
+
+roi_align_nhwc = variant(
+    roi_align_nchw,
+    "roi_align_nhwc",
+    """`roi_align_nchw` of images with channels last; so is the result.""",
+    functools.partial(_aligned, layout="NHWC"),
+)
 
 
 def _samples(
