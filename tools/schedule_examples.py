@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tilewright import tir
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
-from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.symbols import BlockRV, LoopRV
 from tilewright.tir.schedule.traces.instruction import Instruction
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -25,7 +25,7 @@ from typing import Any
 from tilewright.ir.expr import Expr
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.primitive import Primitive
-from tilewright.tir.schedule.references import BlockRV, ExprRV, LoopRV
+from tilewright.tir.schedule.symbols import BlockRV, ExprRV, LoopRV
 
 class PrimitiveMethods:
     def _call(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...

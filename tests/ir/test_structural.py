@@ -35,8 +35,8 @@ from tilewright.ir import (
     structural_hash,
 )
 from tilewright.ir.convert import attributes
+from tilewright.ir.dtype import PointerType, PrimType
 from tilewright.ir.node import Node, Role, node_of_fields
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir import (
     Allocate,
     AllocateConst,

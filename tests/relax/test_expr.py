@@ -6,8 +6,8 @@ import pytest
 from tilewright import ir, relax
 from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir import structural_equal
+from tilewright.ir.dtype import PrimType
 from tilewright.ir.expr import Var as SizeVariable
-from tilewright.ir.types import PrimType
 from tilewright.relax.expr import as_relax
 from tilewright.script import relax as R
 from tilewright.tir import Evaluate, PrimFunc, decl_buffer

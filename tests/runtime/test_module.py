@@ -7,7 +7,7 @@ from tests.runtime.programs import add_one, prim_func, scaled, transposed_sum
 import tilewright as tvm
 from tilewright import te, tir
 from tilewright.error import ArgumentError, ExportError, UnknownNameError
-from tilewright.ir.types import PrimType
+from tilewright.ir.dtype import PrimType
 
 
 def floats(*shape):

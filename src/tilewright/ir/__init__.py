@@ -3,7 +3,7 @@
 from tilewright.ir import arithmetic, instrument, transform
 from tilewright.ir.container import Array, Map
 from tilewright.ir.convert import Attributes, as_expr, cast, const
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import DType, PointerType, PrimType, Type
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -53,6 +53,5 @@ from tilewright.ir.structural import (
     structural_hash,
 )
 from tilewright.ir.text import load_json, save_json
-from tilewright.ir.types import PointerType, PrimType, Type
 
 PrimExpr = Expr

@@ -1,4 +1,4 @@
-"""Data types: a scalar kind, a width in bits, and a number of lanes.
+"""Data types: a scalar kind, a width in bits, and a number of lanes; and types of pointers.
 
 A `DType` *is* its name (a `str` such as ``"float32"`` or ``"int8x16"``), so it compares with
 strings and numpy accepts it, and it carries the parsed parts. There is one object per name.
@@ -13,6 +13,7 @@ from tilewright.error import DTypeError
 
 if TYPE_CHECKING:
     import numpy as np
+from tilewright.ir.node import Node, attr, node
 
 _PATTERN = re.compile(
     r"(bool|void|handle|bfloat16|e4m3_float8|e5m2_float8|(?:int|uint|float)\d+)(?:x(\d+))?"
@@ -211,3 +212,36 @@ def _promote_elements(left: DType, right: DType) -> DType:
     if left.bits != right.bits:
         return left if left.bits > right.bits else right
     return left if left.is_int else right
+
+
+class Type(Node):
+    """Base class of type annotations."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def dtype_of(value: object) -> DType:
+        """The dtype of values of a type, or of the name of a dtype."""
+        if isinstance(value, PointerType):
+            return HANDLE
+        return value.dtype if isinstance(value, PrimType) else DType(value)
+
+    @staticmethod
+    def annotation_of(value: object) -> Type | None:
+        """The type that says more than the dtype of `value`; None where nothing does."""
+        return value if isinstance(value, PointerType) else None
+
+
+@node
+class PrimType(Type):
+    """A scalar of the given dtype."""
+
+    dtype: DType = attr()
+
+
+@node
+class PointerType(Type):
+    """A pointer to elements of a scalar type, in a storage scope such as ``"global"``."""
+
+    element_type: PrimType = attr()
+    storage_scope: str = attr(default="global")

@@ -16,11 +16,10 @@ from contextvars import ContextVar
 from typing import ClassVar, Final
 
 from tilewright.error import TVMError
-from tilewright.ir.dtype import BOOL, DType
+from tilewright.ir.dtype import BOOL, DType, Type
 from tilewright.ir.node import Node, attr, binds, child, derived, meta, node, use
 from tilewright.ir.op import Op
 from tilewright.ir.operators import Operators
-from tilewright.ir.types import Type
 
 
 class SymbolicTruthError(TVMError, TypeError):

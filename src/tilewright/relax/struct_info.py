@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import INT64, DType
+from tilewright.ir.dtype import INT64, DType, PrimType
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import VDevice
 from tilewright.ir.node import Node, Span, attr, child, meta, node
-from tilewright.ir.types import PrimType
 from tilewright.providers import provider
 from tilewright.tir.function import PrimFunc
 

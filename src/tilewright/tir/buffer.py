@@ -7,11 +7,10 @@ from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError, DTypeError, ShapeError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.dtype import HANDLE, INT32, DType
+from tilewright.ir.dtype import HANDLE, INT32, DType, PointerType, PrimType
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.node import Node, Span, attr, binds, child, derived, meta, node, use
 from tilewright.ir.range import Range
-from tilewright.ir.types import PointerType, PrimType
 
 ZERO = IntImm(INT32, 0)
 ONE = IntImm(INT32, 1)

@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError
 from tilewright.ir.convert import EMPTY, Attributes, attributes, cast
-from tilewright.ir.dtype import HANDLE
+from tilewright.ir.dtype import HANDLE, Type
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.module import BaseFunc
 from tilewright.ir.node import Span, attr, binds, child, meta, node
 from tilewright.ir.recursion import deep_recursion
-from tilewright.ir.types import Type
 from tilewright.providers import provider
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import Stmt

@@ -21,10 +21,9 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError, DiagnosticError, ShapeError
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.dtype import HANDLE, DType
+from tilewright.ir.dtype import HANDLE, DType, PointerType, PrimType
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.range import Range
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.op.control import likely

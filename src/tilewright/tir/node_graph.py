@@ -18,12 +18,11 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TVMError
 from tilewright.ir.comparison import annotation_of
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import DType, PointerType, PrimType
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
 from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.node import MISSING, Field, Node, Role, node_name, node_of_fields, node_type
 from tilewright.ir.op import Op
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import ForKind
 

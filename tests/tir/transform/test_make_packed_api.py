@@ -7,8 +7,8 @@ import pytest
 import tilewright as tvm
 from tilewright import te, tir
 from tilewright.error import LoweringError
+from tilewright.ir.dtype import PointerType, PrimType
 from tilewright.ir.library import Parameter
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.make_packed_api import make_packed_api
 from tilewright.tir.call_boundary.metadata import parameters_of

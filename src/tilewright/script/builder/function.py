@@ -7,9 +7,9 @@ from typing import Any
 
 from tilewright.error import DiagnosticError
 from tilewright.ir.convert import const
+from tilewright.ir.dtype import Type
 from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import walk
-from tilewright.ir.types import Type
 from tilewright.script.builder.stack import Builder, Frame
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar

@@ -8,10 +8,9 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError, DTypeError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.dtype import HANDLE, DType
+from tilewright.ir.dtype import HANDLE, DType, PointerType, PrimType
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.node import Span
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.builder import BlockFrame, FunctionFrame, WrapFrame, enclosing, require
 from tilewright.script.builder.stack import current_span
 from tilewright.script.constructs.access import PartialAccess, as_region

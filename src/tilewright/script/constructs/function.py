@@ -8,10 +8,10 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.convert import attributes
+from tilewright.ir.dtype import PointerType, PrimType, Type
 from tilewright.ir.expr import FloatImm, IntImm, StringImm, Var
 from tilewright.ir.module import DummyGlobalInfo, GlobalInfo, GlobalVar, VDevice
 from tilewright.ir.operators import Operators
-from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import FunctionFrame, require
 from tilewright.script.builder.stack import (
     ModuleUnderConstruction,

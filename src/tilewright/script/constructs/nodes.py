@@ -11,11 +11,10 @@ from tilewright.ir import expr as nodes
 from tilewright.ir.arithmetic import match_operands
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.convert import cast as convert
-from tilewright.ir.dtype import HANDLE, DType
+from tilewright.ir.dtype import HANDLE, DType, PointerType, PrimType
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.constructs.access import load_indices
 from tilewright.script.constructs.blocks import iter_var
 from tilewright.tir import expr as tir_nodes

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import ArgumentError, ScriptError, VerifyError
-from tilewright.ir.dtype import VOID, DType
+from tilewright.ir.dtype import VOID, DType, PointerType, PrimType, Type
 from tilewright.ir.expr import values_unknown
 from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
-from tilewright.ir.types import PointerType, PrimType, Type
 from tilewright.script.builder import Builder, FunctionFrame
 from tilewright.script.constructs.dtypes import type_of_annotation
 from tilewright.script.constructs.function import returned_type

@@ -9,7 +9,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.node import Node, field_repr
 from tilewright.ir.recursion import deep_recursion, pass_on_recursion_error
-from tilewright.script.printer import calls, expressions
+from tilewright.script.printer import expressions
 from tilewright.script.printer.core import FUNCTIONS, STATEMENTS, Printer, printer_of
 from tilewright.script.printer.display import finish, show
 from tilewright.script.printer.functions import print_fragment, print_function, print_module

@@ -10,11 +10,10 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import DType, PointerType, PrimType
 from tilewright.ir.expr import SizeVar, Var
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.providers import provider
 from tilewright.script.printer.declarations import Declarations
 from tilewright.script.printer.display import END, NOTE, NOTE_END, START

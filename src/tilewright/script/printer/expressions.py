@@ -8,7 +8,7 @@ from typing import Any, Final
 from tilewright.error import TVMError
 from tilewright.ir import arithmetic
 from tilewright.ir.convert import round_float
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import DType, PointerType, PrimType
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -42,7 +42,6 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.module import DummyGlobalInfo, GlobalVar, VDevice
 from tilewright.ir.op import Op
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.script.printer.core import ATOM, EXPRESSIONS, Printer, Rendered, prints, quoted
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = 1, 2, 3, 4, 9, 10, 11

@@ -36,7 +36,13 @@ from tilewright.script.constructs.buffers import (
     decl_buffer,
     match_buffer,
 )
-from tilewright.script.constructs.dtypes import DTYPE_FUNCTIONS, buffer_var, ptr
+from tilewright.script.constructs.dtypes import (
+    DTYPE_FUNCTIONS,
+    OPERATIONS,
+    buffer_var,
+    call_kernel,
+    ptr,
+)
 from tilewright.script.constructs.function import (
     arg,
     env_thread,
@@ -47,7 +53,6 @@ from tilewright.script.constructs.function import (
     target,
 )
 from tilewright.script.constructs.nodes import *  # noqa: F403
-from tilewright.script.constructs.operations import OPERATIONS, call_kernel
 from tilewright.script.constructs.statements import *  # noqa: F403
 from tilewright.script.parser.text import macro, prim_func
 from tilewright.tir.expr import CommReducer, ProducerLoad

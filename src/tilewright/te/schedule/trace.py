@@ -18,9 +18,8 @@ from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Parameter, Primitive
-from tilewright.tir.schedule.references import BlockRV, LoopRV
 from tilewright.tir.schedule.state import prepare
-from tilewright.tir.schedule.symbols import SymbolTable
+from tilewright.tir.schedule.symbols import BlockRV, LoopRV, SymbolTable
 from tilewright.tir.schedule.traces import trace as tir_trace
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.traces.random_choices import RandomState

@@ -17,10 +17,10 @@ from tilewright.arith.interval import EVERYTHING, IntervalEvaluator, IntervalSet
 from tilewright.arith.linear import constant_difference
 from tilewright.error import DiagnosticError
 from tilewright.ir.convert import cast, const
+from tilewright.ir.dtype import PointerType
 from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.structural import structural_equal
-from tilewright.ir.types import PointerType
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (

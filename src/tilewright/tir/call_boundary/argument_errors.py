@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import HANDLE, INT32, INT64
+from tilewright.ir.dtype import HANDLE, INT32, INT64, PrimType
 from tilewright.ir.expr import Expr, Select, StringImm, Var
 from tilewright.ir.module import GlobalVar
-from tilewright.ir.types import PrimType
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import IfThenElse, LetStmt

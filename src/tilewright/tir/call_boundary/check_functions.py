@@ -14,10 +14,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
+from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType, PrimType
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
 from tilewright.ir.module import GlobalVar, IRModule
-from tilewright.ir.types import PrimType
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks

@@ -16,12 +16,11 @@ from typing import Any, Final
 
 from tilewright.error import LoweringError, UnknownNameError
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64
+from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, PrimType
 from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.library import METADATA_FUNCTION, SYMBOL_PREFIX
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk_once
-from tilewright.ir.types import PrimType
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.call_boundary.argument_errors import (

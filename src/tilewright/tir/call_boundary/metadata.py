@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import HANDLE, INT32, INT64
+from tilewright.ir.dtype import HANDLE, INT32, INT64, PrimType
 from tilewright.ir.expr import StringImm, Var
 from tilewright.ir.library import Parameter
 from tilewright.ir.module import IRModule
-from tilewright.ir.types import PrimType
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_errors import COLD
 from tilewright.tir.call_boundary.return_results import (

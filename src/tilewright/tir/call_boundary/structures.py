@@ -12,10 +12,9 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.arithmetic import logical_not, not_equal
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import HANDLE, INT32, INT64, DType
+from tilewright.ir.dtype import HANDLE, INT32, INT64, DType, PointerType, PrimType
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
 from tilewright.ir.op import Op
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
 

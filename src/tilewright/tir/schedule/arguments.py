@@ -10,7 +10,7 @@ from tilewright.ir.expr import Expr
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Parameter, Primitive, expected
-from tilewright.tir.schedule.references import BlockRV, LoopRV, Place
+from tilewright.tir.schedule.symbols import BlockRV, LoopRV, Place
 
 if TYPE_CHECKING:
     from tilewright.tir.schedule.schedule import Schedule

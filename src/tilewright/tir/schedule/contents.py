@@ -1,23 +1,29 @@
-"""What is in a statement, remembered: the versions of a program have most statements in common."""
+"""What is in a statement, remembered: the versions of a program have most statements in common.
+
+And what a function says about its sizes: none is negative, and what it assumes or asserts holds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from tilewright.ir.expr import IntImm, Let, Var
+from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.access_walk import assumed_condition
 from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
+    AssertStmt,
     Block,
     BlockRealize,
     BufferStore,
     Evaluate,
     For,
     LetStmt,
+    SeqStmt,
     Stmt,
 )
 
@@ -171,3 +177,31 @@ def accesses_outside_of_blocks(stmt: Any) -> bool:
 
 def _loads(node: Node) -> bool:
     return node.__class__ is not IntImm and any(isinstance(n, BufferLoad) for n in walk(node))
+
+
+def sizes_not_negative(func: PrimFunc) -> list[Expr]:
+    """Conditions that the extents of the function's arrays fulfil."""
+    return [
+        extent >= 0
+        for buffer in func.buffer_map.values()
+        for extent in buffer.shape
+        if extent.__class__ is not IntImm
+    ]
+
+
+def assumptions(func: PrimFunc) -> Iterator[Expr]:
+    """The conditions of `T.assume` and `assert` at the start of a function, ahead of its loops."""
+    stmt: Any = func.body.block.body if isinstance(func.body, BlockRealize) else func.body
+    while True:
+        if isinstance(stmt, AssertStmt):
+            yield stmt.condition
+            stmt = stmt.body
+        elif isinstance(stmt, SeqStmt):
+            *first, stmt = stmt.seq
+            for item in first:
+                condition = assumed_condition(item)
+                if condition is None:
+                    return
+                yield condition
+        else:
+            return

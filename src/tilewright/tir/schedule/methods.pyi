@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.ir.expr import Expr
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.primitive import Primitive
-from tilewright.tir.schedule.references import BlockRV, ExprRV, LoopRV
+from tilewright.tir.schedule.symbols import BlockRV, ExprRV, LoopRV
 
 class PrimitiveMethods:
     def _call(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
@@ -126,9 +126,6 @@ class PrimitiveMethods:
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Let GPU threads or blocks run the iterations of a loop."""
 
-    def lift_alloc(self, block: BlockRV | str, buffer: Any, levels: int = 1) -> None:
-        """Move the allocation of a buffer from a block to the block around it."""
-
     def loop_partition(
         self, loop: LoopRV, factors: Sequence[int | Expr | None], preserve_unit_iters: bool = True
     ) -> list[LoopRV]:
@@ -148,9 +145,6 @@ class PrimitiveMethods:
 
     def add_unit_loop(self, block_or_loop: LoopRV | BlockRV | str) -> LoopRV:
         """Put a loop of one iteration around a block or a loop."""
-
-    def merge(self, *loops: LoopRV, place: str | None = None) -> LoopRV:
-        """Merge loops of the same extent that are not nested into one that does the work of all."""
 
     def pad_einsum(self, block: BlockRV | str, padding: Sequence[int | Expr]) -> None:
         """Pad the iteration domain of an einsum, so that its extents become multiples of
@@ -201,6 +195,9 @@ class PrimitiveMethods:
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int | Expr]) -> None:
         """Put the iterators of a block into a new order; nothing else changes."""
 
+    def merge(self, *loops: LoopRV, place: str | None = None) -> LoopRV:
+        """Merge loops of the same extent that are not nested into one that does the work of all."""
+
     def rfactor(self, loop: LoopRV, factor_axis: int | Expr) -> BlockRV:
         """Factorise a reduction over one of its loops, whose iterations become independent."""
 
@@ -236,6 +233,9 @@ class PrimitiveMethods:
 
     def stage_mem(self, loop: LoopRV, buffer: Any, storage_scope: str = "global") -> list[BlockRV]:
         """Let each iteration of a loop work on a copy of the part of a buffer that it accesses."""
+
+    def lift_alloc(self, block: BlockRV | str, buffer: Any, levels: int = 1) -> None:
+        """Move the allocation of a buffer from a block to the block around it."""
 
     def tensorize(
         self,

@@ -21,12 +21,11 @@ from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 from tilewright.tir.schedule.proofs.edit_checks import (
     require_bound_variables,
     require_representable,
+    require_still_initialised,
 )
-from tilewright.tir.schedule.proofs.empty_reductions import require_still_initialised
 from tilewright.tir.schedule.proofs.legality import require_still_independent
-from tilewright.tir.schedule.references import BlockRV, LoopRV, Place
 from tilewright.tir.schedule.state import ScheduleState, StmtSRef
-from tilewright.tir.schedule.symbols import SymbolTable
+from tilewright.tir.schedule.symbols import BlockRV, LoopRV, Place, SymbolTable
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.traces.random_choices import RandomState
 from tilewright.tir.schedule.traces.trace import Trace

@@ -1,22 +1,57 @@
-"""What the random variables of a schedule stand for."""
+"""Random variables: what a schedule hands out, and what they stand for."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.convert import as_expr, as_integer
+from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.folding import DIVISIONS, INTEGER_OPERATIONS
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.buffer_reference import with_free_variables
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.schedule.references import BlockRV, LoopRV, Place, new_expr_rv
 from tilewright.tir.schedule.state import ScheduleState
 from tilewright.tir.stmt import Block, BlockRealize, For
 from tilewright.tir.substitute import substitute, variables_of
+
+ExprRV = Var
+"""A number that was sampled: a variable, so that one may calculate with it."""
+
+
+class BlockRV:
+    """Stands for a block of the scheduled program; `Schedule.get` gives the block."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<block reference {id(self):#x}>"
+
+
+class LoopRV:
+    """Stands for a loop of the scheduled program; `Schedule.get` gives the loop."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<loop reference {id(self):#x}>"
+
+
+class Place(enum.Enum):
+    """What a `LoopRV` stands for that is not a loop: where to compute a block."""
+
+    ROOT = "where it is"
+    INLINE = "where it is read, by inlining it"
+
+
+def new_expr_rv() -> Var:
+    """A new variable for a sampled number."""
+    return Var("v", INT32)
+
 
 _SMALL: Final = 1 << 31
 """Numbers that are less are the same in all dtypes of indices."""

@@ -16,7 +16,7 @@ from tilewright.arith import Analyzer
 from tilewright.ir.expr import Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.schedule.proofs.assumptions import assumptions, sizes_not_negative
+from tilewright.tir.schedule.contents import assumptions, sizes_not_negative
 from tilewright.tir.schedule.tree_index import NO_PARTS, TreeIndex, nearest_blocks
 from tilewright.tir.stmt import (
     Block,

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 
 from tilewright.ir.arithmetic import floordiv, minimum
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.dtype import INT8, INT32, INT64, DType
+from tilewright.ir.dtype import INT8, INT32, INT64, DType, PointerType, PrimType
 from tilewright.ir.expr import Broadcast, Call, Cast, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.op import Op
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ZERO, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.memory import prefetch_address

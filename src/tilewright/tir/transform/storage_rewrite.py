@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from tilewright.ir.dtype import PointerType
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.ir.types import PointerType
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt, While

@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from tilewright.error import CodegenError
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import DType, PointerType
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -30,7 +30,6 @@ from tilewright.ir.expr import (
     StringImm,
     Var,
 )
-from tilewright.ir.types import PointerType
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text, c_string, emits
 from tilewright.target.codegen.c.integers import (

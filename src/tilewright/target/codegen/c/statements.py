@@ -6,9 +6,9 @@ from typing import Any
 
 from tilewright.error import CodegenError
 from tilewright.ir.convert import const
+from tilewright.ir.dtype import PointerType
 from tilewright.ir.expr import Call, IntImm, Var
 from tilewright.ir.rewrite import walk
-from tilewright.ir.types import PointerType
 from tilewright.target.codegen.c.emitter import INDENT, FunctionEmitter, Precedence, Text, emits
 from tilewright.target.codegen.c.expressions import declared, lvalue, opposite
 from tilewright.target.codegen.c.integers import plain

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilewright.error import CodegenError
+from tilewright.ir.dtype import PointerType, PrimType
 from tilewright.ir.expr import Var
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.target.codegen import own_name
 from tilewright.target.codegen.llvm import (  # noqa: F401, their emitters
     addresses,

@@ -28,7 +28,7 @@ from tilewright.tir.schedule.proofs.needed_instances import (
 from tilewright.tir.schedule.proofs.recomputation import require_same_values
 from tilewright.tir.schedule.proofs.regions import Box, accesses, hull, region_of_block, relaxed
 from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written, scope_of
-from tilewright.tir.schedule.references import Place
+from tilewright.tir.schedule.symbols import Place
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 

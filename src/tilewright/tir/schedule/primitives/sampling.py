@@ -11,7 +11,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, sampling
 from tilewright.tir.schedule.primitives.compute_at import compute_at
 from tilewright.tir.schedule.proofs.scope import scope_of
-from tilewright.tir.schedule.references import Place
+from tilewright.tir.schedule.symbols import Place
 from tilewright.tir.schedule.traces.random_choices import (
     RandomState,
     check_parts,

@@ -11,7 +11,7 @@ from tilewright.providers import provider
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.buffer_reference import with_free_variables
 from tilewright.tir.schedule.primitive import PRIMITIVES, Parameter, Primitive
-from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.symbols import BlockRV, LoopRV
 from tilewright.tir.substitute import substitute, variables_of
 
 

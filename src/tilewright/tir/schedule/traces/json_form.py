@@ -20,7 +20,7 @@ from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.node_graph import from_node_graph, to_node_graph
-from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.symbols import BlockRV, LoopRV
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.traces.instruction_layout import arranged, json_name, kind_of, named
 from tilewright.tir.schedule.traces.python_text import (

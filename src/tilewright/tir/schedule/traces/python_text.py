@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule.references import BlockRV, LoopRV
+from tilewright.tir.schedule.symbols import BlockRV, LoopRV
 from tilewright.tir.schedule.traces.instruction import Instruction
 
 if TYPE_CHECKING:

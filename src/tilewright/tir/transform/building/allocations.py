@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import EMPTY, Attributes, as_expr, attributes, const
-from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, DType
+from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, DType, PointerType, PrimType
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.ir.rewrite import Rewriter, walk
-from tilewright.ir.types import PointerType, PrimType
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
