@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from tilewright.tir.schedule import Instruction, Trace
@@ -21,10 +24,7 @@ class Uses:
     """
 
     def __init__(self, trace: Trace) -> None:
-        self._users: dict[Any, list[Instruction]] = {}
-        for inst in trace:
-            for variable in inst.uses():
-                self._users.setdefault(variable, []).append(inst)
+        self._users = _users(tuple(trace))
 
     def of(self, inst: Instruction) -> list[Instruction]:
         """The instructions that use what `inst` returns."""
@@ -50,3 +50,13 @@ class Uses:
             if user.kind.name == "split"
             for bound in self.of(user)
         )
+
+
+@functools.lru_cache(maxsize=64)  # the candidates of a sketch have the same instructions
+def _users(insts: tuple[Instruction, ...]) -> Mapping[Any, list[Instruction]]:
+    """The instructions that use each random variable."""
+    found: dict[Any, list[Instruction]] = defaultdict(list)
+    for inst in insts:
+        for variable in inst.uses():
+            found[variable].append(inst)
+    return dict(found)

@@ -16,13 +16,16 @@ from tilewright.tune.search.search_strategy import STRATEGIES
 from tilewright.tune.search.selection import interleaved, sketch_by_sketch, unlike_first
 from tilewright.tune.search.trace_search import TraceSearch
 
-USUAL_BATCH: Final = 64
-"""The size of a batch for which a population has its full size."""
+FULL_BATCH: Final = 128
+"""The size of a batch for which a population has its full size.
+
+Making and scoring a candidate takes some milliseconds, measuring one some hundred.
+"""
 
 USUAL_LENGTH: Final = 40
 """Instructions of a trace up to which a population has its full size."""
 
-SMALL_POPULATION: Final = 64
+SMALL_POPULATION: Final = 32
 """The population of a small batch, or of long traces, is not smaller than this."""
 
 REFINED: Final = 0.3
@@ -43,7 +46,7 @@ class EvolutionarySearch(TraceSearch):
     completely.
 
     Args:
-        population_size: candidates of a generation, for batches of 64 and traces of up to 40
+        population_size: candidates of a generation, for batches of 128 and traces of up to 40
             instructions; generations are smaller for smaller batches and longer traces.
         init_measured_ratio: the part of the first generation that were measured already.
         init_min_unmeasured: how many random candidates the first generation has at least.
@@ -139,7 +142,7 @@ class EvolutionarySearch(TraceSearch):
         # Long traces take long to apply; it would not be worth the time to try as many.
         lengths = [len(sketch.insts) for sketch in self.run.book.sketches]
         mean = max(sum(lengths) / len(lengths), USUAL_LENGTH)
-        scaled = int(self.population_size * self._batch / USUAL_BATCH * USUAL_LENGTH / mean)
+        scaled = int(self.population_size * self._batch / FULL_BATCH * USUAL_LENGTH / mean)
         return min(self.population_size, max(scaled, SMALL_POPULATION))
 
 

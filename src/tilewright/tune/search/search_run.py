@@ -129,19 +129,20 @@ class SearchRun:
         """Candidates with random decisions that were not chosen yet.
 
         Args:
-            max_fail_count: there are no more after so many, per sketch, in a row that were refused
-                or known.
+            max_fail_count: a sketch is left out after so many candidates in a row that were
+                refused or known.
         """
-        failures = 0
-        most = max_fail_count * len(self.book.sketches)
-        while failures <= most and not self.context.is_over():
-            sketch = self.random.choice(self.book.sketches)
+        failures = dict.fromkeys(self.book.sketches, 0)
+        while failures and not self.context.is_over():
+            sketch = self.random.choice(list(failures))
             individual = self.workshop.make(sketch, sketch.undecided, self.seed())
-            if individual is None or individual.key in self.seen:
-                failures += 1
-            else:
-                failures = 0
+            if individual is not None and individual.key not in self.seen:
+                failures[sketch] = 0
                 yield individual
+                continue
+            failures[sketch] += 1
+            if failures[sketch] > max_fail_count:
+                del failures[sketch]
 
     def hand_out(self, individual: Individual, candidate: Any) -> Any:
         """Note that a candidate is measured."""
