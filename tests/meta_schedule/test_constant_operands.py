@@ -14,8 +14,8 @@ from tilewright.meta_schedule import relax_integration as integration
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
+from tilewright.tune.candidate import deployed
 from tilewright.tune.database import JSONDatabase, MemoryDatabase, TuningRecord
-from tilewright.tune.deployment import deployed
 from tilewright.tune.feature.candidate_programs import programs_of
 from tilewright.tune.measure import LocalBuilder
 

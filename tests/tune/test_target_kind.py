@@ -4,9 +4,9 @@ import pytest
 
 from tilewright.target import Target
 from tilewright.tune.mutator import Mutator
+from tilewright.tune.parts import kind_of
 from tilewright.tune.postproc import Postproc
 from tilewright.tune.rule import ScheduleRule
-from tilewright.tune.target_kind import kind_of
 
 
 @pytest.mark.parametrize(

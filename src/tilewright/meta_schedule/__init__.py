@@ -63,7 +63,7 @@ _HOME: Final[dict[str, tuple[str, ...]]] = {
     "builder": ("tilewright.tune.measure",),
     "cost_model": ("tilewright.tune.cost_model",),
     "database": (
-        "tilewright.tune.database", "tilewright.tune.module_equality", "tilewright.tune.workload",
+        "tilewright.tune.database", "tilewright.tune.workload", "tilewright.tune.workload",
     ),
     "derived_object": (_COMPATIBILITY,),
     "enabled": (_COMPATIBILITY,),

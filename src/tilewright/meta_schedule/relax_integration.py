@@ -22,11 +22,10 @@ from tilewright.tir.substitute import symbolic_sizes
 from tilewright.tune.context import TuneContext
 from tilewright.tune.database import Database
 from tilewright.tune.integration import find_schedules, matches_text
-from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.options import SearchOptions, Space, TuneOptions, takes
 from tilewright.tune.search import SearchStrategy
 from tilewright.tune.tuning import run_tasks
-from tilewright.tune.workload import normalized
+from tilewright.tune.workload import ModuleEquality, normalized
 
 _logger = logging.getLogger(__name__)
 

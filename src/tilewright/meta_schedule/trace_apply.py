@@ -7,7 +7,7 @@ import contextlib
 from tilewright.error import ArgumentError, TVMError
 from tilewright.target import Target
 from tilewright.tir.schedule import Schedule, Trace
-from tilewright.tune.database.replay import apply_where_possible
+from tilewright.tune.replay import apply_where_possible
 
 
 def schedule_using_anchor_trace(

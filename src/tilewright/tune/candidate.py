@@ -1,20 +1,22 @@
-"""What is measured: a schedule and the arguments to call it with."""
+"""Candidates: a schedule, its arguments, and the form in which it is measured."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilewright.error import ArgumentValueError, RecordError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import IntImm
-from tilewright.ir.module import IRModule
+from tilewright.ir.module import GlobalVar, IRModule
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform.lift_copies import lift_copies
+from tilewright.tune.measure.arguments import packer_of
 
 if TYPE_CHECKING:
     from tilewright.tir.schedule.schedule import Schedule
-    from tilewright.tune.deployment import Deployed
 
 
 class ArgInfo:
@@ -136,7 +138,7 @@ class MeasureCandidate:
     @functools.cached_property
     def deployed(self) -> Deployed:
         """What is built and measured: without packing of what is a constant in all calls."""
-        from tilewright.tune.deployment import deployed
+        from tilewright.tune.candidate import deployed
 
         return deployed(self.sch.mod)
 
@@ -152,3 +154,47 @@ def entry_function(mod: IRModule) -> PrimFunc:
         names = [var.name_hint for var in functions]
         raise ArgumentValueError(f"expected a module with one function or a `main`, got {names}")
     return named[0] if named else next(iter(functions.values()))
+
+
+class Deployed(NamedTuple):
+    """A module as it is built.
+
+    Attributes:
+        mod: the module; where constant operands are packed, with the functions that do so once, of
+            the names that `packer_of` gives them.
+        packed: the parameters that take a packed constant, by position.
+    """
+
+    mod: IRModule
+    packed: dict[int, TensorInfo]
+
+
+def packs_constants(mod: IRModule) -> bool:
+    """Whether schedules of a program may pack parameters that are constants in all calls."""
+    return any(CONSTANT_PARAMS in function.attrs for function in mod.functions.values())
+
+
+def deployed(mod: IRModule) -> Deployed:
+    """A scheduled program in which packing of constant operands is lifted out of its function."""
+    if not packs_constants(mod):
+        return Deployed(mod, {})
+    entry = entry_function(mod)
+    function, copies = lifted(entry)
+    packed = {}
+    for position in copies:
+        buffer = function.buffer_map[function.params[position]]
+        packed[position] = TensorInfo(buffer.dtype, [int(n.value) for n in buffer.shape])  # type: ignore[attr-defined]
+    result = mod.clone()
+    for var, own in mod.functions.items():
+        if own is entry:
+            result.update_func(var, function)
+    for position, copy in copies.items():
+        name = packer_of(position)
+        result.update_func(GlobalVar(name), copy.with_attr("global_symbol", name))
+    return Deployed(result, packed)
+
+
+def lifted(function: PrimFunc) -> tuple[PrimFunc, dict[int, PrimFunc]]:
+    """A function without what it copies of constant parameters, and the functions that copy."""
+    positions = [int(position) for position in function.attrs.get(CONSTANT_PARAMS) or ()]
+    return lift_copies(function.without_attr(CONSTANT_PARAMS), positions)

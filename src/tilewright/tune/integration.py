@@ -13,7 +13,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tir.schedule.traces.trace import Trace
 from tilewright.tune.database import Database
-from tilewright.tune.database.replay import apply_trace
+from tilewright.tune.replay import apply_trace
 from tilewright.tune.workload import normalized
 
 _logger = logging.getLogger(__name__)

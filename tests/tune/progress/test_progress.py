@@ -14,8 +14,13 @@ from tests.tune.fakes import Count, PaperBuilder, PaperRunner, task
 from tilewright.error import DatabaseError
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.progress.live import LiveObserver
-from tilewright.tune.progress.log import LogObserver, log_files, number, statistics_table
-from tilewright.tune.progress.observer import TuningObserver
+from tilewright.tune.progress.log import (
+    LogObserver,
+    TuningObserver,
+    log_files,
+    number,
+    statistics_table,
+)
 from tilewright.tune.progress.profiler import Profiler
 from tilewright.tune.scheduler import RoundRobin, TaskRecord
 

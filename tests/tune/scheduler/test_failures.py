@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.tune.scheduler.failures import FailureTally
+from tilewright.tune.scheduler.task_record import FailureTally
 
 
 def test_reasons_are_counted_and_the_first_message_is_the_example():

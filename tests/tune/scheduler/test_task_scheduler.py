@@ -12,8 +12,8 @@ from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import JSONDatabase, MemoryDatabase
 from tilewright.tune.measure import RunnerFuture, RunnerResult
-from tilewright.tune.module_equality import ModuleEquality
 from tilewright.tune.scheduler import GradientBased, RoundRobin, TaskScheduler
+from tilewright.tune.workload import ModuleEquality
 
 
 @pytest.fixture

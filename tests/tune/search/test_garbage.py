@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from tilewright.tune.search.garbage import YOUNG, few_collections
+from tilewright.tune.search.search_strategy import YOUNG, few_collections
 
 
 def test_the_threshold_is_restored():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from tilewright.error import ArgumentValueError, RecordError
+from tilewright.error import ArgumentValueError, DatabaseError, RecordError
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import ScopeStack
 from tilewright.ir.structural import structural_equal
@@ -15,10 +16,9 @@ from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tune.database.record import TuningRecord
-from tilewright.tune.database.replay import replayed_where_possible
 from tilewright.tune.database.selection import same_machine_code
-from tilewright.tune.module_equality import ModuleEquality
-from tilewright.tune.workload import Workload, normalized
+from tilewright.tune.replay import replayed_where_possible
+from tilewright.tune.workload import ModuleEquality, Workload, normalized
 
 _logger = logging.getLogger(__name__)
 _scopes: ScopeStack[Database] = ScopeStack()
@@ -205,3 +205,42 @@ class Database:
         from tilewright.tune.database import create
 
         return create(kind, *args, **kwargs)
+
+
+_SHOWN: Final = 10
+
+
+class SkippedLine(NamedTuple):
+    """A line that cannot be used.
+
+    Attributes:
+        path: of the file.
+        number: of the line.
+        reason: the defect.
+    """
+
+    path: Path
+    number: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.number}: {self.reason}"
+
+
+def report(lines: Sequence[SkippedLine]) -> None:
+    """Log which lines are skipped, and why."""
+    if not lines:
+        return
+    shown = "\n".join(f"  {line}" for line in lines[:_SHOWN])
+    more = f"\n  and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
+    count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    _logger.warning("skipped %s of tuning records:\n%s%s", count, shown, more)
+
+
+def kept_in_memory(error: DatabaseError, count: int) -> DatabaseError:
+    """The error of a write, with what becomes of the records."""
+    records = "1 unwritten record is" if count == 1 else f"{count} unwritten records are"
+    return DatabaseError(
+        f"{error}; {records} kept in memory, and will be written with the next: free some space, "
+        "or add them to another database"
+    )

@@ -13,9 +13,9 @@ from typing import Any, Final
 from tilewright.error import ArgumentError, DatabaseError, RecordError
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
+from tilewright.tune.database.base import SkippedLine, kept_in_memory, report
 from tilewright.tune.database.line_file import Line, LineFile
 from tilewright.tune.database.memory import MemoryDatabase
-from tilewright.tune.database.messages import SkippedLine, kept_in_memory, report
 from tilewright.tune.database.record import TuningRecord
 from tilewright.tune.database.tvm_lines import (
     RECORD_FILE,
@@ -23,8 +23,7 @@ from tilewright.tune.database.tvm_lines import (
     read_record,
     read_workload,
 )
-from tilewright.tune.module_equality import ModuleEquality
-from tilewright.tune.workload import Workload
+from tilewright.tune.workload import ModuleEquality, Workload
 
 VERSION: Final = 1
 """The version of the format of a line; others are skipped."""

@@ -12,8 +12,7 @@ from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tune.database.base import Database
 from tilewright.tune.database.record import TuningRecord
 from tilewright.tune.database.selection import fastest
-from tilewright.tune.module_equality import ModuleEquality
-from tilewright.tune.workload import Workload, normalized
+from tilewright.tune.workload import ModuleEquality, Workload, normalized
 
 
 class MemoryDatabase(Database):

@@ -19,8 +19,8 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tir.schedule.traces.trace import Trace
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
-from tilewright.tune.database.replay import replayed
 from tilewright.tune.machine import this_machine
+from tilewright.tune.replay import replayed
 from tilewright.tune.workload import Workload, normalized
 
 

@@ -17,11 +17,9 @@ from typing import Any, Final
 from tilewright.error import DatabaseError, RecordError
 from tilewright.ir.module import IRModule
 from tilewright.tir.function import PrimFunc
-from tilewright.tune.database.base import Database
-from tilewright.tune.database.messages import SkippedLine, kept_in_memory, report
+from tilewright.tune.database.base import Database, SkippedLine, kept_in_memory, report
 from tilewright.tune.database.record import TuningRecord
-from tilewright.tune.module_equality import ModuleEquality
-from tilewright.tune.workload import Workload, normalized
+from tilewright.tune.workload import ModuleEquality, Workload, normalized
 
 _logger = logging.getLogger(__name__)
 

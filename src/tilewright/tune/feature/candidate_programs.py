@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
-from tilewright.tune.deployment import lifted
+from tilewright.tune.candidate import lifted
 from tilewright.tune.feature.nest import Program
 from tilewright.tune.feature.read_program import read_program
 

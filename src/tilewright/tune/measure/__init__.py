@@ -4,14 +4,17 @@ Whatever a candidate does there (crash, hang, take all memory, compute wrong num
 candidate alone, and is told by an `error_kind`.
 """
 
-from tilewright.tune.measure.builder import Builder, BuilderInput, BuilderResult
-from tilewright.tune.measure.error_kind import ERROR_KINDS, ErrorKind
-from tilewright.tune.measure.local_builder import LocalBuilder
-from tilewright.tune.measure.local_runner import LocalRunner
-from tilewright.tune.measure.runner import (
+from tilewright.tune.measure.interfaces import (
+    ERROR_KINDS,
+    Builder,
+    BuilderInput,
+    BuilderResult,
+    ErrorKind,
     EvaluatorConfig,
     Runner,
     RunnerFuture,
     RunnerInput,
     RunnerResult,
 )
+from tilewright.tune.measure.local_builder import LocalBuilder
+from tilewright.tune.measure.local_runner import LocalRunner

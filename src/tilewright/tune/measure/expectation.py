@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tilewright.ir.module import IRModule
 from tilewright.tune.measure.affinity import other_cores
-from tilewright.tune.measure.expected_worker import ExpectRequest
+from tilewright.tune.measure.expected_results import ExpectRequest
 from tilewright.tune.measure.process import (
     Child,
     ChildDiedError,
@@ -20,7 +20,7 @@ from tilewright.tune.measure.process import (
 )
 from tilewright.tune.measure.process.requests import dumps
 
-ROLE: Final = "tilewright.tune.measure.expected_worker:main"
+ROLE: Final = "tilewright.tune.measure.expected_results:main"
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from tilewright.error import ArgumentValueError, TVMError
 from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure.affinity import other_cores
 from tilewright.tune.measure.build_worker import BuildRequest, BuildSettings
-from tilewright.tune.measure.builder import BUILDERS, Builder, BuilderInput, BuilderResult
+from tilewright.tune.measure.interfaces import BUILDERS, Builder, BuilderInput, BuilderResult
 from tilewright.tune.measure.process import (
     Child,
     ChildDiedError,

@@ -14,22 +14,7 @@ from tilewright.target.cpu import core_count
 from tilewright.tune.measure.affinity import timing_cores
 from tilewright.tune.measure.expectation import Expectation
 from tilewright.tune.measure.expected_results import summed_terms
-from tilewright.tune.measure.process import (
-    ChildDiedError,
-    ChildTimeoutError,
-    shared_fork_server,
-)
-from tilewright.tune.measure.process.requests import CallableOrName, portable
-from tilewright.tune.measure.run_queue import CancelledError, Failure, Job, RunQueue
-from tilewright.tune.measure.run_requests import (
-    Candidate,
-    CheckRequest,
-    MeasureRequest,
-    RunSettings,
-    TurnsRequest,
-)
-from tilewright.tune.measure.run_session import RunSession
-from tilewright.tune.measure.runner import (
+from tilewright.tune.measure.interfaces import (
     RUNNERS,
     EvaluatorConfig,
     Runner,
@@ -37,8 +22,22 @@ from tilewright.tune.measure.runner import (
     RunnerInput,
     RunnerResult,
 )
+from tilewright.tune.measure.process import (
+    ChildDiedError,
+    ChildTimeoutError,
+    shared_fork_server,
+)
+from tilewright.tune.measure.process.requests import CallableOrName, portable
+from tilewright.tune.measure.run_queue import CancelledError, Failure, Job, RunQueue, RunSession
+from tilewright.tune.measure.run_requests import (
+    Candidate,
+    CheckRequest,
+    MeasureRequest,
+    RunSettings,
+    TurnsRequest,
+    Workload,
+)
 from tilewright.tune.measure.timing import PATIENCE
-from tilewright.tune.measure.workloads import Workload
 
 GRACE: Final = 1.0
 TIMES_BEST: Final = 20

@@ -6,9 +6,8 @@ import random
 from collections.abc import Callable
 
 from tilewright.tir.schedule import Instruction, Trace
-from tilewright.tune.decision import other_candidates, samplings
+from tilewright.tune.decision import Uses, other_candidates, samplings
 from tilewright.tune.mutator.mutator import Mutator
-from tilewright.tune.uses import Uses
 
 
 def with_other_candidate(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 
 from tilewright.tir.schedule import Trace
-from tilewright.tune.decision import TILES, moves, other_candidates, samplings
+from tilewright.tune.decision import TILES, Uses, moves, other_candidates, samplings
 from tilewright.tune.mutator.mutator import Mutator
-from tilewright.tune.uses import Uses
 
 
 class MutateTileSize(Mutator):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.tir.schedule import Trace
-from tilewright.tune.registry import Registry
-from tilewright.tune.task_part import TaskPart
+from tilewright.tune.parts import Registry, TaskPart
 
 MUTATOR_SETS: Registry[dict[Mutator, float]] = Registry("set of mutators for")
 """The mutators of a kind of target."""

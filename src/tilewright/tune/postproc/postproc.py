@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.tir.schedule import Schedule
-from tilewright.tune.registry import Registry
-from tilewright.tune.task_part import TargetPart
+from tilewright.tune.parts import Registry, TargetPart
 
 POSTPROC_SETS: Registry[list[Postproc]] = Registry("list of postprocessors for")
 """The postprocessors for a kind of target, in the order in which they are applied."""

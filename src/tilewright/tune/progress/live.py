@@ -10,9 +10,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.tune.progress.log import cells
-from tilewright.tune.progress.observer import TuningObserver
-from tilewright.tune.scheduler.failures import CANCELLED
+from tilewright.tune.measure.interfaces import CANCELLED
+from tilewright.tune.progress.log import TuningObserver, cells
 
 if TYPE_CHECKING:
     from tilewright.tune.scheduler.budget import Budget

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tune.registry import Registry
-from tilewright.tune.task_part import TargetPart
+from tilewright.tune.parts import Registry, TargetPart
 
 RULE_SETS: Registry[list[ScheduleRule]] = Registry("list of schedule rules for")
 """The rules for a kind of target, in the order in which they are applied."""

@@ -1,7 +1,6 @@
 """Task schedulers: which task gets the next trials."""
 
-from tilewright.tune.scheduler.gradient_based import GradientBased
-from tilewright.tune.scheduler.round_robin import RoundRobin
+from tilewright.tune.scheduler.schedulers import GradientBased, RoundRobin
 from tilewright.tune.scheduler.task_record import TaskRecord
 from tilewright.tune.scheduler.task_scheduler import TaskScheduler
 

@@ -7,11 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
-from tilewright.tune.callback.add_to_database import add_to_database
+from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact, add_to_database
 from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure import RunnerResult
-from tilewright.tune.scheduler.failures import CANCELLED
+from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.scheduler.known_trials import KnownTrials
 from tilewright.tune.scheduler.measuring import Measuring
 from tilewright.tune.scheduler.task_record import TaskRecord, latency_of

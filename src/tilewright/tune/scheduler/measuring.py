@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tilewright.target.cpu import core_count
-from tilewright.tune.candidate import ArgInfo
-from tilewright.tune.deployment import Deployed
+from tilewright.tune.candidate import ArgInfo, Deployed
 from tilewright.tune.measure import (
     Builder,
     BuilderInput,
@@ -19,8 +18,8 @@ from tilewright.tune.measure import (
     RunnerInput,
     RunnerResult,
 )
+from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.progress.profiler import Profiler
-from tilewright.tune.scheduler.failures import CANCELLED
 from tilewright.tune.scheduler.task_record import TaskRecord, latency_of
 from tilewright.tune.workload import Workload
 

@@ -13,11 +13,11 @@ from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
 from tilewright.tune.interrupts import Interrupts, deferred
 from tilewright.tune.measure import Builder, Runner
-from tilewright.tune.progress.observer import TuningObserver
+from tilewright.tune.measure.interfaces import CANCELLED
+from tilewright.tune.parts import Registry
+from tilewright.tune.progress.log import TuningObserver
 from tilewright.tune.progress.profiler import Profiler
-from tilewright.tune.registry import Registry
 from tilewright.tune.scheduler.budget import Budget
-from tilewright.tune.scheduler.failures import CANCELLED
 from tilewright.tune.scheduler.finalists import measure_finalists
 from tilewright.tune.scheduler.known_trials import KnownTrials
 from tilewright.tune.scheduler.measuring import Measuring

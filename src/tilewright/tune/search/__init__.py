@@ -3,6 +3,5 @@
 from tilewright.tune.search.evolutionary_search import EvolutionarySearch
 from tilewright.tune.search.grid import GridSearch
 from tilewright.tune.search.refinement import LocalRefinement
-from tilewright.tune.search.replay_func import ReplayFunc
-from tilewright.tune.search.replay_trace import ReplayTrace
+from tilewright.tune.search.replay_strategies import ReplayFunc, ReplayTrace
 from tilewright.tune.search.search_strategy import SearchStrategy

@@ -7,10 +7,10 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from tilewright.tune.search.crossover import crossover
-from tilewright.tune.search.individual import Individual
+from tilewright.tir.schedule import Instruction, Trace
+from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.search_run import SearchRun
 from tilewright.tune.search.sketch import Key
 
@@ -157,3 +157,33 @@ class _Roulette:
         """One of those with the same sketch."""
         group = self._groups[one.sketch.number]
         return group[min(int(self._rng.expovariate(SELECTION) * len(group)), len(group) - 1)]
+
+
+def crossover(one: Trace, other: Trace, rng: random.Random) -> Trace | None:
+    """A trace with each decision from one of two traces of the same sketch.
+
+    None for traces of which no mixture can be applied: those of different length, or with
+    instructions that return something else.
+    """
+    if len(one) != len(other):
+        return None
+    insts: list[Instruction] = []
+    decisions: dict[Instruction, Any] = {}
+    for mine, theirs in zip(one, other, strict=True):
+        if not _is_like(mine, theirs):
+            return None
+        inst, trace = (mine, one) if rng.random() < 0.5 else (theirs, other)
+        insts.append(inst)
+        decision = trace.get_decision(inst)
+        if decision is not None:
+            decisions[inst] = decision
+    return Trace(insts, decisions)
+
+
+def _is_like(mine: Instruction, theirs: Instruction) -> bool:
+    """Whether two instructions can stand for each other."""
+    return mine is theirs or (
+        mine.kind is theirs.kind
+        and len(mine.outputs) == len(theirs.outputs)
+        and all(a is b for a, b in zip(mine.outputs, theirs.outputs, strict=True))
+    )

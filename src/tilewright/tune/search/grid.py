@@ -8,11 +8,10 @@ from typing import Final
 from tilewright.error import TVMError
 from tilewright.tir.schedule import Trace
 from tilewright.tune.decision import choices
-from tilewright.tune.search.individual import Individual
+from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.search_run import SearchRun
-from tilewright.tune.search.search_strategy import STRATEGIES
+from tilewright.tune.search.search_strategy import STRATEGIES, TraceSearch
 from tilewright.tune.search.sketch import Sketch
-from tilewright.tune.search.trace_search import TraceSearch
 
 HOPELESS: Final = 4096
 """After so many refused candidates in a row, none that is left is expected to be accepted."""

@@ -9,11 +9,10 @@ from typing import Final
 from tilewright.error import TVMError
 from tilewright.tir.schedule import Trace
 from tilewright.tune.decision import choices, frozen, neighbours
+from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.evolution import ranked
-from tilewright.tune.search.individual import Individual
 from tilewright.tune.search.search_run import SearchRun
-from tilewright.tune.search.search_strategy import STRATEGIES
-from tilewright.tune.search.trace_search import TraceSearch
+from tilewright.tune.search.search_strategy import STRATEGIES, TraceSearch
 
 MANY: Final = 1 << 30
 """All that were measured."""

@@ -15,10 +15,9 @@ from tilewright.tir.schedule import Schedule, Trace
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.mutator import Mutator
 from tilewright.tune.mutator.mutate_decision import MutateDecision
+from tilewright.tune.search.candidate_maker import Individual, Workshop
 from tilewright.tune.search.earlier_records import EarlierRecords
-from tilewright.tune.search.individual import Individual
 from tilewright.tune.search.sketch import Key, Sketch, SketchBook
-from tilewright.tune.search.workshop import Workshop
 
 if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext

@@ -16,11 +16,11 @@ from tilewright.tir.stmt import Block, BlockRealize
 from tilewright.tune.mutator import Mutator
 from tilewright.tune.postproc import Postproc
 from tilewright.tune.rule import ScheduleRule
-from tilewright.tune.space.distinct import distinct
 from tilewright.tune.space.space_generator import (
     FROM_TARGET,
     GENERATORS,
     SpaceGenerator,
+    distinct,
     given_parts,
 )
 

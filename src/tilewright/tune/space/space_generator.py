@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.eligible import marked_as_scheduled
-from tilewright.tir.schedule import Schedule
+from tilewright.tir.schedule import Schedule, ScheduleError
 from tilewright.tune.mutator import Mutator
+from tilewright.tune.parts import Registry, kind_of
 from tilewright.tune.postproc import Postproc
-from tilewright.tune.registry import Registry
 from tilewright.tune.rule import ScheduleRule
-from tilewright.tune.target_kind import kind_of
 
 if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext
+
 
 GENERATORS: Registry[SpaceGenerator] = Registry("space generator")
 """Generators by name."""
@@ -144,3 +145,138 @@ def _made(given: Any, create: Callable[[str], Any], context: TuneContext, name: 
             f"give TuneContext a target, or {name}"
         )
     return create(kind_of(context.target))
+
+
+def distinct(sketches: Iterable[Schedule]) -> list[Schedule]:
+    """The sketches of which no earlier one has an equal trace.
+
+    Those with the same instructions and other decisions remain: the search begins with the
+    decisions of each.
+    """
+    found: dict[Any, Schedule] = {}
+    for sketch in sketches:
+        found.setdefault(_key(sketch), sketch)
+    return list(found.values())
+
+
+def _key(sketch: Schedule) -> Any:
+    try:
+        return json.dumps(sketch.trace.as_json())
+    except (ArgumentValueError, TypeError):
+        return sketch  # A trace with arguments of other kinds is like no other one.
+
+
+ATTEMPTS: Final = 32
+"""How often the function is called before a refusal is reported."""
+
+
+@GENERATORS.add("schedule-fn")
+class ScheduleFn(SpaceGenerator):
+    """The space that a function of a schedule describes.
+
+    The function transforms the schedule that it gets, and samples what is to be tuned::
+
+        def tile(sch):
+            i, j, k = sch.get_loops("C")
+            factors = sch.sample_perfect_tile(j, n=2)
+            sch.split(j, factors)
+
+        TuneContext(matmul, target="llvm", space_generator=ScheduleFn(tile), ...)
+
+    Args:
+        sch_fn: the function. It returns None, a schedule, or a list of schedules: the sketches.
+        sch_rules: not applied.
+        postprocs: what is applied to each candidate after its trace.
+        mutator_probs: how the search changes decisions, and how often each way is tried.
+    """
+
+    def __init__(
+        self,
+        sch_fn: Callable[[Schedule], Any],
+        sch_rules: Sequence[ScheduleRule] | str | None = None,
+        postprocs: Sequence[Postproc] | str | None = FROM_TARGET,
+        mutator_probs: Mapping[Mutator, float] | str | None = FROM_TARGET,
+    ) -> None:
+        if not callable(sch_fn):
+            raise ArgumentError(f"ScheduleFn: expected a function of a schedule, got {sch_fn!r}")
+        self.sch_fn = sch_fn
+        given_parts(self, sch_rules=sch_rules, postprocs=postprocs, mutator_probs=mutator_probs)
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        """What the function makes of a schedule of the program.
+
+        What it samples may lead to a step that is refused; then it is called again.
+        """
+        first = self.fresh_schedule(mod)
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return distinct(self.sketches_of(first.copy()))
+            except ScheduleError:
+                continue
+        return distinct(self.sketches_of(first))
+
+    def sketches_of(self, sch: Schedule) -> list[Schedule]:
+        """What the function makes of a schedule."""
+        returned = self.sch_fn(sch)
+        if returned is None:
+            return [sch]
+        found = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+        for item in found:
+            if not isinstance(item, Schedule):
+                raise ArgumentError(
+                    "ScheduleFn: the function returns None, a schedule, or a list of schedules; "
+                    f"got {item!r}"
+                )
+        return found
+
+
+@GENERATORS.add("union")
+class SpaceGeneratorUnion(SpaceGenerator):
+    """All sketches of several generators.
+
+    Args:
+        space_generators: the generators.
+        sch_rules: not applied; each generator has its own.
+        postprocs: what is applied to each candidate, whichever generator its sketch is from.
+        mutator_probs: how the search changes decisions, and how often each way is tried.
+    """
+
+    def __init__(
+        self,
+        space_generators: Sequence[Any],
+        sch_rules: Sequence[ScheduleRule] | str | None = None,
+        postprocs: Sequence[Postproc] | str | None = FROM_TARGET,
+        mutator_probs: Mapping[Mutator, float] | str | None = FROM_TARGET,
+    ) -> None:
+        if not isinstance(space_generators, (list, tuple)) or not space_generators:
+            raise ArgumentError(
+                "SpaceGeneratorUnion: expected a list of space generators, got "
+                f"{space_generators!r}"
+            )
+        self.space_generators = [SpaceGenerator.create(item) for item in space_generators]
+        given_parts(self, sch_rules=sch_rules, postprocs=postprocs, mutator_probs=mutator_probs)
+
+    def initialize_with_tune_context(self, context: TuneContext) -> None:
+        """Tell all generators the task."""
+        super().initialize_with_tune_context(context)
+        for generator in self.space_generators:
+            generator.initialize_with_tune_context(context)
+
+    def reseed(self, seed: int) -> None:
+        """Let random decisions be other ones in spaces that are made from now on."""
+        for generator in self.space_generators:
+            generator.reseed(seed)
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        """The sketches of all generators, equal ones once."""
+        return distinct(
+            sketch
+            for generator in self.space_generators
+            for sketch in generator.generate_design_space(mod)
+        )
+
+    def clone(self) -> SpaceGeneratorUnion:
+        """A union of clones."""
+        other: Any = super().clone()
+        other.space_generators = [generator.clone() for generator in self.space_generators]
+        return other

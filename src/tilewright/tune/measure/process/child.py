@@ -9,7 +9,7 @@ import tempfile
 import time
 from typing import IO, Any, Final, NamedTuple
 
-from tilewright.tune.measure.error_kind import ErrorKind
+from tilewright.tune.measure.interfaces import ErrorKind
 from tilewright.tune.measure.process import channel
 from tilewright.tune.measure.process.fork_server import ForkServer, shared_fork_server
 

@@ -19,7 +19,7 @@ from tilewright.tune.measure.process import channel
 PRELOADED: Final = (
     "tilewright.tune.measure.build_worker",
     "tilewright.tune.measure.run_worker",
-    "tilewright.tune.measure.expected_worker",
+    "tilewright.tune.measure.expected_results",
 )
 """The programs of children, which import what they need."""
 

@@ -1,7 +1,8 @@
-"""`Workshop`: from traces to candidates."""
+"""Candidates from traces: applying traces and postprocessors to a program."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -12,8 +13,33 @@ from tilewright.tir.schedule import Instruction, Schedule, Trace
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
 from tilewright.tune.postproc import Postproc
 from tilewright.tune.replay import Replayer
-from tilewright.tune.search.individual import Individual
-from tilewright.tune.search.sketch import Sketch
+from tilewright.tune.search.sketch import Key, Sketch
+
+
+class Individual:
+    """A sketch with all decisions made.
+
+    Attributes:
+        sketch: the sketch.
+        trace: its trace with the decisions.
+        key: what tells it from others.
+        candidate: the program that it makes, without proofs.
+        score: what the cost model says of it: the higher, the faster.
+        seconds: what was measured: None before, infinite if it failed.
+    """
+
+    __slots__ = ("candidate", "key", "score", "seconds", "sketch", "trace")
+
+    def __init__(self, sketch: Sketch, trace: Trace, candidate: MeasureCandidate) -> None:
+        self.sketch = sketch
+        self.trace = trace
+        self.key: Key = sketch.key(trace)
+        self.candidate = candidate
+        self.score = -math.inf
+        self.seconds: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Individual({self.key}, score={self.score:.4g}, seconds={self.seconds})"
 
 
 class Workshop:

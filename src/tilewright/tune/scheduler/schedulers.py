@@ -1,4 +1,4 @@
-"""Trials go where they are likely to save the most time."""
+"""Orders in which tasks get trials."""
 
 from __future__ import annotations
 
@@ -9,6 +9,25 @@ from typing import Final
 from tilewright.error import ArgumentValueError
 from tilewright.tune.scheduler.task_record import TaskRecord
 from tilewright.tune.scheduler.task_scheduler import SCHEDULERS, TaskScheduler
+
+
+@SCHEDULERS.add("round-robin")
+class RoundRobin(TaskScheduler):
+    """The next batch goes to the next task."""
+
+    _last = -1
+
+    def next_task_id(self) -> int:
+        """The task after the last one that is not done, or -1 when all tasks are done."""
+        for step in range(1, len(self.tasks) + 1):
+            task_id = (self._last + step) % len(self.tasks)
+            if self.tasks[task_id].is_running:
+                self.join_running_task(task_id)
+            if not self.tasks[task_id].is_terminated:
+                self._last = task_id
+                return task_id
+        return -1
+
 
 _NOTHING: Final = 1e-12
 """Seconds per trial below which a task promises nothing."""
