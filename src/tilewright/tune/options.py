@@ -165,6 +165,8 @@ def takes(**options: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
             return function(**{name: given[name] for name in names}, **objects)
 
         wrapper.__signature__ = signature  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+        wrapper.__annotations__["return"] = signature.return_annotation
         text = inspect.cleandoc(function.__doc__ or "")
         for name, kind in options.items():
             text = re.sub(rf" +{name}: .*(\n|$)", _descriptions(kind, names), text, count=1)

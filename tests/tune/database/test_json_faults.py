@@ -90,7 +90,7 @@ def test_what_cannot_be_used_is_told_once_with_its_place(directory, caplog):
     database = JSONDatabase(work_dir=directory)
     assert [r.mean_secs for r in database.get_all_tuning_records()] == [3.0, 2.0, 1.0, 0.5]
     assert [line.number for line in database.skipped] == [4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
-    assert "no JSON" in database.skipped[0].reason
+    assert "not JSON" in database.skipped[0].reason
     assert "version 0 is older" in database.skipped[3].reason
     assert "version 999 is newer" in database.skipped[4].reason
     assert caplog.text.count(f"{file}:8") == 1

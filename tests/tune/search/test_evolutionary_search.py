@@ -158,7 +158,7 @@ def test_generations_of_small_batches_and_long_traces_are_smaller():
             sch.annotate(sch.get_block("C"), "note", 1)
 
     largest = []
-    for space, batch in ((tile, 16), (tile, 64), (long, 64)):
+    for space, batch in ((tile, 16), (tile, 128), (long, 128)):
         model = Counting()
         search = EvolutionarySearch(population_size=160, genetic_num_iters=0)
         Tuning(search, matmul, space, trials=batch, batch=batch, cost_model=model, until=1.0)
