@@ -10,29 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
+from tilewright.ir.module import IRModule
 from tilewright.ir.node import map_tuple
-from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
-    Binding,
     BindingBlock,
     Call,
-    Constant,
     DataflowBlock,
-    DataflowVar,
-    DataTypeImm,
-    ExternFunc,
     Function,
     If,
     MatchCast,
-    PrimValue,
     RelaxExpr,
     SeqExpr,
-    ShapeExpr,
-    StringImm,
     Tuple,
     TupleGetItem,
     Var,
@@ -41,7 +32,7 @@ from tilewright.relax.expr import (
 from tilewright.relax.normalize import emit_blocks, keep_identity, operand, value_struct_info
 from tilewright.relax.struct_info import StructInfo
 from tilewright.relax.struct_info_relation import is_base_of
-from tilewright.relax.visitor import bindings_of, method_of
+from tilewright.relax.visitor import GraphMethods, bindings_of, method_of
 
 
 class _Renaming(Rewriter):
@@ -57,7 +48,7 @@ class _Renaming(Rewriter):
         return self._variables.get(var, var)
 
 
-class PyExprMutator:
+class PyExprMutator(GraphMethods):
     """Rewrites graph functions.
 
     Subclasses override the methods for what they change::
@@ -106,51 +97,9 @@ class PyExprMutator:
         """`expr` with its parts rewritten, before the method of its own kind is called."""
         return method_of(_Base(self), expr)(expr)
 
-    # --- leaves -----------------------------------------------------------------------------
-
     def visit_var_(self, var: Var) -> Any:
         """A use of a variable."""
         return self._variables.get(var, var)
-
-    def visit_dataflow_var_(self, var: DataflowVar) -> Any:
-        """A use of a variable of a dataflow block."""
-        return self.visit_var_(var)
-
-    def visit_constant_(self, constant: Constant) -> Any:
-        """A constant array."""
-        return constant
-
-    def visit_shape_expr_(self, shape: ShapeExpr) -> Any:
-        """A shape."""
-        return shape
-
-    def visit_prim_value_(self, value: PrimValue) -> Any:
-        """A scalar."""
-        return value
-
-    def visit_string_imm_(self, text: StringImm) -> Any:
-        """A text."""
-        return text
-
-    def visit_data_type_imm_(self, dtype: DataTypeImm) -> Any:
-        """A dtype."""
-        return dtype
-
-    def visit_extern_func_(self, function: ExternFunc) -> Any:
-        """The name of a registered function."""
-        return function
-
-    def visit_global_var_(self, name: GlobalVar) -> Any:
-        """The name of a function of the module."""
-        return name
-
-    def visit_op_(self, op: Op) -> Any:
-        """An operator."""
-        return op
-
-    def visit_prim_func_(self, function: BaseFunc) -> Any:
-        """A tensor program."""
-        return function
 
     # --- operations -------------------------------------------------------------------------
 
@@ -232,12 +181,6 @@ class PyExprMutator:
 
     # --- bindings ---------------------------------------------------------------------------
 
-    def visit_binding_block(self, block: BindingBlock) -> BindingBlock | None:
-        """Rewrite a block, by the method for its kind; None if nothing is left of it."""
-        if isinstance(block, DataflowBlock):
-            return self.visit_dataflow_block_(block)
-        return self.visit_binding_block_(block)
-
     def visit_binding_block_(self, block: BindingBlock) -> BindingBlock | None:
         """An ordinary block."""
         self.builder_.begin_binding_block()
@@ -251,14 +194,6 @@ class PyExprMutator:
         for binding in block.bindings:
             self.visit_binding(binding)
         return self.builder_.end_block()
-
-    def visit_binding(self, binding: Binding) -> None:
-        """Rewrite a binding, by the method for its kind."""
-        if isinstance(binding, MatchCast):
-            self.visit_match_cast_(binding)
-        else:
-            assert isinstance(binding, VarBinding)
-            self.visit_var_binding_(binding)
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """``var = value``."""
@@ -294,20 +229,10 @@ class PyExprMutator:
         self.set_var_remap(original, var)
         return var
 
-    def visit_var_def(self, var: Var) -> Var:
-        """What stands for the variable of a binding, or a parameter, by the method for its kind."""
-        if isinstance(var, DataflowVar):
-            return self.visit_dataflow_var_def_(var)
-        return self.visit_var_def_(var)
-
     def visit_var_def_(self, var: Var) -> Var:
         """A variable that is bound here."""
         info = None if var.struct_info is None else self.visit_struct_info_(var.struct_info)
         return var if info is None else self.with_struct_info(var, info)
-
-    def visit_dataflow_var_def_(self, var: DataflowVar) -> Var:
-        """A variable of a dataflow block that is bound here."""
-        return self.visit_var_def_(var)
 
     def visit_struct_info_(self, info: StructInfo) -> StructInfo:
         """Struct info that is said by the program: of parameters, casts and calls of kernels."""

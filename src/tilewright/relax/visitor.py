@@ -61,7 +61,99 @@ def method_of(visitor: object, expr: object) -> Callable[[Any], Any]:
     return getattr(visitor, name)
 
 
-class PyExprVisitor:
+class GraphMethods:
+    """What visitors and mutators share: methods of leaves, which stay as they are, and dispatch."""
+
+    def visit_var_(self, var: Var) -> Any:
+        """A use of a variable."""
+        return var
+
+    def visit_dataflow_var_(self, var: DataflowVar) -> Any:
+        """A use of a variable of a dataflow block."""
+        return self.visit_var_(var)
+
+    def visit_constant_(self, constant: Constant) -> Any:
+        """A constant array."""
+        return constant
+
+    def visit_shape_expr_(self, shape: ShapeExpr) -> Any:
+        """A shape."""
+        return shape
+
+    def visit_prim_value_(self, value: PrimValue) -> Any:
+        """A scalar."""
+        return value
+
+    def visit_string_imm_(self, text: StringImm) -> Any:
+        """A text."""
+        return text
+
+    def visit_data_type_imm_(self, dtype: DataTypeImm) -> Any:
+        """A dtype."""
+        return dtype
+
+    def visit_extern_func_(self, function: ExternFunc) -> Any:
+        """The name of a registered function."""
+        return function
+
+    def visit_global_var_(self, name: GlobalVar) -> Any:
+        """The name of a function of the module."""
+        return name
+
+    def visit_op_(self, op: Op) -> Any:
+        """An operator."""
+        return op
+
+    def visit_prim_func_(self, function: BaseFunc) -> Any:
+        """A tensor program."""
+        return function
+
+    def visit_binding_block(self, block: BindingBlock) -> Any:
+        """Visit a block, by the method for its kind; what a mutator has made of it, or None."""
+        if isinstance(block, DataflowBlock):
+            return self.visit_dataflow_block_(block)
+        return self.visit_binding_block_(block)
+
+    def visit_binding_block_(self, block: BindingBlock) -> Any:
+        """An ordinary block."""
+        for binding in block.bindings:
+            self.visit_binding(binding)
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+        """A block in which nothing has an effect."""
+        for binding in block.bindings:
+            self.visit_binding(binding)
+
+    def visit_binding(self, binding: Binding) -> None:
+        """Visit a binding, by the method for its kind."""
+        if isinstance(binding, MatchCast):
+            self.visit_match_cast_(binding)
+        else:
+            assert isinstance(binding, VarBinding)
+            self.visit_var_binding_(binding)
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """``var = value``."""
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """``var = match_cast(value, struct_info)``."""
+
+    def visit_var_def(self, var: Var) -> Any:
+        """Visit the variable of a binding, or a parameter, by the method for its kind."""
+        if isinstance(var, DataflowVar):
+            return self.visit_dataflow_var_def_(var)
+        return self.visit_var_def_(var)
+
+    def visit_var_def_(self, var: Var) -> Any:
+        """A variable that is bound here."""
+        return var
+
+    def visit_dataflow_var_def_(self, var: DataflowVar) -> Any:
+        """A variable of a dataflow block that is bound here."""
+        return self.visit_var_def_(var)
+
+
+class PyExprVisitor(GraphMethods):
     """Visits everything in a graph function, in the order in which it is computed.
 
     Subclasses override the methods for what interests them, and call ``super()`` to go deeper::
@@ -76,42 +168,6 @@ class PyExprVisitor:
     def visit_expr(self, expr: Any) -> None:
         """Visit an expression, by the method for its kind."""
         method_of(self, expr)(expr)
-
-    # --- leaves -----------------------------------------------------------------------------
-
-    def visit_var_(self, var: Var) -> None:
-        """A use of a variable."""
-
-    def visit_dataflow_var_(self, var: DataflowVar) -> None:
-        """A use of a variable of a dataflow block."""
-        self.visit_var_(var)
-
-    def visit_constant_(self, constant: Constant) -> None:
-        """A constant array."""
-
-    def visit_shape_expr_(self, shape: ShapeExpr) -> None:
-        """A shape."""
-
-    def visit_prim_value_(self, value: PrimValue) -> None:
-        """A scalar."""
-
-    def visit_string_imm_(self, text: StringImm) -> None:
-        """A text."""
-
-    def visit_data_type_imm_(self, dtype: DataTypeImm) -> None:
-        """A dtype."""
-
-    def visit_extern_func_(self, function: ExternFunc) -> None:
-        """The name of a registered function."""
-
-    def visit_global_var_(self, name: GlobalVar) -> None:
-        """The name of a function of the module."""
-
-    def visit_op_(self, op: Op) -> None:
-        """An operator."""
-
-    def visit_prim_func_(self, function: BaseFunc) -> None:
-        """A tensor program."""
 
     # --- operations -------------------------------------------------------------------------
 
@@ -150,31 +206,6 @@ class PyExprVisitor:
 
     # --- bindings ---------------------------------------------------------------------------
 
-    def visit_binding_block(self, block: BindingBlock) -> None:
-        """Visit a block, by the method for its kind."""
-        if isinstance(block, DataflowBlock):
-            self.visit_dataflow_block_(block)
-        else:
-            self.visit_binding_block_(block)
-
-    def visit_binding_block_(self, block: BindingBlock) -> None:
-        """An ordinary block."""
-        for binding in block.bindings:
-            self.visit_binding(binding)
-
-    def visit_dataflow_block_(self, block: DataflowBlock) -> None:
-        """A block in which nothing has an effect."""
-        for binding in block.bindings:
-            self.visit_binding(binding)
-
-    def visit_binding(self, binding: Binding) -> None:
-        """Visit a binding, by the method for its kind."""
-        if isinstance(binding, MatchCast):
-            self.visit_match_cast_(binding)
-        else:
-            assert isinstance(binding, VarBinding)
-            self.visit_var_binding_(binding)
-
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """``var = value``."""
         self.visit_expr(binding.value)
@@ -184,16 +215,6 @@ class PyExprVisitor:
         """``var = match_cast(value, struct_info)``."""
         self.visit_expr(binding.value)
         self.visit_var_def(binding.var)
-
-    def visit_var_def(self, var: Var) -> None:
-        """Visit the variable of a binding, or a parameter, by the method for its kind."""
-        if isinstance(var, DataflowVar):
-            self.visit_dataflow_var_def_(var)
-        else:
-            self.visit_var_def_(var)
-
-    def visit_var_def_(self, var: Var) -> None:
-        """A variable that is bound here."""
 
     def visit_dataflow_var_def_(self, var: DataflowVar) -> None:
         """A variable of a dataflow block that is bound here."""
