@@ -194,10 +194,7 @@ def is_product_bounded(
 
     It does if it is at most the number of elements of one of the arrays.
 
-    Args:
-        extents: the factors.
-        shapes: those of the arrays that a function is called with.
-        dtype: int32 or int64.
+    `shapes` are those of the arrays that a function is called with.
     """
     if dtype.bits == 64:
         return True

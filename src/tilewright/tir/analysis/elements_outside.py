@@ -49,11 +49,6 @@ def element_beyond(walk: AccessWalk, accessed: Box, shape: Sequence[Expr]) -> Ou
 
     Where sizes are symbolic there must be one for all sizes with which the access runs at all. What
     is not affine, or depends on data, is not certain.
-
-    Args:
-        walk: at the access.
-        accessed: the elements that are accessed.
-        shape: of the buffer.
     """
     if not walk.is_certain:
         return None

@@ -236,11 +236,7 @@ class _Group:
     def _examined(self, count: int, one: Any, other: Any, special: Element = ()) -> Verdict:
         """Whether two ways to combine `count` elements give the same.
 
-        Args:
-            count: how many elements there are.
-            one: combines them, by a function of two elements.
-            other: combines them in another way.
-            special: one more element that the ways use.
+        `special` is one more element that the ways use.
         """
         combine = self._combine
         if combine is None:

@@ -154,11 +154,8 @@ def match_selection(
 
     What decides is made of comparisons of old values, the new ones, and constants.
 
-    Args:
-        values: what is stored.
-        targets: the elements, with the old values.
-        lhs: the variables for the old values.
-        rhs: the variables for the new values.
+    `targets` are the elements with the old values, `lhs` and `rhs` the variables for old and new
+    ones.
     """
     selection = _Matcher(targets, lhs, rhs)
     news = tuple(selection.new_value(n, value) for n, value in enumerate(values))
@@ -209,9 +206,8 @@ class _Matcher:
     def abstract(self, expr: Expr, beside: Expr | None = None) -> Expr | None:
         """`expr` in terms of variables for old and new values; None if there is more in it.
 
-        Args:
-            expr: the expression.
-            beside: what it is compared with: of equal new values, the one of the same component.
+        `beside` is what it is compared with: of equal new values, the one of the same component
+        counts.
         """
         for var, target in zip(self.lhs, self.targets, strict=True):
             if identical(expr, target):

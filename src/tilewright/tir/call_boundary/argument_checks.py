@@ -353,9 +353,7 @@ class ArgumentChecks:
     def distinct(self, arrays: list[tuple[int, str]], overlapping: Expr) -> Stmt:
         """The check that two arrays do not overlap.
 
-        Args:
-            arrays: their positions and names.
-            overlapping: the condition that they do.
+        `arrays` are their positions and names, `overlapping` is the condition that they do.
         """
         (first, name), (second, other) = arrays
         return IfThenElse(

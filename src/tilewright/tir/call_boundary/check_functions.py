@@ -116,13 +116,8 @@ class ManyArgumentChecks(ArgumentChecks):
     ) -> Expr:
         """Check an argument by a call; its value.
 
-        Args:
-            position: its number.
-            name: what it is called.
-            dtype: of its value.
-            key: its type.
-            variables: the symbolic sizes, which have values by now, that its type mentions.
-            read: checks an argument of the type, and gives its value.
+        `key` is its type, which mentions `variables`: symbolic sizes that have values by now.
+        `read` checks an argument of the type, and gives its value.
         """
         origins = {variable: self._origin[variable] for variable in variables}
 

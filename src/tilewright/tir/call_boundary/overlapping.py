@@ -37,9 +37,7 @@ def can_be_asked(function: PrimFunc) -> bool:
 def overlap(function: PrimFunc, values: Mapping[Var, Expr]) -> Expr:
     """Whether an array that a function writes overlaps another one.
 
-    Args:
-        function: the function.
-        values: the pointers and sizes of a call, by the variables of the function.
+    `values` are the pointers and sizes of a call, by the variables of the function.
     """
     written = written_pointers(function)
     buffers = list(function.buffer_map.values())
@@ -59,9 +57,8 @@ def broken_promises(
     Arrays that nobody writes may overlap, and views with strides may interleave: of these, only a
     common first element counts. What is passed to other functions counts as read.
 
-    Args:
-        function: one that promises `tir.noalias`.
-        values: the pointers and sizes of a call, by the variables of the function.
+    `values` are the pointers and sizes of a call, by the variables of the function, which promises
+    `tir.noalias`.
     """
     written = stored_pointers(function)
     arrays = list(function.buffer_map.items())

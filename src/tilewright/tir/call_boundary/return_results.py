@@ -72,9 +72,8 @@ def result_buffers(function: PrimFunc) -> tuple[Buffer, ...]:
 def passed_params(function: PrimFunc, returns: bool) -> tuple[Var, ...]:
     """The parameters that a caller of the packed function passes.
 
-    Args:
-        function: the function.
-        returns: whether it is the packed function that returns results, or that which writes them.
+    `returns` tells whether it is the packed function that returns results, or that which writes
+    them.
     """
     end = len(function.params) - (SLOTS in function.attrs)
     return function.params[: end - len(result_buffers(function)) if returns else end]

@@ -93,10 +93,8 @@ LANE_WISE: Final = frozenset(
 def scalar_function(name: str, dtype: DType, operand: DType) -> Callable[..., Any]:
     """The function of scalars that a lane-wise operator computes.
 
-    Args:
-        name: the operator, without ``tir.``.
-        dtype: scalar type of the result.
-        operand: scalar type of the first operand.
+    `name` lacks ``tir.``; `dtype` and `operand` are the scalar types of the result and of the first
+    operand.
     """
     if name in FLOAT_UNARY:
         round_result, unary = rounding(dtype), FLOAT_UNARY[name]

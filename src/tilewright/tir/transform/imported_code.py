@@ -42,9 +42,7 @@ def with_imported_code(func: PrimFunc) -> PrimFunc:
 def imported_code(module: IRModule, language: str) -> tuple[str, ...]:
     """What the functions of a lowered module import, each text once.
 
-    Args:
-        module: the module.
-        language: one of `LANGUAGES`.
+    `language` is one of `LANGUAGES`.
     """
     functions = module.functions.values()
     return tuple(

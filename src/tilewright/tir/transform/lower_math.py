@@ -28,10 +28,8 @@ EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
 def expand_call(call: Call, *, scales_natively: bool = False) -> Expr:
     """`call` as basic arithmetic; the call itself if it is not to be expanded.
 
-    Args:
-        call: a call of a mathematical function; its dtype is a float with any number of lanes.
-        scales_natively: whether the target multiplies vectors of floats by powers of two in one
-            instruction (`tir.ldexp`).
+    `scales_natively` tells whether the target multiplies vectors of floats by powers of two in one
+    instruction (`tir.ldexp`).
     """
     name = EXPANDED.get(call.op)  # type: ignore[call-overload]
     if name is None:

@@ -137,13 +137,7 @@ class CompiledSource:
 def compile_module(
     module: IRModule, target: Target | None = None, params: Mapping[str, Param] | None = None
 ) -> CompiledSource:
-    """The code of `module`, whose functions are legal for this target.
-
-    Args:
-        module: the functions.
-        target: the target.
-        params: the constants that they look up.
-    """
+    """The code of `module`, whose functions are legal for this target."""
     return CompiledSource(module, target or Target("c"), params)
 
 

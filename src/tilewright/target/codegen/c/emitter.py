@@ -95,10 +95,7 @@ class FunctionEmitter:
     def leave_with_error(self, kind: str, message: str, values: Sequence[str] = ()) -> None:
         """Leave the function with an error.
 
-        Args:
-            kind: the name of the error's class.
-            message: a printf format.
-            values: the values that it prints.
+        `kind` is the name of its class, `message` a printf format of `values`.
         """
         self.helper("raise", prelude.RAISE)
         arguments = ", ".join([c_string(kind), c_string(message), *values])

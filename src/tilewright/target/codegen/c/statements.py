@@ -39,11 +39,8 @@ def write_function(
 ) -> tuple[str, str]:
     """The prototype and the definition of `func`.
 
-    Args:
-        name: its C name.
-        func: the function.
-        linkage: what its declaration starts with, such as ``static``.
-        helpers: source of helper functions, by name; those that the function calls are added.
+    `linkage` is what the declaration starts with, such as ``static``; `helpers` are sources of
+    helper functions by name, to which those are added that the function calls.
     """
     emitter = FunctionEmitter(helpers)
     noalias = bool(func.attrs.get("tir.noalias", False))

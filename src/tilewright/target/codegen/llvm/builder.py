@@ -147,9 +147,7 @@ class Builder:
     def pure(self, code: str, *operands: str) -> str:
         """A register with the value of an instruction without side effects.
 
-        Args:
-            code: the instruction, without the result.
-            operands: the operands that it mentions; constants may be left out.
+        `code` lacks the result; `operands` are those that it mentions, without constants.
         """
         level, regions = self.level(operands), self.regions
         region = regions[level]
@@ -197,11 +195,8 @@ class Builder:
     def load(self, ty: str, pointer: str, align: int, *, local: bool) -> str:
         """A value in memory, which LLVM is made to load again when it has left the registers.
 
-        Args:
-            ty: its type.
-            pointer: its address.
-            align: the alignment of the address in bytes.
-            local: whether LLVM promotes the memory to registers.
+        `align` is the alignment of the address in bytes, `local` tells whether LLVM promotes the
+        memory to registers.
         """
         window, position = self._window_here(), (ty, pointer)
         code = f"load {ty}, ptr {pointer}, align {align}"

@@ -183,13 +183,7 @@ class CompiledModule:
 def compile_module(
     module: IRModule, target: Target | None = None, params: Mapping[str, Param] | None = None
 ) -> CompiledModule:
-    """Compile functions in codegen form for `target`, by default this machine.
-
-    Args:
-        module: the functions.
-        target: what to compile for.
-        params: the constants that they look up.
-    """
+    """Compile functions in codegen form for `target`, by default this machine."""
     return CompiledModule(module, target or Target("llvm"), params)
 
 
@@ -210,9 +204,7 @@ def binding() -> Any:
 def machine_for(target: Target, *, optimises: bool = True) -> Any:
     """LLVM's description of the machine.
 
-    Args:
-        target: the machine.
-        optimises: whether time is spent on good code.
+    `optimises` tells whether time is spent on good code.
     """
     return _machine(target.triple, target.cpu, target.feature_string, target.abi, optimises)
 
@@ -270,10 +262,7 @@ def parse(text: str, machine: Any, context: Any = None) -> Any:
 
     LLVM's contexts keep every constant, so each module has its own, which ends with it.
 
-    Args:
-        text: LLVM IR.
-        machine: what it is for.
-        context: that of the module into which it will be linked; by default a new one.
+    `context` is that of the module into which it will be linked.
     """
     llvm = binding()
     try:

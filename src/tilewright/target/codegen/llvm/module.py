@@ -22,9 +22,7 @@ class ModuleText:
     def __init__(self, target: Target, *, defines_errors: bool = False) -> None:
         """An empty module.
 
-        Args:
-            target: the target of its code.
-            defines_errors: whether it is the support module that defines the error functions.
+        `defines_errors` marks the support module that defines the error functions.
         """
         self.target = target
         self._defines_errors = defines_errors
@@ -73,8 +71,7 @@ class ModuleText:
     def add_part(self, function: tuple[str, str]) -> str:
         """The name of a new function of this module that returns an int32 status.
 
-        Args:
-            function: its parameters, and the text of its blocks.
+        `function` holds its parameters and the text of its blocks.
         """
         name = f"@tilewright.part{len(self.parts)}"
         parameters, body = function

@@ -132,11 +132,7 @@ def leave_with_error(
 ) -> None:
     """Leave the function with an error.
 
-    Args:
-        emitter: writes the function.
-        kind: the name of the error's class.
-        message: a printf format.
-        values: the values that it prints.
+    `kind` is the name of its class, `message` a printf format of `values`.
     """
     if emitter.result_type != "i32":
         raise CodegenError(

@@ -78,9 +78,8 @@ def has_pool(target: Target) -> bool:
 def pool_text(architecture: str, quota_file: str = QUOTA_FILE) -> str:
     """The module that defines the pool, with which a program is linked.
 
-    Args:
-        architecture: of the target, one of `ARCHITECTURES`.
-        quota_file: where the limits of the control group are read.
+    `architecture` is one of `ARCHITECTURES`; the limits of the control group are read from
+    `quota_file`.
     """
     facts = ARCHITECTURES[architecture]
     directory = Path(__file__).parent

@@ -30,12 +30,7 @@ from tilewright.tir.stmt import Block
 
 @answers
 def find_collision(iterators: Sequence[tuple[Var, Range]], indices: Sequence[Expr]) -> Answer:
-    """Two sets of values of some iterators for which all indices are the same.
-
-    Args:
-        iterators: the iterators, and between which values they lie.
-        indices: expressions over them.
-    """
+    """Two sets of values of some iterators for which all indices are the same."""
     with limited():
         values = _values(iterators, indices)
         found = None if values is None else _first_two(values)
@@ -52,10 +47,8 @@ def find_difference(
 ) -> Answer:
     """Values of iterators to which a map and its inverse do not lead back.
 
-    Args:
-        iterators: the iterators, and between which values they lie.
-        forward: what the map gives.
-        again: what the inverse gives for that, in terms of the iterators.
+    `forward` is what the map gives, `again` what the inverse gives for that, in terms of the
+    iterators.
     """
     with limited():
         there = _values(iterators, forward)
@@ -78,13 +71,7 @@ def find_difference(
 def find_hole(
     iterators: Sequence[tuple[Var, Range]], indices: Sequence[Expr], shape: Sequence[Expr]
 ) -> Answer:
-    """A place in a shape that no values of some iterators give.
-
-    Args:
-        iterators: the iterators, and between which values they lie.
-        indices: expressions over them.
-        shape: the extents of the places.
-    """
+    """A place in a shape that no values of some iterators give."""
     with limited():
         given = _values(iterators, indices)
         domains = [Range.from_min_extent(const(0, extent.dtype), extent) for extent in shape]

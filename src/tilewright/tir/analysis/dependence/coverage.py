@@ -102,11 +102,7 @@ def is_repeated(before: Program, after: Program, block: Block, loop: For) -> Ans
     Then, by induction, its first execution is one of those that `after` still has, provided that
     `after` leaves out none of the first iteration.
 
-    Args:
-        before: the program without the guard.
-        after: the same with a guard around `block`.
-        block: the block, as it is in both programs.
-        loop: a loop around it, as it is before.
+    `after` is `before` with a guard around `block`, and `loop` is a loop around it in `before`.
 
     Returns:
         None if it has, a `Violation` with one that has not, or `NotProved`.

@@ -107,12 +107,8 @@ def conflict_example(
 ) -> Example:
     """Two instances, given by their loops, that touch one element.
 
-    Args:
-        first: the statement of the first instance.
-        second: the statement of the second instance.
-        in_loops: pairs of iterations of the loops around them; it is not empty.
-        left: what instances of the first touch.
-        right: what instances of the second touch.
+    `in_loops` are pairs of iterations of the loops around them, and not empty; `left` and `right`
+    are what instances of the statements access.
     """
     found = sample_pair(in_loops)
     one = instance_in_loops(first, found.first, found.sizes)

@@ -195,9 +195,7 @@ class _Sum(NamedTuple):
 class _Indices:
     """Indices of accesses as sums over the loops around a statement.
 
-    Args:
-        runs: the statement.
-        touches: the one whose iterators the indices mention.
+    `runs` is the statement, `touches` the one whose iterators the indices mention.
     """
 
     def __init__(self, runs: Statement, touches: Statement) -> None:

@@ -51,9 +51,7 @@ def parameter_name(var: Any) -> str:
 def opaque_name(key: str, text: str) -> str:
     """The name of an expression of sizes.
 
-    Args:
-        key: the same for the same expressions.
-        text: the expression for people.
+    `key` is the same for the same expressions, `text` is for people.
     """
     name = _OPAQUE.get(key)
     if name is None:

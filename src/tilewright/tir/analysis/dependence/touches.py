@@ -127,10 +127,7 @@ def shared_element(
 def earlier_iterations(first: Statement, second: Statement, same: int = 0) -> Any:
     """Pairs of iterations of two statements of which the first one runs before the second.
 
-    Args:
-        first: a statement.
-        second: a statement.
-        same: in how many of the outermost loops around both they are in the same iteration.
+    They are in the same iteration of the `same` outermost loops around both.
     """
     kinds = isl().dim_type
     way = shared_way(first, second)

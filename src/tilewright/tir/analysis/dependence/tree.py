@@ -42,9 +42,7 @@ _FOUND: Final[Recent[list[Statement]]] = Recent(1024)
 def statements_of(func: PrimFunc, sizes: Mapping[Var, Var]) -> tuple[Statement, ...]:
     """The statements of a function, in the order of its text.
 
-    Args:
-        func: the function.
-        sizes: variables that are other names of a size.
+    `sizes` are variables that are other names of a size.
     """
     walker = _Walker(sizes)
     walker.visit(func.body)

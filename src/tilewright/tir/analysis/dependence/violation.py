@@ -110,12 +110,7 @@ def violation(
 ) -> Violation:
     """A violation whose numbers are known already.
 
-    Args:
-        kind: see `Violation`.
-        text: what is wrong, in words.
-        sizes: see `Example`.
-        instances: see `Example`.
-        element: see `Example`.
+    `text` says in words what is wrong; for the others see `Violation` and `Example`.
     """
     example = Example(tuple(instances), element, sizes=sizes)
     return Violation(kind, lambda: example, lambda _: text)

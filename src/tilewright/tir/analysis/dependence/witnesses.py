@@ -48,12 +48,7 @@ def find_unwritten_read(
 ) -> Answer:
     """An element that a block reads, and that some others have not written before.
 
-    Args:
-        program: the program.
-        reader: the block that reads.
-        buffer: what it reads.
-        writers: the others.
-        same: only writes count that are in the same iteration of so many of the outermost loops.
+    Only writes count that are in the same iteration of the `same` outermost loops.
     """
     with limited():
         read = Touch(statement_of(program, reader), buffer, False)
@@ -132,12 +127,7 @@ def find_conflict(
 ) -> Answer:
     """An element of some memory that two blocks touch, at least one of them writing it.
 
-    Args:
-        program: the program.
-        first: a block.
-        second: a block.
-        memory: the pointer.
-        ordered: whether the first one has to touch it first.
+    `ordered` tells whether the first one has to access it first.
     """
     with limited():
         one, other = statement_of(program, first), statement_of(program, second)

@@ -79,9 +79,7 @@ def _rooms(predicate: Expr | None) -> Iterator[Affine]:
 def spans_are_apart(rows: Sequence[Sequence[Span]], scope: EnclosingScope) -> bool:
     """Whether no two stretches share an element, as far as can be told.
 
-    Args:
-        rows: stretches that begin a known number of elements apart, in their order.
-        scope: what is known where they are accessed.
+    `rows` are stretches that begin a known number of elements apart, in their order.
     """
 
     def follows(one: Sequence[Span], other: Sequence[Span]) -> bool:
@@ -151,12 +149,7 @@ class Touches:
         return found
 
     def are_apart(self, locations: Iterable[Location], scope: EnclosingScope) -> bool:
-        """Whether different locations of one memory share no element, as far as can be told.
-
-        Args:
-            locations: places of accesses that were looked up here.
-            scope: what is known where these are.
-        """
+        """Whether different locations of one memory share no element, as far as can be told."""
         distinct = set(locations)
         if all_disjoint(distinct):
             return True

@@ -31,10 +31,8 @@ MOST_JOINED = 6
 def defines_what_it_reads(body: Stmt, buffer: Buffer, analyzer: Analyzer) -> bool:
     """Whether each element of `buffer` that `body` reads has been written by `body` before.
 
-    Args:
-        body: loops over buffers; it uses the memory of `buffer` through `buffer` only.
-        buffer: the buffer.
-        analyzer: knows the variables that `body` does not bind.
+    `body` is made of loops over buffers, and uses the memory of `buffer` through `buffer` only;
+    `analyzer` knows the variables that it does not bind.
     """
     visitor = _Definitions(buffer, analyzer)
     try:

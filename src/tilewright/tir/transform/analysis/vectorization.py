@@ -72,10 +72,7 @@ def loop_body(body: Stmt) -> LoopBody:
 def carried_dependence(var: Var, body: LoopBody, lanes: int | None) -> tuple[Access, Access] | None:
     """Two accesses that forbid running `lanes` iterations as lanes; None if there are none.
 
-    Args:
-        var: the loop variable.
-        body: the loop's accesses.
-        lanes: how many neighbouring iterations run at once, None for any number.
+    `lanes` neighbouring iterations run at once; None stands for any number.
     """
     by_memory: dict[Var, list[tuple[Access, tuple[Affine, Affine] | None]]] = {}
     for access in body.accesses:

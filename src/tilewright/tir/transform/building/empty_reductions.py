@@ -44,11 +44,7 @@ def initialisation_of(loop: For) -> Stmt | None:
 
 
 class _Initialisation:
-    """The initialisations of the blocks that reduce along a loop.
-
-    Args:
-        along: the loop.
-    """
+    """The initialisations of the blocks that reduce along a loop."""
 
     def __init__(self, along: For) -> None:
         self._along = along.loop_var

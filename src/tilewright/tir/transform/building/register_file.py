@@ -90,9 +90,7 @@ class RegisterFile:
     def around(self, loop: Stmt, first: Mapping[Location, Expr]) -> Stmt:
         """Loads, the loop, stores, inside of the registers' declarations.
 
-        Args:
-            loop: the loop, which uses the registers.
-            first: the values that registers begin with; the others load the elements.
+        `first` are the values that registers begin with; the others load the elements.
         """
         before: list[Stmt] = []
         after: list[Stmt] = []
@@ -128,10 +126,7 @@ def is_pure(value: Expr) -> bool:
 class RegisterAccesses(Rewriter):
     """Puts registers in the place of the promoted elements.
 
-    Args:
-        registers: where the elements are.
-        touches: what loads and stores touch.
-        only_stored: whether elements that the loop only reads stay in memory.
+    With `only_stored`, elements that the loop only reads stay in memory.
     """
 
     def __init__(
@@ -182,11 +177,8 @@ def invariant_elements(
 ) -> list[Candidate]:
     """The elements of one memory that a loop can keep in registers.
 
-    Args:
-        items: all accesses of the memory in the loop, each with when it is made.
-        summary: the loop.
-        written: whether some of them are stores.
-        are_apart: whether places of the memory share no element.
+    `items` are all accesses of the memory in the loop, each with when it is made; `written` tells
+    whether some are stores.
     """
     by_location: dict[Location, list[tuple[Touch, When]]] = {}
     for touch, when in items:
