@@ -15,7 +15,7 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.tir import BufferStore, For, PrimFunc, decl_buffer
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import nop
-from tilewright.tir.transform.analysis.locations import Touches
+from tilewright.tir.transform.analysis.accesses import Accesses
 from tilewright.tir.transform.analysis.ranges import EnclosingScope
 from tilewright.tir.transform.machine import GenericMachine
 
@@ -31,10 +31,10 @@ def row(buffer, begin, column=None, size=None, lanes=4):
 
 
 def are_apart(func, stores, condition=TRUE):
-    touches, known = Touches(), EnclosingScope(func)
-    locations = [touches(store).location for store in stores]
+    accesses, known = Accesses(), EnclosingScope(func)
+    locations = [accesses(store).location for store in stores]
     with known.where(condition):
-        return touches.are_apart(locations, known)
+        return accesses.are_apart(locations, known)
 
 
 def function_of(*shape):
@@ -71,13 +71,13 @@ def test_what_a_loop_counts_is_not_negative():
     n, j = int_var("n"), int_var("j")
     flat, func = function_of(8, n)
     rows = [row(flat, i * n + 8 * j + c) for i in range(3) for c in (0, 4)]
-    touches, known = Touches(), EnclosingScope(func)
+    accesses, known = Accesses(), EnclosingScope(func)
     known.enter(For(j, const(0), n, 0, nop()))
-    places = [touches(store).location for store in rows]
-    assert not touches.are_apart(places, known)
+    places = [accesses(store).location for store in rows]
+    assert not accesses.are_apart(places, known)
     with known.where(8 * j + 7 < n):
-        assert touches.are_apart(places, known)
-    assert not touches.are_apart(places, known)
+        assert accesses.are_apart(places, known)
+    assert not accesses.are_apart(places, known)
 
 
 def test_conditions_that_memory_decides_say_nothing_of_later():

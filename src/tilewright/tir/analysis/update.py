@@ -220,7 +220,7 @@ class _Matcher:
             return expr
         if isinstance(expr, (CompareExpr, Min, Max, And, Or)):
             a, b = self.abstract(expr.a, expr.b), self.abstract(expr.b, expr.a)
-            return None if a is None or b is None else type(expr)(a, b)  # type: ignore[call-arg]
+            return None if a is None or b is None else type(expr)(a, b)
         if isinstance(expr, Not):
             inner = self.abstract(expr.a)
             return None if inner is None else Not(inner)

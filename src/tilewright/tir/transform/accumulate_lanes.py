@@ -24,10 +24,10 @@ from tilewright.ir.rewrite import Rewriter, walk_once
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, SeqStmt, Stmt, seq
-from tilewright.tir.transform.analysis.locations import (
+from tilewright.tir.transform.analysis.accesses import (
+    Accesses,
     Location,
     LoopSummary,
-    Touches,
     all_disjoint,
     summarize,
 )
@@ -79,7 +79,7 @@ class Update(NamedTuple):
 class _Accumulation(StatementRewriter):
     def __init__(self, aliases: Aliases, vector_bits: int, free: int) -> None:
         self._aliases, self._vector_bits, self._free = aliases, vector_bits, free
-        self._touches = Touches()
+        self._accesses = Accesses()
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         return resequenced(stmt, self._sequence(stmt.seq))
@@ -89,7 +89,7 @@ class _Accumulation(StatementRewriter):
 
     def _sequence(self, parts: Sequence[Stmt]) -> list[Stmt]:
         """`parts`, which run one after the other, with accumulators around some of them."""
-        summaries = [summarize(part, self._touches) for part in parts]
+        summaries = [summarize(part, self._accesses) for part in parts]
         updates = [self._updates(*pair) for pair in zip(parts, summaries, strict=True)]
         memories = dict.fromkeys(u.location.data for found in updates for u in found)
         for data in memories:
@@ -113,9 +113,9 @@ class _Accumulation(StatementRewriter):
                 if not stmt.kind.is_in_order:
                     return False
             elif isinstance(stmt, BufferStore) and stmt.value.dtype.lanes == 1:
-                reduction, touch = as_reduction(stmt), self._touches(stmt)
-                place = touch.location
-                if reduction and place is not None and not touch.variables & summary.bound:
+                reduction, access = as_reduction(stmt), self._accesses(stmt)
+                place = access.location
+                if reduction and place is not None and not access.variables & summary.bound:
                     values = reduced_vector(reduction)
                     values = reduction.operand if values is None else values
                     found.append(Update(reduction, values, place, repeated))
@@ -142,18 +142,18 @@ class _Accumulation(StatementRewriter):
 
     def _only_updates(self, data: Var, summary: LoopSummary, accesses: int) -> bool:
         """Whether a part has `accesses` accesses of `data`, and none of what may overlap it."""
-        touched = [touch.node.buffer.data for touch, _ in summary.touches]
+        accessed = [access.node.buffer.data for access, _ in summary.accesses]
         if summary.opaque or data in summary.allocated:
             return False
-        if sum(other is data for other in touched) != accesses:
+        if sum(other is data for other in accessed) != accesses:
             return False
-        return not any(o is not data and self._aliases.may_overlap(data, o) for o in touched)
+        return not any(o is not data and self._aliases.may_overlap(data, o) for o in accessed)
 
     def _certain(self, before: Sequence[Stmt], run: Sequence[LoopSummary]) -> set[Location | None]:
         """The places that are accessed for certain, so that they may be accessed after the run."""
-        places = {self._touches(stmt).location for stmt in before if isinstance(stmt, BufferStore)}
+        places = {self._accesses(stmt).location for stmt in before if isinstance(stmt, BufferStore)}
         return places | {
-            touch.location for summary in run for touch, when in summary.touches if when == ()
+            access.location for summary in run for access, when in summary.accesses if when == ()
         }
 
     def _worthwhile(
@@ -240,7 +240,7 @@ class _Accumulators(Rewriter):
         if update is None:
             return store
         lanes = self._load(start, update.lanes)
-        value = update.reduction.kind(lanes, update.values)  # type: ignore[call-arg]
+        value = update.reduction.kind(lanes, update.values)
         return BufferStore(self.memory, value, lanes.indices)
 
     def _load(self, start: int, lanes: int) -> BufferLoad:
@@ -251,5 +251,5 @@ def _combined(kind: type[BinaryExpr], values: list[Expr]) -> Expr:
     """All `values` combined in pairs, and these again."""
     while len(values) > 1:
         pairs = itertools.zip_longest(values[::2], values[1::2])
-        values = [a if b is None else kind(a, b) for a, b in pairs]  # type: ignore[call-arg]
+        values = [a if b is None else kind(a, b) for a, b in pairs]
     return values[0]

@@ -46,8 +46,8 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, SeqStmt, Stmt, seq
+from tilewright.tir.transform.analysis.accesses import Accesses, Location, is_opaque
 from tilewright.tir.transform.analysis.affine import Key
-from tilewright.tir.transform.analysis.locations import Location, Touches, is_opaque
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.analysis.ranges import EnclosingScope, conjuncts
 from tilewright.tir.transform.building.statements import (
@@ -127,7 +127,7 @@ class _Grouping(StatementRewriter):
     def __init__(self, func: PrimFunc) -> None:
         self._aliases = Aliases(func)
         self._scope = EnclosingScope(func)
-        self._touches = Touches()
+        self._accesses = Accesses()
 
     def For(self, loop: For) -> Stmt:
         self._scope.enter(loop)
@@ -162,9 +162,9 @@ class _Grouping(StatementRewriter):
         return [group.statement() for group in groups.values()]
 
     def _independent(self, groups: Iterable[_Group]) -> bool:
-        """Whether no group touches what another one writes."""
+        """Whether no group accesses what another one writes."""
         written: set[Var] = set()
-        touched: dict[Var, dict[Location | None, set[int]]] = {}
+        accessed: dict[Var, dict[Location | None, set[int]]] = {}
         for number, group in enumerate(groups):
             for node in _effects(group):
                 if isinstance(node, Call):
@@ -172,23 +172,23 @@ class _Grouping(StatementRewriter):
                 data = node.buffer.data
                 if isinstance(node, BufferStore):
                     written.add(data)
-                places = touched.setdefault(data, {})
-                places.setdefault(self._touches(node).location, set()).add(number)
+                places = accessed.setdefault(data, {})
+                places.setdefault(self._accesses(node).location, set()).add(number)
         return all(
-            self._are_apart(touched[data])
-            and not any(self._aliases.may_overlap(data, o) for o in touched if o is not data)
+            self._are_apart(accessed[data])
+            and not any(self._aliases.may_overlap(data, o) for o in accessed if o is not data)
             for data in written
         )
 
     def _are_apart(self, places: Mapping[Location | None, set[int]]) -> bool:
-        """Whether different groups touch different elements of a memory."""
+        """Whether different groups access different elements of a memory."""
         if len(set().union(*places.values())) == 1:
             return True
         known = [place for place in places if place is not None]
         return (
             len(known) == len(places)
             and all(len(numbers) == 1 for numbers in places.values())
-            and self._touches.are_apart(known, self._scope)
+            and self._accesses.are_apart(known, self._scope)
         )
 
 

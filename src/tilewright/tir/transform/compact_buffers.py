@@ -142,14 +142,14 @@ def compact_buffers(func: PrimFunc) -> PrimFunc:
     """`func`, without blocks, with smaller memory where only a part of a buffer is used."""
     if not allocates(func.body):
         return func
-    finder = _Parts(func)
+    finder = _UsedBoxes(func)
     finder.visit(func.body)
     if not finder.parts and not finder.padded:
         return func
     return func.with_body(_Compaction(finder.parts)(func.body))
 
 
-class _Part(NamedTuple):
+class _UsedBox(NamedTuple):
     """The part of a buffer that is used."""
 
     start: tuple[Expr, ...]
@@ -158,13 +158,13 @@ class _Part(NamedTuple):
     """The buffer that takes the place of the whole one."""
 
 
-class _Parts(AccessedBoxes):
+class _UsedBoxes(AccessedBoxes):
     """Finds what can be made smaller."""
 
     def __init__(self, func: PrimFunc) -> None:
         AccessedBoxes.__init__(self)
         self._uses = MemoryUses(func.body)
-        self.parts: dict[Buffer, _Part] = {}
+        self.parts: dict[Buffer, _UsedBox] = {}
         self.padded = False
         """Whether there is an annotation, which means nothing after this pass."""
 
@@ -179,7 +179,7 @@ class _Parts(AccessedBoxes):
         if all(new is old for new, old in zip(shape, buffer.shape, strict=True)):
             return
         strides = aligned_strides(shape, alignments_of(stmt)) if buffer.strides else ()
-        self.parts[buffer] = _Part(start, buffer.replace(shape=shape, strides=strides))
+        self.parts[buffer] = _UsedBox(start, buffer.replace(shape=shape, strides=strides))
 
     def _span(self, values: IntervalSet, whole: Expr) -> tuple[Expr, Expr]:
         """The first value and how many there are, a constant; or all values of the dimension."""
@@ -210,7 +210,7 @@ def _all_equal(some: tuple[Expr, ...], others: tuple[Expr, ...]) -> bool:
 
 
 class _Compaction(BufferRewriter):
-    def __init__(self, parts: dict[Buffer, _Part]) -> None:
+    def __init__(self, parts: dict[Buffer, _UsedBox]) -> None:
         BufferRewriter.__init__(self)
         self._parts = parts
         self._of_memory = {buffer.data: part for buffer, part in parts.items()}

@@ -63,7 +63,7 @@ class Frame:
         """What goes in front of the lowered statement."""
 
 
-class Plan(NamedTuple):
+class InitNest(NamedTuple):
     """Where the init nest goes and what it consists of."""
 
     frame: Frame
@@ -172,7 +172,7 @@ def plan_init(
     frames: Sequence[Frame],
     ranges: Ranges,
     views: Collection[Buffer],
-) -> Plan | None:
+) -> InitNest | None:
     """How to hoist the init of a block, or None if it must stay in the block.
 
     Args:
@@ -365,7 +365,7 @@ def _nest(
     predicate: Expr,
     inner: Sequence[Frame],
     reduced: set[For],
-) -> Plan:
+) -> InitNest:
     bindings: dict[Var, Expr] = {}
     starts: dict[Var, Expr] = {}
     loops: list[For] = []
@@ -394,7 +394,7 @@ def _nest(
         realize.block, values, predicate, starts, [f.loop for f in inner if f.loop is not None]
     )
     condition = logical_and(logical_and(at_start, condition), substitute(predicate, bindings))
-    return Plan(inner[0], tuple(loops), bindings, condition, at_start)
+    return InitNest(inner[0], tuple(loops), bindings, condition, at_start)
 
 
 def wrap(loops: Iterable[For], body: Stmt) -> Stmt:

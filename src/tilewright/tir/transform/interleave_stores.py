@@ -21,8 +21,8 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
+from tilewright.tir.transform.analysis.accesses import is_opaque
 from tilewright.tir.transform.analysis.affine import difference
-from tilewright.tir.transform.analysis.locations import is_opaque
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter, resequenced
 

@@ -42,7 +42,7 @@ from tilewright.tir.transform.building.allocations import (
 )
 from tilewright.tir.transform.building.empty_reductions import initialisation_of
 from tilewright.tir.transform.building.folding import FoldingRewriter
-from tilewright.tir.transform.hoist_init import Frame, Plan, plan_init, start_condition, wrap
+from tilewright.tir.transform.hoist_init import Frame, InitNest, plan_init, start_condition, wrap
 from tilewright.tir.transform.imported_code import with_imported_code
 
 
@@ -197,7 +197,7 @@ class _BlockLowering(FoldingRewriter):
         for match in block.match_buffers:
             self._add_view(match)
 
-    def _hoist(self, plan: Plan, block: Block, values: Sequence[Expr]) -> None:
+    def _hoist(self, plan: InitNest, block: Block, values: Sequence[Expr]) -> None:
         """Put the init nest in front of the reduction loop."""
         assert block.init is not None
         for loop in plan.loops:

@@ -13,7 +13,7 @@ first value without a detour through memory, and stores right behind it that use
 last steps of the sum, an element-wise function of it) use the registers. Elements that are only
 read are held in variables, in innermost loops.
 
-It is possible where nothing else in the loop can touch the element: all accesses of its memory in
+It is possible where nothing else in the loop can access the element: all accesses of its memory in
 the loop are at known distances from it, and other memory is other memory (it is allocated by the
 function, or the function promises `tir.noalias`); and where the loop certainly accesses it.
 """
@@ -36,10 +36,10 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
-from tilewright.tir.transform.analysis.locations import (
+from tilewright.tir.transform.analysis.accesses import (
+    Access,
+    Accesses,
     Location,
-    Touch,
-    Touches,
     When,
     accesses_in,
     is_opaque,
@@ -76,9 +76,9 @@ def promote_registers(
         vector_bits: width of a vector register; wider vectors take several.
         vector_registers: how many there are. Where an update needs more, only the first are used.
     """
-    touches = Touches()
+    accesses = Accesses()
     promotion = _Promotion(
-        func, vector_bits, vector_registers, touches, indexed_memory(func.body, touches)
+        func, vector_bits, vector_registers, accesses, indexed_memory(func.body, accesses)
     )
     return func.with_body(promotion(func.body))
 
@@ -89,7 +89,7 @@ class _Promotion(StatementRewriter):
         func: PrimFunc,
         vector_bits: int,
         vector_registers: int,
-        touches: Touches,
+        accesses: Accesses,
         indexed: set[Var],
     ) -> None:
         self._aliases = Aliases(func)
@@ -97,7 +97,7 @@ class _Promotion(StatementRewriter):
         self._indexed = indexed
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
-        self._touches = touches
+        self._accesses = accesses
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         done: list[Stmt] = []
@@ -136,7 +136,7 @@ class _Promotion(StatementRewriter):
             self._aliases.add_allocated(pointer)
         needed = sum(map(self._cost, candidates))
         self._free -= needed
-        in_registers = RegisterAccesses(registers, self._touches)
+        in_registers = RegisterAccesses(registers, self._accesses)
         promoted = loop.replace(body=in_registers(loop.body))
         inside = [promoted.map_children(self)]
         self._free += needed
@@ -145,7 +145,7 @@ class _Promotion(StatementRewriter):
         if certain or (stored and len(first) == len(stored)):
             used = self._uses(stored, behind)
             # They may write what the loop only read.
-            of_uses = RegisterAccesses(registers, self._touches, only_stored=True)
+            of_uses = RegisterAccesses(registers, self._accesses, only_stored=True)
             inside += map(of_uses, reversed(behind[len(behind) - used :]))
             del behind[len(behind) - used :]
             return registers.around(seq(*inside), first)
@@ -160,23 +160,23 @@ class _Promotion(StatementRewriter):
             stores = guarded_stores(stmt)
             if not stores or not self._keeps_apart(stores, wanted):
                 break
-            if any(self._touches(node).location in wanted for node in accesses_in(stmt)):
+            if any(self._accesses(node).location in wanted for node in accesses_in(stmt)):
                 count = number
         return count
 
     def _keeps_apart(
         self, stores: Sequence[tuple[Conditions, BufferStore]], wanted: Mapping[Location, Candidate]
     ) -> bool:
-        """Whether stores touch the promoted elements as a whole and where they exist, or not."""
+        """Whether stores access the promoted elements as a whole and where they exist, or not."""
         memories = {location.data for location in wanted}
         for conditions, store in stores:
             for node in (n for root in (*conditions, store) for n in accesses_in(root)):
-                candidate = wanted.get(self._touches(node).location)  # type: ignore[arg-type]
+                candidate = wanted.get(self._accesses(node).location)  # type: ignore[arg-type]
                 if candidate is not None:
                     guards = candidate.conditions
                     if guards and not same_conditions(guards, conditions):
                         return False
-                elif self._may_touch(node, wanted) or self._overlap(
+                elif self._may_access(node, wanted) or self._overlap(
                     {node.buffer.data}, memories - {node.buffer.data}
                 ):
                     return False
@@ -210,7 +210,7 @@ class _Promotion(StatementRewriter):
                     if location is not None
                 }
                 replaced.append(stmt)
-            elif any(self._may_touch(store, wanted) for _, store in stores):
+            elif any(self._may_access(store, wanted) for _, store in stores):
                 break
         return values, replaced
 
@@ -218,15 +218,15 @@ class _Promotion(StatementRewriter):
         self, when: Conditions, store: BufferStore, wanted: Mapping[Location, Candidate]
     ) -> Location | None:
         """The promoted element that `store` sets exactly where it exists, if there is one."""
-        location = self._touches(store).location
+        location = self._accesses(store).location
         candidate = None if location is None else wanted.get(location)
         if candidate is None or not same_conditions(when, candidate.conditions):
             return None
         return location
 
-    def _may_touch(self, node: BufferLoad | BufferStore, wanted: Iterable[Location]) -> bool:
+    def _may_access(self, node: BufferLoad | BufferStore, wanted: Iterable[Location]) -> bool:
         """Whether `node` accesses some of `wanted`, in memory that they are in."""
-        location = self._touches(node).location
+        location = self._accesses(node).location
         if location is None:
             return any(node.buffer.data is other.data for other in wanted)
         return any(_clash(location, other) for other in wanted)
@@ -241,13 +241,13 @@ class _Promotion(StatementRewriter):
     def _candidates(self, loop: For) -> list[Candidate]:
         if is_const_int(loop.extent) and loop.extent.value <= 1:  # type: ignore[attr-defined]
             return []
-        summary = summarize(loop.body, self._touches)
+        summary = summarize(loop.body, self._accesses)
         if summary.opaque:
             return []
         summary.bound.add(loop.loop_var)
         innermost = not any(isinstance(stmt, For) for stmt in statements(loop.body))
-        by_memory: dict[Var, list[tuple[Touch, When]]] = {}
-        for item in summary.touches:
+        by_memory: dict[Var, list[tuple[Access, When]]] = {}
+        for item in summary.accesses:
             by_memory.setdefault(item[0].node.buffer.data, []).append(item)
         written = {data for data, items in by_memory.items() if any(t.is_store for t, _ in items)}
         found: list[Candidate] = []
@@ -261,15 +261,15 @@ class _Promotion(StatementRewriter):
         return self._within_budget([c for c in found if c.stored or innermost])
 
     def _are_apart(self, locations: Iterable[Location]) -> bool:
-        return self._touches.are_apart(locations, self._scope)
+        return self._accesses.are_apart(locations, self._scope)
 
-    def _is_register(self, data: Var, items: Sequence[tuple[Touch, When]]) -> bool:
+    def _is_register(self, data: Var, items: Sequence[tuple[Access, When]]) -> bool:
         """Whether it is memory of scope ``local`` at constant indices: registers already."""
         return items[0][0].node.buffer.scope() == "local" and data not in self._indexed
 
-    def _may_alias(self, data: Var, written: set[Var], touched: set[Var]) -> bool:
+    def _may_alias(self, data: Var, written: set[Var], accessed: set[Var]) -> bool:
         """Whether another memory of the loop may be the same, with one of the two written."""
-        others = touched if data in written else touched & written
+        others = accessed if data in written else accessed & written
         return any(self._aliases.may_overlap(data, o) for o in others if o is not data)
 
     def _within_budget(self, candidates: list[Candidate]) -> list[Candidate]:

@@ -61,7 +61,7 @@ class _Lanes:
             return self._scalars(expr)
         match expr:
             case BinaryExpr():
-                return type(expr)(self(expr.a), self(expr.b))  # type: ignore[call-arg]
+                return type(expr)(self(expr.a), self(expr.b))
             case Var():
                 return self._variable(expr)
             case Ramp():

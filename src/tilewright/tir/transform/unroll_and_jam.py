@@ -20,8 +20,8 @@ from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.analysis.accesses import Access, Accesses, summarize
 from tilewright.tir.transform.analysis.affine import affine, occurs, split
-from tilewright.tir.transform.analysis.locations import Touch, Touches, summarize
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
 from tilewright.tir.transform.machine import MOST_JAMMED_ROWS, RESERVED_REGISTERS
@@ -50,7 +50,7 @@ class _Jam(StatementRewriter):
         self._aliases = aliases
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
-        self._touches = Touches()
+        self._accesses = Accesses()
 
     def For(self, loop: For) -> Stmt:
         inner = loop.body
@@ -69,20 +69,20 @@ class _Jam(StatementRewriter):
             return False
         if any(occurs(loop.loop_var, bound) for bound in (inner.min, inner.extent)):
             return False
-        summary = summarize(inner.body, self._touches)
+        summary = summarize(inner.body, self._accesses)
         if summary.opaque or summary.allocated:
             return False
-        touches = [touch for touch, _ in summary.touches]
+        accesses = [access for access, _ in summary.accesses]
         written = {store.buffer.data for store in stores}
-        return not self._may_alias(touches, written) and all(
-            _rows_are_apart([t for t in touches if t.node.buffer.data is data], loop.loop_var)
+        return not self._may_alias(accesses, written) and all(
+            _rows_are_apart([a for a in accesses if a.node.buffer.data is data], loop.loop_var)
             for data in written
         )
 
-    def _may_alias(self, touches: list[Touch], written: set[Var]) -> bool:
+    def _may_alias(self, accesses: list[Access], written: set[Var]) -> bool:
         """Whether two different pointers of the loop may reach one element that is written."""
-        touched = {touch.node.buffer.data for touch in touches}
-        return any(self._aliases.may_overlap(a, b) for a in written for b in touched if a is not b)
+        accessed = {access.node.buffer.data for access in accesses}
+        return any(self._aliases.may_overlap(a, b) for a in written for b in accessed if a is not b)
 
     def _rows(self, loop: For, stores: list[BufferStore]) -> int:
         """How many rows run side by side: a divisor of the extent."""
@@ -97,15 +97,15 @@ class _Jam(StatementRewriter):
         return max((rows for rows in range(1, limit + 1) if extent % rows == 0), default=1)
 
 
-def _rows_are_apart(touches: list[Touch], row: Var) -> bool:
+def _rows_are_apart(accesses: list[Access], row: Var) -> bool:
     """Whether different values of `row` lead all accesses of a memory to different elements."""
-    locations = [touch.location for touch in touches]
+    locations = [access.location for access in accesses]
     first = locations[0]
     if first is None or any(place is None or place.terms != first.terms for place in locations):
         return False
-    if len({touch.node.buffer.dtype for touch in touches}) > 1:
+    if len({access.node.buffer.dtype for access in accesses}) > 1:
         return False
-    index = touches[0].node.indices[0]
+    index = accesses[0].node.indices[0]
     parts = split(affine(index.base if isinstance(index, Ramp) else index), row)
     if parts is None or not parts[0].is_constant():
         return False

@@ -18,8 +18,8 @@ from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.statements import (
     ANYTHING,
     EFFECTS,
+    EnclosingBlocks,
     Memory,
-    Surroundings,
     layout_variables,
     start_conditions,
     view_of,
@@ -64,7 +64,7 @@ class Access(NamedTuple):
     indices: tuple[Expr, ...] | None = None
 
 
-def accesses_of(stmt: Stmt, around: Surroundings) -> tuple[Access, ...]:
+def accesses_of(stmt: Stmt, around: EnclosingBlocks) -> tuple[Access, ...]:
     """The accesses of `stmt`, a block without blocks inside or a statement outside of blocks."""
     collector = _Collector(around)
     if isinstance(stmt, Block):
@@ -78,7 +78,7 @@ def accesses_of(stmt: Stmt, around: Surroundings) -> tuple[Access, ...]:
 
 
 class _Collector:
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: EnclosingBlocks) -> None:
         self.accesses: list[Access] = []
         self.scope: dict[Var, Any] = {v: f"i{n}" for n, v in enumerate(around.iterators)}
         self.dimensions = [f"i{n}" for n in range(len(around.iterators))]

@@ -39,7 +39,7 @@ class View(NamedTuple):
     """Whether dimensions of the view are the last dimensions of the source."""
 
 
-class Surroundings(NamedTuple):
+class EnclosingBlocks(NamedTuple):
     """What enclosing blocks define for a statement.
 
     Attributes:
@@ -119,7 +119,7 @@ class Statement:
     bindings: tuple[Expr, ...]
     guards: tuple[tuple[Expr, bool], ...]
     scope: Mapping[Var, Any]
-    around: Surroundings
+    around: EnclosingBlocks
     control: tuple[Memory, ...]
     problem: str | None
     facts: dict[str, Any] = field(default_factory=dict, repr=False)

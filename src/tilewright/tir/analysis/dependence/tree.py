@@ -10,10 +10,10 @@ from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.recent import Recent
 from tilewright.tir.analysis.dependence.statements import (
+    EnclosingBlocks,
     Memory,
     Statement,
     Step,
-    Surroundings,
     View,
     start_conditions,
     view_of,
@@ -274,7 +274,7 @@ class _Walker:
 
     def _add(self, stmt: Stmt, name: str, more: Sequence[tuple[Var, Range | None, Expr]]) -> None:
         named = [*self.iterators, *more]
-        around = Surroundings(tuple(n[0] for n in named), dict(self.versions), dict(self.views))
+        around = EnclosingBlocks(tuple(n[0] for n in named), dict(self.versions), dict(self.views))
         self.found.append(
             Statement(
                 stmt,

@@ -65,7 +65,7 @@ _NAMES: Final = {operator: name for name, operator in LANE_OPERATORS.items()}
 def updated(reduction: Reduction, values: Expr) -> BufferStore:
     """`reduction` with all lanes of the vector `values` at once."""
     operand = reduce_lanes(_NAMES[reduction.kind], values)
-    return reduction.store.replace(value=reduction.kind(reduction.load, operand))  # type: ignore[call-arg]
+    return reduction.store.replace(value=reduction.kind(reduction.load, operand))
 
 
 def reduced_vector(reduction: Reduction) -> Expr | None:
@@ -121,7 +121,7 @@ class Accumulator:
     def update(self, number: int, value: Expr) -> Stmt:
         """Combine vector `number` of the accumulator with `value`."""
         start = number * self._width
-        combined = self.reduction.kind(self._load(start, self._width), value)  # type: ignore[call-arg]
+        combined = self.reduction.kind(self._load(start, self._width), value)
         return self._store(start, combined, self._width)
 
     def finish(self) -> Stmt:
@@ -134,9 +134,9 @@ class Accumulator:
             lanes = min(half, self._width)
             for start in range(0, half, lanes):
                 pair = self._load(start, lanes), self._load(start + half, lanes)
-                parts.append(self._store(start, kind(*pair), lanes))  # type: ignore[call-arg]
+                parts.append(self._store(start, kind(*pair), lanes))
             size = half
-        total = kind(self.reduction.load, self._load(0, 1))  # type: ignore[call-arg]
+        total = kind(self.reduction.load, self._load(0, 1))
         store: Stmt = self.reduction.store.replace(value=total)
         if self.reduction.guard is not None:
             store = IfThenElse(self.reduction.guard, store)

@@ -10,11 +10,11 @@ from tilewright.ir.rewrite import Rewriter, walk, walk_once
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.analysis.locations import (
+from tilewright.tir.transform.analysis.accesses import (
+    Access,
+    Accesses,
     Location,
     LoopSummary,
-    Touch,
-    Touches,
     When,
     is_prefetch,
 )
@@ -130,9 +130,9 @@ class RegisterAccesses(Rewriter):
     """
 
     def __init__(
-        self, registers: RegisterFile, touches: Touches, *, only_stored: bool = False
+        self, registers: RegisterFile, accesses: Accesses, *, only_stored: bool = False
     ) -> None:
-        self._registers, self._touches = registers, touches
+        self._registers, self._accesses = registers, accesses
         self._read = registers.read_stored if only_stored else registers.read
         self._done: dict[BufferLoad, Expr] = {}
 
@@ -142,13 +142,13 @@ class RegisterAccesses(Rewriter):
     def BufferLoad(self, load: BufferLoad) -> Expr:
         found = self._done.get(load)
         if found is None:
-            location = self._touches(load).location
+            location = self._accesses(load).location
             value = None if location is None else self._read(location)
             found = self._done[load] = load.map_children(self) if value is None else value
         return found
 
     def BufferStore(self, store: BufferStore) -> Stmt:
-        location = self._touches(store).location
+        location = self._accesses(store).location
         if location is not None:
             promoted = self._registers.write(location, self(store.value))
             if promoted is not None:
@@ -156,21 +156,21 @@ class RegisterAccesses(Rewriter):
         return store.map_children(self)
 
 
-def indexed_memory(body: Stmt, touches: Touches) -> set[Var]:
+def indexed_memory(body: Stmt, accesses: Accesses) -> set[Var]:
     """The memory with accesses at indices that are not constants, which no register has."""
     return {
         node.buffer.data
         for node in walk_once(body)
-        if isinstance(node, (BufferLoad, BufferStore)) and not _is_constant(touches(node))
+        if isinstance(node, (BufferLoad, BufferStore)) and not _is_constant(accesses(node))
     }
 
 
-def _is_constant(touch: Touch) -> bool:
-    return touch.location is not None and not touch.location.terms
+def _is_constant(access: Access) -> bool:
+    return access.location is not None and not access.location.terms
 
 
 def invariant_elements(
-    items: Sequence[tuple[Touch, When]],
+    items: Sequence[tuple[Access, When]],
     summary: LoopSummary,
     written: bool,
     are_apart: Callable[[Iterable[Location]], bool],
@@ -180,24 +180,24 @@ def invariant_elements(
     `items` are all accesses of the memory in the loop, each with when it is made; `written` tells
     whether some are stores.
     """
-    by_location: dict[Location, list[tuple[Touch, When]]] = {}
-    for touch, when in items:
-        fixed = touch.location is not None and not touch.variables & summary.bound
+    by_location: dict[Location, list[tuple[Access, When]]] = {}
+    for access, when in items:
+        fixed = access.location is not None and not access.variables & summary.bound
         if not fixed:
             if written:
                 return []
             continue
-        assert touch.location is not None
-        by_location.setdefault(touch.location, []).append((touch, when))
+        assert access.location is not None
+        by_location.setdefault(access.location, []).append((access, when))
     if written and not are_apart(by_location):
         return []
-    if len({touch.node.buffer.dtype for touch, _ in items}) > 1:
+    if len({access.node.buffer.dtype for access, _ in items}) > 1:
         return []  # views of different types count elements differently
     if not written and any(location.predicate is not None for location in by_location):
         return []
     candidates: list[Candidate] = []
     for location, found in by_location.items():
-        stored = written and any(touch.is_store for touch, _ in found)
+        stored = written and any(access.is_store for access, _ in found)
         conditions = _conditions([when for _, when in found], summary.bound)
         if conditions is not None and (stored or not conditions):
             candidates.append(Candidate(location, found[0][0].node, stored, conditions))

@@ -1,4 +1,4 @@
-"""Which elements of a memory a loop touches, as far as that can be told from the indices."""
+"""Accesses of loops: which elements they reach, as far as that can be told from the indices."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def contiguous_base(index: Expr) -> tuple[Expr, int]:
 
 
 def span_of(node: BufferLoad | BufferStore) -> Span:
-    """What an access of neighbouring elements of a flat buffer touches."""
+    """The elements of an access of neighbours in a flat buffer."""
     base, lanes = contiguous_base(node.indices[0])
     start = affine(base)
     rooms = [Affine({}, lanes), *_rooms(node.predicate)]
@@ -116,7 +116,7 @@ class Location(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class Access:
     """A load or store in a loop."""
 
     node: BufferLoad | BufferStore
@@ -133,17 +133,17 @@ class Touch:
         return isinstance(self.node, BufferStore)
 
 
-class Touches:
-    """Computes `Touch` objects, once per node."""
+class Accesses:
+    """Computes `Access` objects, once per node."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Touch] = {}
+        self._known: dict[int, Access] = {}
         self._nodes: dict[Location, BufferLoad | BufferStore] = {}
 
-    def __call__(self, node: BufferLoad | BufferStore) -> Touch:
+    def __call__(self, node: BufferLoad | BufferStore) -> Access:
         found = self._known.get(id(node))
         if found is None or found.node is not node:
-            found = self._known[id(node)] = touch(node)
+            found = self._known[id(node)] = access_of(node)
             if found.location is not None:
                 self._nodes[found.location] = node
         return found
@@ -161,8 +161,8 @@ class Touches:
         return spans_are_apart(list(rows.values()), scope)
 
 
-def touch(node: BufferLoad | BufferStore) -> Touch:
-    """What a load or store of a flat buffer touches."""
+def access_of(node: BufferLoad | BufferStore) -> Access:
+    """A load or store of a flat buffer, with the elements that it reaches."""
     index = node.indices[0]
     variables = set(variables_of(index))
     predicate: Key = None
@@ -178,7 +178,7 @@ def touch(node: BufferLoad | BufferStore) -> Touch:
         terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
         data, dtype = node.buffer.data, node.buffer.dtype
         location = Location(data, terms, form.constant, lanes, predicate, dtype)
-    return Touch(node, location, frozenset(variables), loads)
+    return Access(node, location, frozenset(variables), loads)
 
 
 def _parts(node: BufferLoad | BufferStore) -> Iterator[Node]:
@@ -199,17 +199,17 @@ reasons too, such as how often an inner loop runs."""
 class LoopSummary(NamedTuple):
     """The memory accesses of a loop body."""
 
-    touches: list[tuple[Touch, When]]
+    accesses: list[tuple[Access, When]]
     """Each with when an iteration makes it."""
     bound: set[Var]
     """Variables that the body binds."""
     allocated: set[Var]
     """Memory that the body allocates."""
     opaque: bool
-    """Whether it calls something that may touch any memory."""
+    """Whether it calls something that may access any memory."""
 
 
-def summarize(body: Stmt, touches: Touches) -> LoopSummary:
+def summarize(body: Stmt, accesses: Accesses) -> LoopSummary:
     """The accesses that one execution of `body` makes."""
     summary = LoopSummary([], set(), set(), False)
     opaque = False
@@ -223,8 +223,8 @@ def summarize(body: Stmt, touches: Touches) -> LoopSummary:
             if (id(node), id(when)) in seen:
                 return
             seen.add((id(node), id(when)))
-            found = touches(node)  # type: ignore[arg-type]
-            summary.touches.append((found, when))
+            found = accesses(node)  # type: ignore[arg-type]
+            summary.accesses.append((found, when))
             if not found.loads:  # the index and the predicate have nothing to tell
                 if kind is BufferStore:
                     visit(node.value, when)  # type: ignore[attr-defined]
