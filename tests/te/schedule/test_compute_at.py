@@ -219,6 +219,13 @@ def test_parallel_iterations_do_not_add_up_one_parameter():
     assert heading.startswith("parallel on stage Z: the iterations of loop `i_outer` cannot run")
     assert counterexample.startswith("Counterexample: Y[4]: written by Y_init at (v_i=4)")
     assert "    for i_outer in T.parallel(2):" in program
+    halves = te.compute((8,), lambda i: y[i // 2] * 2.0, name="halves")
+    s = te.create_schedule(halves.op)
+    (i,) = halves.op.axis
+    s[y].compute_at(s[halves], i)
+    s[halves].parallel(i)
+    with pytest.raises(TEScheduleError, match=r"in iteration i=0 and written by .* i=1"):
+        tvm.lower(s, [x, y, halves])  # both loops are called i
     s = te.create_schedule(z.op)
     outer, _ = s[z].split(z.op.axis[0], 4)
     s[y].compute_at(s[z], outer)

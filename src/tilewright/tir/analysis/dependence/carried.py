@@ -133,7 +133,7 @@ def _check_pair(
     return Violation(
         "carried",
         bounded(lambda: conflict_example(first, second, found, left, right)),
-        lambda example: _carried_text(example, loop),
+        lambda example: _carried_text(example, depth),
     )
 
 
@@ -149,12 +149,12 @@ def _apart(first: Statement, second: Statement, depth: int, pairs: Any) -> Any:
     return next((side for side in sides if not side.is_empty()), None)
 
 
-def _carried_text(example: Example, loop: For) -> str:
+def _carried_text(example: Example, depth: int) -> str:
     first, second = example.instances
     done, other = example.actions
-    name = loop.loop_var.name
+    (name, one), (_, two) = (list(x.loops.items())[depth] for x in (first, second))
     may = "" if example.certain else "may be "
     return (
-        f"{example.element}: {may}{done} by {first} in iteration {name}={first.loops[name]} and "
-        f"{other} by {second} in iteration {name}={second.loops[name]}"
+        f"{example.element}: {may}{done} by {first} in iteration {name}={one} and "
+        f"{other} by {second} in iteration {name}={two}"
     )

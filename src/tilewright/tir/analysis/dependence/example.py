@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tilewright.ir.unique_names import UniqueNames
 from tilewright.tir.analysis.dependence.relations import (
     Footprint,
     conflict_parts,
@@ -89,11 +90,13 @@ def instance_in_loops(statement: Statement, loops: list[int], sizes: dict[str, i
 
 
 def instance(statement: Statement, values: list[int], loops: list[int]) -> Instance:
-    """An instance with the names of its iterators and loops."""
+    """An instance with the names of its iterators and loops, which scripts tell apart likewise."""
+    unique = UniqueNames().unique
+    names = [unique(loop.loop_var.name) for loop in statement.loops]
     return Instance(
         statement.name,
         dict(zip((v.name for v in statement.iterators), values, strict=True)),
-        dict(zip((loop.loop_var.name for loop in statement.loops), loops, strict=False)),
+        dict(zip(names, loops, strict=False)),
     )
 
 
