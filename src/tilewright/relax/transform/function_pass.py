@@ -31,6 +31,16 @@ class ModuleMutator(PyExprMutator):
         super().__init__(mod)
         self.mod = mod
 
+    def visit_function_(self, function: Function) -> Any:
+        """Rewrite a function; one of the module is announced to `begin_function`."""
+        if not self.builder_.is_in_body:
+            function = self.begin_function(function)
+        return super().visit_function_(function)
+
+    def begin_function(self, function: Function) -> Function:
+        """Prepare for a function of the module; what is to be rewritten in its place."""
+        return function
+
     def module(self, func_name: str | None = None) -> IRModule:
         """The module with its functions rewritten; the same one if nothing changed.
 
@@ -61,10 +71,9 @@ class ViewMutator(ModuleMutator):
         self.keeps = False
         self._written: set[Var] = set()
 
-    def visit_function_(self, function: Function) -> Any:
-        if not self.builder_.is_in_body:
-            self._written = WriteEpochs(self.mod).written_arrays(function)
-        return super().visit_function_(function)
+    def begin_function(self, function: Function) -> Function:
+        self._written = WriteEpochs(self.mod).written_arrays(function)
+        return function
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         self.keeps = binding.var in self._written
@@ -86,11 +95,6 @@ def constant_of(builder: BlockBuilder, value: Any) -> Constant | None:
     return found if isinstance(found, Constant) else None
 
 
-def uses_of_variables(function: Function) -> Counter[Var]:
-    """How often each variable of a function is used."""
-    return Counter(node for node in walk(function.body) if isinstance(node, Var))
-
-
 class CountingMutator(ModuleMutator):
     """A mutator that knows how often each variable of the function is used."""
 
@@ -99,10 +103,9 @@ class CountingMutator(ModuleMutator):
         self._uses: Counter[Var] = Counter()
         self._originals: dict[Var, Var] = {}
 
-    def visit_function_(self, function: Function) -> Any:
-        if not self.builder_.is_in_body:
-            self._uses = uses_of_variables(function)
-        return super().visit_function_(function)
+    def begin_function(self, function: Function) -> Function:
+        self._uses = Counter(node for node in walk(function.body) if isinstance(node, Var))
+        return function
 
     def set_var_remap(self, vid: Var, var: Any) -> None:
         super().set_var_remap(vid, var)

@@ -46,10 +46,9 @@ class _Lifting(ModuleMutator):
         self._called: dict[Var, tuple[GlobalVar, list[RelaxExpr]]] = {}
         """The lifted function and its additional arguments, by function that is only called."""
 
-    def visit_function_(self, function: Function) -> Any:
-        if not self.builder_.is_in_body:
-            self._values = _used_as_values(function)
-        return super().visit_function_(function)
+    def begin_function(self, function: Function) -> Function:
+        self._values = _used_as_values(function)
+        return function
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         if not isinstance(binding.value, Function):

@@ -123,10 +123,9 @@ class ExpandMatmulOfSum(ModulePass):
 
 
 class _Expansion(CountingMutator):
-    def visit_function_(self, function: Function) -> Any:
-        if not self.builder_.is_in_body:
-            self._computed_before = set(computable_at_compile_time(function))
-        return super().visit_function_(function)
+    def begin_function(self, function: Function) -> Function:
+        self._computed_before = set(computable_at_compile_time(function))
+        return super().begin_function(function)
 
     def visit_call_(self, call: Call) -> Any:
         is_known = bool(call.args) and call.args[-1] in self._computed_before

@@ -214,12 +214,11 @@ class _Update(ModuleMutator):
         super().__init__(mod)
         self._sinfo_func = sinfo_func
 
-    def visit_function_(self, function: Function) -> Any:
-        if not self.builder_.is_in_body:
-            params = tuple(map(self._updated, function.params))
-            if any(new is not old for new, old in zip(params, function.params, strict=True)):
-                function = function.replace(params=params)
-        return super().visit_function_(function)
+    def begin_function(self, function: Function) -> Function:
+        params = tuple(map(self._updated, function.params))
+        if any(new is not old for new, old in zip(params, function.params, strict=True)):
+            function = function.replace(params=params)
+        return function
 
     def _updated(self, param: Var) -> Var:
         info = self._sinfo_func(param)

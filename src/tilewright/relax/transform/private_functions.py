@@ -17,7 +17,7 @@ from tilewright.relax.sizes import solve_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import ObjectStructInfo
 from tilewright.relax.struct_info_relation import is_base_of
 from tilewright.relax.transform.function_pass import ModuleMutator
-from tilewright.relax.transform.scopes import Substitution, with_joined_blocks
+from tilewright.relax.transform.scopes import Substitution
 from tilewright.relax.visitor import bindings_of
 
 
@@ -26,23 +26,30 @@ def private_functions(mod: IRModule) -> dict[str, Function]:
 
     They are not exported, no name refers to them, and they are nobody's argument.
     """
-    mentions: Counter[str] = Counter()
-    calls: Counter[str] = Counter()
-    for function in mod.functions.values():
-        for node in walk(function):
-            if isinstance(node, GlobalVar):
-                mentions[node.name_hint] += 1
-            elif isinstance(node, ExternFunc):
-                mentions[node.global_symbol] += 1
-            elif isinstance(node, Call) and isinstance(node.op, GlobalVar):
-                calls[node.op.name_hint] += 1
+    called = only_called(mod)
     return {
         name.name_hint: function
         for name, function in mod.functions.items()
         if isinstance(function, Function)
         and function.global_symbol is None
-        and calls[name.name_hint] == mentions[name.name_hint] > 0
+        and name.name_hint in called
     }
+
+
+def only_called(mod: IRModule) -> set[str]:
+    """Names of functions that are called, and never used otherwise."""
+    others: Counter[str] = Counter()
+    called: set[str] = set()
+    for function in mod.functions.values():
+        for node in walk(function):
+            if isinstance(node, GlobalVar):
+                others[node.name_hint] += 1
+            elif isinstance(node, ExternFunc):
+                others[node.global_symbol] += 1
+            elif isinstance(node, Call) and isinstance(node.op, GlobalVar):
+                others[node.op.name_hint] -= 1
+                called.add(node.op.name_hint)
+    return {name for name in called if not others[name]}
 
 
 def calls_in(function: BaseFunc) -> Iterator[Call]:
@@ -130,7 +137,7 @@ class InlinePrivateFunctions(ModulePass):
                 continue
             inlined = inlining.visit_expr(function)
             if inlined is not function:
-                inlining.builder_.update_func(name, with_joined_blocks(inlined))
+                inlining.builder_.update_func(name, inlined)
                 changed = True
             called: list[Any] = [call.op for call in calls_in(inlined)]
             for callee in called:
@@ -152,10 +159,9 @@ class _Inlining(ModuleMutator):
         self._chosen = chosen
         self._is_forced_pure = False
 
-    def visit_function_(self, function: Function) -> Any:
-        if not self.builder_.is_in_body:
-            self._is_forced_pure = is_forced_pure(function)
-        return super().visit_function_(function)
+    def begin_function(self, function: Function) -> Function:
+        self._is_forced_pure = is_forced_pure(function)
+        return function
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)

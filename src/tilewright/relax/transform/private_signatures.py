@@ -26,7 +26,7 @@ from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import StructInfo, TupleStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator
 from tilewright.relax.transform.private_functions import private_functions
-from tilewright.relax.transform.scopes import variables_in, with_joined_blocks
+from tilewright.relax.transform.scopes import variables_in
 from tilewright.relax.visitor import bindings_of
 
 
@@ -68,7 +68,7 @@ def _with_fields(function: Function) -> Function:
     body = function.body
     assert isinstance(body, SeqExpr)
     body = body.replace(blocks=(BindingBlock(tuple(bindings)), *body.blocks))
-    return with_joined_blocks(function.replace(params=tuple(params), body=body))
+    return function.replace(params=tuple(params), body=body)
 
 
 def _parameters(name: str, info: StructInfo, params: list[Var]) -> RelaxExpr:

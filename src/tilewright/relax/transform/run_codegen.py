@@ -29,6 +29,7 @@ from tilewright.relax.op.base import CALL_DPS_PACKED, CALL_TIR
 from tilewright.relax.struct_info import TupleStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator
 from tilewright.relax.transform.fuse_ops_by_pattern import CODEGEN
+from tilewright.relax.transform.private_functions import only_called
 from tilewright.runtime.module import Module
 from tilewright.runtime.registry import get_global_func, register_func, registered_callable
 from tilewright.tir.function import PrimFunc
@@ -73,7 +74,7 @@ class RunCodegen(ModulePass):
         self.entry_functions = entry_functions
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        called = _called_functions(mod)
+        called = only_called(mod)
         marked: dict[str, dict[GlobalVar, Function]] = {}
         for var, func in mod.functions.items():
             if isinstance(func, Function) and CODEGEN in func.attrs and var.name_hint in called:
@@ -185,19 +186,6 @@ class _LocalFunctions(Rewriter):
 
 
 # --- the module around the new functions -----------------------------------------------------
-
-
-def _called_functions(mod: IRModule) -> set[str]:
-    """Names of functions that are called, and never used as a value."""
-    called: dict[str, int] = {}
-    mentioned: dict[str, int] = {}
-    for function in mod.functions.values():
-        for node in walk(function):
-            if isinstance(node, GlobalVar):
-                mentioned[node.name_hint] = mentioned.get(node.name_hint, 0) + 1
-            elif isinstance(node, Call) and isinstance(node.op, GlobalVar):
-                called[node.op.name_hint] = called.get(node.op.name_hint, 0) + 1
-    return {name for name, count in called.items() if count == mentioned[name]}
 
 
 def _with_kernels(mod: IRModule, kernels: Mapping[GlobalVar, PrimFunc | ExternFunc]) -> IRModule:

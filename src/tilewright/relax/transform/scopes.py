@@ -112,21 +112,6 @@ def with_blocks(seq: SeqExpr, blocks: Sequence[BindingBlock]) -> SeqExpr:
     return seq if same else seq.replace(blocks=kept)
 
 
-def with_joined_blocks(function: Function) -> Function:
-    """`function` with one ordinary block where several stand next to each other."""
-
-    def join(seq: SeqExpr) -> SeqExpr:
-        joined: list[BindingBlock] = []
-        for block in seq.blocks:
-            if joined and type(joined[-1]) is type(block) is BindingBlock:
-                joined[-1] = BindingBlock((*joined[-1].bindings, *block.bindings))
-            else:
-                joined.append(block)
-        return with_blocks(seq, joined)
-
-    return map_scopes(function, join)
-
-
 def with_bindings(block: BindingBlock, bindings: Sequence[Binding]) -> BindingBlock:
     """`block` with other bindings; the same block if they are the same."""
     same = len(bindings) == len(block.bindings) and all(map(_is, bindings, block.bindings))
