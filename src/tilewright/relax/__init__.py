@@ -58,15 +58,8 @@ if TYPE_CHECKING:
 Expr = RelaxExpr
 
 _MODULES: Final = (
-    "analysis",
-    "dpl",
-    "expr_functor",
-    "frontend",
-    "interpreter",
-    "op",
-    "transform",
-    "vm",
-)
+    "analysis", "dpl", "expr_functor", "frontend", "interpreter", "op", "transform", "vm",
+)  # fmt: skip
 """Parts that are imported when they are first used, because that takes a while."""
 
 _CALLS: Final = (

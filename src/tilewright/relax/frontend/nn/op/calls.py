@@ -30,12 +30,16 @@ def tensor_operator(function: Callable[..., Any]) -> Callable[..., Any]:
     return _wrapped(function, function.__name__.rstrip("_"), inspect.signature(function))
 
 
-def renamed(function: Callable[..., Any], name: str, *operands: str) -> Callable[..., Any]:
+def renamed(
+    function: Callable[..., Any], name: str, *operands: str, doc: str | None = None
+) -> Callable[..., Any]:
     """The operator of a graph operator whose first arguments are called `operands`."""
     parameters = list(inspect.signature(function).parameters.values())
     named = [p.replace(name=new) for p, new in zip(parameters, operands, strict=False)]
     signature = inspect.Signature([*named, *parameters[len(operands) :]])
-    return _wrapped(function, name, signature)
+    operator = _wrapped(function, name, signature)
+    operator.__doc__ = doc or function.__doc__
+    return operator
 
 
 def _wrapped(

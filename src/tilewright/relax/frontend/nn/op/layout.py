@@ -73,34 +73,28 @@ split = renamed(op.split, "split", "ary", "indices_or_sections", "axis")
 sort = renamed(op.sort, "sort", "x", "axis", "descending")
 argsort = renamed(op.argsort, "argsort", "data", "axis", "descending", "dtype")
 topk = renamed(op.topk, "topk", "data", "k", "axis", "ret_type", "largest", "dtype")
-
-
-@tensor_operator
-def unsqueeze(x: Any, dim: int) -> Any:
-    """A new dimension of extent 1 at position `dim`."""
-    return op.expand_dims(x, dim)
-
-
-@tensor_operator
-def concat(x: Any, dim: int) -> Any:
-    """Tensors one after the other along `dim`."""
-    return op.concat(x, dim)
-
-
-@tensor_operator
-def stack(x: Any, dim: int = 0) -> Any:
-    """Tensors along a new dimension `dim`."""
-    return op.stack(x, dim)
-
-
-@tensor_operator
-def chunk(x: Any, chunks: int, dim: int = 0) -> Any:
-    """`chunks` parts along `dim`, of which the last may be smaller.
-
-    Returns:
-        A tuple of tensors.
-    """
-    return op.split(x, chunks, dim)
+unsqueeze = renamed(
+    op.expand_dims, "unsqueeze", "x", "dim", doc="A new dimension of extent 1 at position `dim`."
+)
+concat = renamed(op.concat, "concat", "x", "dim", doc="Tensors one after the other along `dim`.")
+stack = renamed(op.stack, "stack", "x", "dim", doc="Tensors along a new dimension `dim`.")
+chunk = renamed(
+    op.split, "chunk", "x", "chunks", "dim",
+    doc="A tuple of `chunks` parts along `dim`, of which the last may be smaller.",
+)  # fmt: skip
+permute_dims, permute = (
+    renamed(
+        op.permute_dims, name, "x", "axes",
+        doc="The dimensions in the order `axes`; without axes, in reverse order.",
+    )
+    for name in ("permute_dims", "permute")
+)  # fmt: skip
+triu = renamed(
+    op.triu, "triu", "x", "diagonal", doc="The elements on and above a diagonal; 0 below."
+)
+tril = renamed(
+    op.tril, "tril", "x", "diagonal", doc="The elements on and below a diagonal; 0 above."
+)
 
 
 @tensor_operator
@@ -123,33 +117,9 @@ def reshape(x: Any, *shape: Any) -> Any:
 
 
 @tensor_operator
-def permute_dims(x: Any, axes: Sequence[int] | None = None) -> Any:
-    """The dimensions in the order `axes`; without axes, in reverse order."""
-    return op.permute_dims(x, axes)
-
-
-@tensor_operator
-def permute(x: Any, axes: Sequence[int] | None = None) -> Any:
-    """The dimensions in the order `axes`; without axes, in reverse order."""
-    return op.permute_dims(x, axes)
-
-
-@tensor_operator
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
     """The elements, rows, ... of `x` at `indices` along `axis`; the nearest for those outside."""
     return op.take(x, indices, axis)
-
-
-@tensor_operator
-def triu(x: Any, diagonal: int = 0) -> Any:
-    """The elements on and above a diagonal; 0 below."""
-    return op.triu(x, diagonal)
-
-
-@tensor_operator
-def tril(x: Any, diagonal: int = 0) -> Any:
-    """The elements on and below a diagonal; 0 above."""
-    return op.tril(x, diagonal)
 
 
 @tensor_operator
