@@ -71,6 +71,8 @@ __version__: Final = "0.1.0"
 provide(
     {
         "arrays": "tilewright.runtime.ndarray",
+        "compiler of nn": "tilewright.relax.frontend.nn.jit",
+        "exporter of nn": "tilewright.relax.frontend.nn.exporter",
         "graph compiler": "tilewright.relax.vm.compile",
         "graph expressions": "tilewright.relax.expr",
         "graph frames": "tilewright.script.ir_builder.relax",

@@ -16,7 +16,7 @@ from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tune.candidate import deployed
 from tilewright.tune.database import JSONDatabase, MemoryDatabase, TuningRecord
-from tilewright.tune.feature.candidate_programs import programs_of
+from tilewright.tune.feature.read_program import programs_of
 from tilewright.tune.measure import LocalBuilder
 
 TARGET = "llvm --num-cores=1"

@@ -5,7 +5,7 @@ from tests.schedule_rules.programs import LARGE, kinds_of, matmul_relu, schedule
 
 import tilewright as tvm
 from tilewright import te
-from tilewright.schedule_rules import code_size
+from tilewright.schedule_rules import structures
 from tilewright.schedule_rules.default import schedule_module
 from tilewright.tir.stmt import ForKind
 
@@ -35,5 +35,5 @@ def test_loops_around_long_expressions_stay_loops(terms):
 def test_a_schedule_that_unrolls_nothing_is_right(monkeypatch, with_epilogue):
     function = matmul_relu(16, 16, 16) if with_epilogue else product_of_polynomials(2)
     assert ForKind.UNROLLED in kinds_of(scheduled(function, LARGE))
-    monkeypatch.setattr(code_size, "MOST_UNROLLED_NODES", 1)
+    monkeypatch.setattr(structures, "MOST_UNROLLED_NODES", 1)
     assert ForKind.UNROLLED not in kinds_of(scheduled(function, LARGE))

@@ -9,10 +9,10 @@ from typing import Any, Final
 from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction_plan import FAR, Plan
-from tilewright.schedule_rules.copies import copy_squares, vectorize_tile
-from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.decisions import choose, without
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import (
+    Nest,
     attempt,
     block_of,
     extent_of,
@@ -22,10 +22,8 @@ from tilewright.schedule_rules.nest import (
     split_into,
 )
 from tilewright.schedule_rules.operands import constant_memory
-from tilewright.schedule_rules.plain_nest import Nest
 from tilewright.schedule_rules.structures import apply_rule
-from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
-from tilewright.schedule_rules.vectors import without
+from tilewright.schedule_rules.tiles import RegisterTile, choose_tile, copy_squares, vectorize_tile
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule

@@ -22,8 +22,7 @@ from tilewright.schedule_rules.groups import (
 )
 from tilewright.schedule_rules.inline import inline_producers
 from tilewright.schedule_rules.machine import Machine, machine_of
-from tilewright.schedule_rules.nest import attempt, block_of, parallelize
-from tilewright.schedule_rules.plain_nest import is_plain, nest_of
+from tilewright.schedule_rules.nest import attempt, block_of, is_plain, nest_of, parallelize
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by

@@ -8,14 +8,12 @@ from functools import partial
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.decisions import choose, powers_of_two
+from tilewright.schedule_rules.decisions import choose, lanes_for, powers_of_two, without
 from tilewright.schedule_rules.elementwise import joined_with
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.nest import parallelize
-from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.nest import Nest, parallelize
 from tilewright.schedule_rules.reduce_along_rows import prefetch
 from tilewright.schedule_rules.structures import Structure
-from tilewright.schedule_rules.vectors import lanes_for, without
 from tilewright.tir.schedule import LoopRV, Schedule
 
 VECTORS: Final = 8

@@ -7,13 +7,11 @@ from functools import partial
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.decisions import choose, powers_of_two
+from tilewright.schedule_rules.decisions import choose, powers_of_two, vectorized, without
 from tilewright.schedule_rules.elementwise import joined_with
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.nest import DoesNotFitError, parallelize
-from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.nest import DoesNotFitError, Nest, parallelize
 from tilewright.schedule_rules.structures import Structure
-from tilewright.schedule_rules.vectors import vectorized, without
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 

@@ -7,13 +7,11 @@ from functools import partial
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.decisions import choose, lanes_for, without
 from tilewright.schedule_rules.elementwise import may_stream, stream_stores, transposed_along
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.nest import is_complete, parallelize, present, split_into
-from tilewright.schedule_rules.plain_nest import Nest
+from tilewright.schedule_rules.nest import Nest, is_complete, parallelize, present, split_into
 from tilewright.schedule_rules.structures import Structure
-from tilewright.schedule_rules.vectors import lanes_for, without
 from tilewright.tir.schedule import Schedule
 
 MOST_LANES: Final = 16

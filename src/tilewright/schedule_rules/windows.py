@@ -7,15 +7,20 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access, BlockAccesses
-from tilewright.schedule_rules.decisions import choose, powers_of_two
+from tilewright.schedule_rules.decisions import choose, lanes_for, powers_of_two, without
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import aligned
 from tilewright.schedule_rules.machine import Machine
-from tilewright.schedule_rules.nest import attempt, is_complete, parallelize
+from tilewright.schedule_rules.nest import (
+    Nest,
+    attempt,
+    is_complete,
+    is_plain,
+    parallelize,
+    plain_nest,
+)
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.plain_nest import Nest, is_plain, plain_nest
 from tilewright.schedule_rules.structures import Structure, apply_rule
-from tilewright.schedule_rules.vectors import lanes_for, without
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.substitute import variables_of
 

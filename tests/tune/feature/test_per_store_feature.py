@@ -8,7 +8,7 @@ from tests.tune.feature.enumeration import Accesses
 from tilewright import te, tir
 from tilewright.target import Target
 from tilewright.tune.feature import FeatureExtractor, PerStoreFeature
-from tilewright.tune.feature.store_columns import column_names
+from tilewright.tune.feature.store_accesses import column_names
 
 NAMES = column_names(5, 10)
 

@@ -6,8 +6,7 @@ from tests.tune.feature.enumeration import Accesses, reached
 
 from tilewright import te, tir
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.feature.candidate_programs import programs_of
-from tilewright.tune.feature.read_program import read_program
+from tilewright.tune.feature.read_program import programs_of, read_program
 
 SCHEDULES = {
     "matmul": lambda: tir.Schedule(programs.matmul(3, 4, 5)),

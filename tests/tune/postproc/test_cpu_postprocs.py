@@ -13,7 +13,7 @@ from tilewright.tune.postproc import (
     RewriteParallelVectorizeUnroll,
     RewriteReductionBlock,
 )
-from tilewright.tune.rule.claim import claim
+from tilewright.tune.rule.schedule_rule import claim
 
 
 def rewritten(func, steps=lambda sch: None, **wishes):

@@ -12,7 +12,7 @@ from tilewright.schedule_rules.machine import Machine
 from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.schedule import BlockRV, Trace
 from tilewright.tune.rule import ScheduleRule
-from tilewright.tune.rule.inline_producers import InlineProducers
+from tilewright.tune.rule.inline import InlineProducers
 from tilewright.tune.rule.nest_rule import (
     ReduceAlongColumns,
     ReduceAlongRows,

@@ -2,7 +2,7 @@
 
 from tilewright.script import tir as T
 from tilewright.tir import Schedule
-from tilewright.tune.rule.claim import claim, is_claimed
+from tilewright.tune.rule.schedule_rule import claim, is_claimed
 
 
 @T.prim_func

@@ -20,7 +20,7 @@ from tilewright.tune.rule import (
     MultiLevelTilingWideVector,
     ReuseType,
 )
-from tilewright.tune.rule.claim import claim
+from tilewright.tune.rule.schedule_rule import claim
 
 
 def rule(structure="SSRSRS", **options):

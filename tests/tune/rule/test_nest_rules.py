@@ -20,7 +20,7 @@ from tilewright.target import Target
 from tilewright.tir.stmt import For
 from tilewright.tune.context import TuneContext
 from tilewright.tune.rule import ScheduleRule
-from tilewright.tune.rule.claim import CLAIMED, is_claimed
+from tilewright.tune.rule.schedule_rule import CLAIMED, is_claimed
 
 MACHINES = [SMALL, LARGE, TWO_CORES]
 

@@ -10,8 +10,8 @@ from tilewright import te, tir, topi
 from tilewright.ir import IRModule
 from tilewright.schedule_rules.eligible import ATTRIBUTES
 from tilewright.tir import Schedule
-from tilewright.tune.rule.claim import is_claimed
 from tilewright.tune.rule.nest_rule import TileProduct
+from tilewright.tune.rule.schedule_rule import is_claimed
 
 
 def product(m, n, k, dtype="float32", *, a="ik", b="kj", epilogue=None):

@@ -11,9 +11,10 @@ from tilewright.ir.dtype import DType
 from tilewright.relax.expr import Call, PrimValue, RelaxExpr, as_relax, as_shape
 from tilewright.relax.op.broadcasting import exact_number, scalar_of, shape_of
 from tilewright.relax.op.rules import require_value, scalar_argument, shape_argument
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.table import Inference, call, kernel, named, register
 from tilewright.relax.op.unary import is_number
 from tilewright.relax.struct_info import PrimStructInfo, StructInfo, TensorStructInfo
+from tilewright.te import Tensor
 from tilewright.topi.creation import arange_length
 
 __all__ = [
@@ -58,15 +59,19 @@ def _infer_full(inference: Inference) -> StructInfo:
     return _of_shape(inference, inference.attr("dtype") or dtype)
 
 
-def _legalize_full(builder: Any, expr: Call) -> Any:
-    value = _number_of(expr.args[1])
-    dtype = expr.struct_info.dtype  # type: ignore[union-attr]
+def _filled(builder: Any, expr: Call, shape: Any, value: Any, name: str) -> Any:
+    """The call of a kernel that fills an array of the dtype of the result."""
+    info = expr.struct_info
+    assert isinstance(info, TensorStructInfo)
+    dtype = info.dtype
+    assert dtype is not None, "arrays of unknown dtype are not compiled"
     return builder.call_te(
-        lambda shape, fill: topi.full(shape, dtype, fill),
-        expr.args[0],
-        value,
-        primfunc_name_hint="full",
+        lambda shape, fill: topi.full(shape, dtype, fill), shape, value, primfunc_name_hint=name
     )
+
+
+def _legalize_full(builder: Any, expr: Call) -> Any:
+    return _filled(builder, expr, expr.args[0], _number_of(expr.args[1]), "full")
 
 
 _FULL = register("full", ("shape", "fill_value"), _infer_full, _legalize_full)
@@ -92,21 +97,9 @@ def _infer_full_like(inference: Inference) -> StructInfo:
     return result
 
 
-def _like(builder: Any, expr: Call, value: Any, name: str) -> Any:
-    info = expr.struct_info
-    assert isinstance(info, TensorStructInfo)
-    dtype = info.dtype
-    assert dtype is not None, "arrays of unknown dtype are not compiled"
-    return builder.call_te(
-        lambda shape, fill: topi.full(shape, dtype, fill),
-        shape_of(builder, expr.args[0]),
-        value,
-        primfunc_name_hint=name,
-    )
-
-
 def _legalize_full_like(builder: Any, expr: Call) -> Any:
-    return _like(builder, expr, _number_of(expr.args[1]), "full")
+    value = _number_of(expr.args[1])
+    return _filled(builder, expr, shape_of(builder, expr.args[0]), value, "full")
 
 
 def _number_of(value: RelaxExpr) -> RelaxExpr:
@@ -135,16 +128,10 @@ def _register_constant(name: str, value: int) -> tuple[Any, Any]:
 
     def legalize(builder: Any, expr: Call) -> Any:
         number = PrimValue(const(value, expr.attrs["dtype"]))
-        dtype = expr.attrs["dtype"]
-        return builder.call_te(
-            lambda shape, fill: topi.full(shape, dtype, fill),
-            expr.args[0],
-            number,
-            primfunc_name_hint=name,
-        )
+        return _filled(builder, expr, expr.args[0], number, name)
 
     def legalize_like(builder: Any, expr: Call) -> Any:
-        return _like(builder, expr, PrimValue(value), name)
+        return _filled(builder, expr, shape_of(builder, expr.args[0]), PrimValue(value), name)
 
     like = register(f"{name}_like", ("x",), _infer_like, legalize_like)
     return register(name, ("shape",), infer, legalize), like
@@ -216,34 +203,36 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: str | None = None)
 # --- triangles ------------------------------------------------------------------------------
 
 
-def _register_triangle(name: str, upper: bool) -> Any:
-    def infer(inference: Inference) -> StructInfo:
-        info = inference.tensor(0)
-        if info.ndim in (0, 1):
-            inference.error(
-                f"{inference.name_of(0)} must have at least 2 dimensions, it has {info.ndim}"
-            )
-        scalar_argument(inference, 1)
-        diagonal = inference.struct_info(1)
-        assert isinstance(diagonal, PrimStructInfo)
-        if not diagonal.dtype.is_integral:
-            inference.error(f"{inference.name_of(1)} must be an integer, it is {diagonal!r}")
-        return info
-
-    def legalize(builder: Any, expr: Call) -> Any:
-        return builder.call_te(topi.trilu, *expr.args, upper, primfunc_name_hint=name)
-
-    return register(name, ("x", "k"), infer, legalize)
+def _infer_triangle(inference: Inference) -> StructInfo:
+    info = inference.tensor(0)
+    if info.ndim in (0, 1):
+        inference.error(
+            f"{inference.name_of(0)} must have at least 2 dimensions, it has {info.ndim}"
+        )
+    scalar_argument(inference, 1)
+    diagonal = inference.struct_info(1)
+    assert isinstance(diagonal, PrimStructInfo)
+    if not diagonal.dtype.is_integral:
+        inference.error(f"{inference.name_of(1)} must be an integer, it is {diagonal!r}")
+    return info
 
 
-_TRIL, _TRIU = _register_triangle("tril", False), _register_triangle("triu", True)
+def _triangle(name: str, upper: bool, doc: str) -> Any:
+    def compute(x: Tensor, k: Any) -> Tensor:
+        return topi.trilu(x, k, upper)
+
+    op = register(name, ("x", "k"), _infer_triangle, kernel(compute, name=name))
+
+    @named(name, doc)
+    def make(x: Any, k: Any = 0) -> Call:
+        return call(op, x, k)
+
+    return make
 
 
-def tril(x: Any, k: Any = 0) -> Call:
-    """The lower triangle of matrices, up to diagonal `k`, with zeros elsewhere."""
-    return call(_TRIL, x, k)
-
-
-def triu(x: Any, k: Any = 0) -> Call:
-    """The upper triangle of matrices, from diagonal `k` on, with zeros elsewhere."""
-    return call(_TRIU, x, k)
+tril = _triangle(
+    "tril", False, "The lower triangle of matrices, up to diagonal `k`, with zeros elsewhere."
+)
+triu = _triangle(
+    "triu", True, "The upper triangle of matrices, from diagonal `k` on, with zeros elsewhere."
+)

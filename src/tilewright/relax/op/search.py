@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright import te, tir, topi
-from tilewright.ir.convert import cast, const
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call
@@ -17,7 +17,8 @@ from tilewright.relax.op.broadcasting import (
     with_numbers,
 )
 from tilewright.relax.op.rules import agreeing, at_least, require_agreement, require_at_least, sized
-from tilewright.relax.op.table import Inference, call, register
+from tilewright.relax.op.statistical import reduced_extents
+from tilewright.relax.op.table import Inference, call, named, register
 from tilewright.relax.op.unary import is_number
 from tilewright.relax.struct_info import UNKNOWN_NDIM, TensorStructInfo
 from tilewright.te import Tensor
@@ -68,11 +69,7 @@ def _infer_place(inference: Inference) -> TensorStructInfo:
     if info.extents is None:
         ndim = info.ndim if keepdims else info.ndim - len(reduced)
         return TensorStructInfo(None, INT64, info.vdevice, ndim)
-    one = const(1, INT64)
-    shape = [one if n in reduced else e for n, e in enumerate(info.extents)]
-    if not keepdims:
-        shape = [e for n, e in enumerate(info.extents) if n not in reduced]
-    return TensorStructInfo(shape, INT64, info.vdevice)
+    return TensorStructInfo(reduced_extents(info.extents, reduced, keepdims), INT64, info.vdevice)
 
 
 def _require_elements(
@@ -83,7 +80,9 @@ def _require_elements(
         require_at_least(inference, 0, extents, dict.fromkeys(reduced, 1))
 
 
-def _place(name: str, kernel: Callable[..., Any]) -> Callable[[Any, int | None, bool], Call]:
+def _place(name: str, doc: str) -> Callable[..., Call]:
+    function = getattr(topi, name)
+
     def legalize(builder: Any, expr: Call) -> Any:
         x, extents = sized(builder, expr.args[0])
         axis, ndim = expr.attrs.get("axis"), len(extents)
@@ -91,12 +90,13 @@ def _place(name: str, kernel: Callable[..., Any]) -> Callable[[Any, int | None, 
             reduced = range(ndim) if axis is None else [axis % ndim]
             x = at_least(builder, x, dict.fromkeys(reduced, 1))
         return builder.call_te(
-            kernel, x, axis, expr.attrs["keepdims"], dtype="int64", primfunc_name_hint=name
+            function, x, axis, expr.attrs["keepdims"], dtype="int64", primfunc_name_hint=name
         )
 
     op = register(name, ("x",), _infer_place, legalize)
 
-    def make(x: Any, axis: int | None, keepdims: bool) -> Call:
+    @named(name, doc)
+    def make(x: Any, axis: int | None = None, keepdims: bool = False) -> Call:
         attrs: dict[str, Any] = {"keepdims": bool(keepdims)}
         if axis is not None:
             attrs["axis"] = int(axis)
@@ -105,10 +105,8 @@ def _place(name: str, kernel: Callable[..., Any]) -> Callable[[Any, int | None, 
     return make
 
 
-_ARGMAX, _ARGMIN = _place("argmax", topi.argmax), _place("argmin", topi.argmin)
-
-
-def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Call:
+argmax = _place(
+    "argmax",
     """Where the first of the largest elements is, as int64; a NaN counts as the largest.
 
     The same as numpy's `argmax`, also of equal elements and in every schedule.
@@ -117,13 +115,11 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Call:
         x: the array.
         axis: along which dimension; None for the place among all elements in a row.
         keepdims: whether the dimension stays, with extent 1.
-    """
-    return _ARGMAX(x, axis, keepdims)
-
-
-def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Call:
-    """Where the first of the smallest elements is, or the first NaN; see `argmax`."""
-    return _ARGMIN(x, axis, keepdims)
+    """,
+)
+argmin = _place(
+    "argmin", "Where the first of the smallest elements is, or the first NaN; see `argmax`."
+)
 
 
 def _infer(inference: Inference) -> TensorStructInfo:

@@ -5,12 +5,13 @@ The names hide Python's own, as they do in numpy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tilewright import topi
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT32, INT64, DType
+from tilewright.ir.expr import Expr
 from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import array_like, axes_of, axis_of
 from tilewright.relax.op.table import Inference, call, kernel, named, register
@@ -43,11 +44,16 @@ def _infer_reduction(inference: Inference, floats_only: bool) -> StructInfo:
     if info.extents is None:
         rank = info.ndim if keepdims else info.ndim - len(axes)
         return array_like(info, None, rank) if rank else array_like(info, ())
-    one = const(1, INT64)
-    extents = [one if n in axes else e for n, e in enumerate(info.extents)]
-    if not keepdims:
-        extents = [e for n, e in enumerate(info.extents) if n not in axes]
-    return array_like(info, extents)
+    return array_like(info, reduced_extents(info.extents, axes, keepdims))
+
+
+def reduced_extents(
+    extents: Sequence[Expr], axes: Collection[int], keepdims: bool
+) -> Sequence[Expr]:
+    """The shape of what is left of an array after a reduction along `axes`."""
+    if keepdims:
+        return [const(1, INT64) if n in axes else e for n, e in enumerate(extents)]
+    return [e for n, e in enumerate(extents) if n not in axes]
 
 
 def _reduction(

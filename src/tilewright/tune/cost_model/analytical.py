@@ -17,8 +17,8 @@ from tilewright.tune.cost_model.cost_model import CostModel
 from tilewright.tune.cost_model.instructions import cycles
 from tilewright.tune.cost_model.memory_traffic import MemoryTraffic
 from tilewright.tune.cost_model.processor import Processor, processor_of
-from tilewright.tune.feature.candidate_programs import programs_of
 from tilewright.tune.feature.nest import Nest, Part, Program, Statement
+from tilewright.tune.feature.read_program import programs_of
 
 OVERLAP: Final = 0.35
 """Which part of the shorter of computing and waiting for memory does not overlap the longer."""

@@ -1,8 +1,10 @@
-"""What a cost model is to a search."""
+"""`CostModel`: predictions of how fast a candidate will be; and models without predictions."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,6 +68,54 @@ class CostModel:
         if kind == "none":
             return None
         if kind not in CostModel.kinds:
-            known = ", ".join(map(repr, [*CostModel.kinds, "none"]))
+            known = ", ".join(map(repr, [*sorted(CostModel.kinds), "none"]))
             raise ArgumentValueError(f"there is no cost model {kind!r}; known are {known}")
         return CostModel.kinds[kind](*args, **kwargs)
+
+
+class RandomModel(CostModel, kind="random"):
+    """Scores at random: what a search with a model is to be compared with.
+
+    Args:
+        seed: of the scores; by default others every time.
+        path: a file that `save` wrote, to go on where that model was.
+        max_range: scores are below.
+    """
+
+    def __init__(
+        self, *, seed: int | None = None, path: str | None = None, max_range: int = 100
+    ) -> None:
+        self.max_range = max_range
+        self.random_state = np.random.default_rng(seed)
+        if path is not None:
+            self.load(path)
+
+    def load(self, path: str) -> None:
+        self.random_state.bit_generator.state = json.loads(Path(path).read_text())
+
+    def save(self, path: str) -> None:
+        Path(path).write_text(json.dumps(self.random_state.bit_generator.state))
+
+    def update(self, context: Any, candidates: Sequence[Any], results: Sequence[Any]) -> None:
+        pass
+
+    def predict(self, context: Any, candidates: Sequence[Any]) -> np.ndarray:
+        return self.random_state.random(len(candidates)) * self.max_range
+
+
+class MLPModel(CostModel, kind="mlp"):
+    """A multi-layer perceptron, which needs more measurements than a tuning run makes.
+
+    There is none here: whoever wants one defines it as a subclass of `CostModel`, on the features
+    of `PerStoreFeature`.
+
+    Raises:
+        ArgumentValueError: always; it says what to use.
+    """
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise ArgumentValueError(
+            'the cost model "mlp" is not part of this package; use "xgb", which learns from as few '
+            'measurements as a tuning run makes (pip install "tilewright[tune]"), or a subclass of '
+            "CostModel of your own"
+        )

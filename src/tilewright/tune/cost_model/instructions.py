@@ -20,6 +20,7 @@ from tilewright.tir.transform.machine import (
 )
 from tilewright.tune.cost_model import processor as cpu
 from tilewright.tune.cost_model.processor import Processor
+from tilewright.tune.feature.footprint import Level
 from tilewright.tune.feature.nest import Access, Loop, Statement
 from tilewright.tune.feature.operations import (
     BOOL,
@@ -29,7 +30,6 @@ from tilewright.tune.feature.operations import (
     MATH,
     Operations,
 )
-from tilewright.tune.feature.strides import Level
 
 _STRAIGHT: Final = frozenset({ForKind.UNROLLED, ForKind.VECTORIZED})
 

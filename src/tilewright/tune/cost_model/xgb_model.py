@@ -15,8 +15,7 @@ from tilewright.ir.structural import structural_hash
 from tilewright.tune.cost_model.analytical import AnalyticalModel
 from tilewright.tune.cost_model.boosted_trees import ROUNDS, Trees, XGBConfig, load_xgboost
 from tilewright.tune.cost_model.cost_model import CostModel
-from tilewright.tune.cost_model.progress import TrainingLog
-from tilewright.tune.cost_model.samples import Samples
+from tilewright.tune.cost_model.training import Samples, TrainingLog
 from tilewright.tune.feature import FeatureExtractor
 
 LEAST_SAMPLES: Final = 8

@@ -1,4 +1,4 @@
-"""What a feature extractor is to a cost model."""
+"""Describing candidates by numbers, from which a cost model learns."""
 
 from __future__ import annotations
 
@@ -45,6 +45,25 @@ class FeatureExtractor:
             kwargs: for the constructor of the extractor.
         """
         if kind not in FeatureExtractor.kinds:
-            known = ", ".join(map(repr, FeatureExtractor.kinds))
+            known = ", ".join(map(repr, sorted(FeatureExtractor.kinds)))
             raise ArgumentValueError(f"there is no feature extractor {kind!r}; known are {known}")
         return FeatureExtractor.kinds[kind](*args, **kwargs)
+
+
+class RandomFeatureExtractor(FeatureExtractor, kind="random"):
+    """Features at random: what a model can learn from them is worth nothing.
+
+    Args:
+        feature_size: numbers per store.
+        max_block_num: stores per candidate, at the most.
+        seed: of the numbers.
+    """
+
+    def __init__(self, *, feature_size: int = 30, max_block_num: int = 5, seed: int = 0) -> None:
+        self.feature_size = feature_size
+        self.max_block_num = max_block_num
+        self.random_state = np.random.default_rng(seed)
+
+    def extract_from(self, context: Any, candidates: Sequence[Any]) -> list[np.ndarray]:
+        rows = self.random_state.integers(1, self.max_block_num + 1, len(candidates))
+        return [self.random_state.random((int(count), self.feature_size)) for count in rows]

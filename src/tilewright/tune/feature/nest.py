@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 from tilewright.ir.expr import IntImm, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import ForKind
+from tilewright.tune.feature.footprint import Level, levels_of, strides_along
 from tilewright.tune.feature.index_form import Anything, Terms
 from tilewright.tune.feature.operations import Operations
-from tilewright.tune.feature.strides import Level, levels_of, strides_along
 
 
 class Loop:

@@ -9,12 +9,17 @@ from typing import Any, Final
 import numpy as np
 
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.feature.candidate_programs import programs_of
 from tilewright.tune.feature.feature_extractor import FeatureExtractor
 from tilewright.tune.feature.nest import Loop, Memory, Program, Statement
 from tilewright.tune.feature.operations import MATH
-from tilewright.tune.feature.store_accesses import StoreAccesses
-from tilewright.tune.feature.store_columns import LOOP_KINDS, POSITIONS, THREADS, column_names
+from tilewright.tune.feature.read_program import programs_of
+from tilewright.tune.feature.store_accesses import (
+    LOOP_KINDS,
+    POSITIONS,
+    THREADS,
+    StoreAccesses,
+    column_names,
+)
 
 _LOOP_KINDS: Final = (ForKind.VECTORIZED, ForKind.UNROLLED, ForKind.PARALLEL)
 

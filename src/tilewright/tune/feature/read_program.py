@@ -1,4 +1,4 @@
-"""From a function made of blocks to its loop nests."""
+"""Reading the loop nests of a program, each once for all who look at it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tilewright.ir.expr import EQ, GE, GT, LE, LT, And, Call, Expr, IntImm, Not, Or, Ramp, Var
 from tilewright.ir.rewrite import walk
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
@@ -23,6 +24,7 @@ from tilewright.tir.stmt import (
     Stmt,
     While,
 )
+from tilewright.tune.candidate import lifted
 from tilewright.tune.feature.index_form import Anything, Form, IndexReader, Quotient, Terms, bounds
 from tilewright.tune.feature.nest import Access, Guard, Loop, Memory, Nest, Part, Program, Statement
 from tilewright.tune.feature.operations import Operations
@@ -349,3 +351,24 @@ _VISITORS: Final[Mapping[type, Any]] = {
     BufferStore: _Reader._store,
     Evaluate: _Reader._evaluate,
 }
+
+
+_FACT = "loop nests"
+
+
+def programs_of(schedule: Any) -> list[Program]:
+    """The loop nests of each function of a schedule.
+
+    They are remembered as long as the schedule keeps this version of the program.
+    """
+    found = []
+    state = schedule.state
+    for variable in state.functions:
+        tree = state.tree(variable.name_hint)
+        program = tree.facts.get(_FACT)
+        if program is None:
+            # What is copied of constants is copied before the program is called.
+            func, _ = lifted(tree.func) if CONSTANT_PARAMS in tree.func.attrs else (tree.func, {})
+            program = tree.facts[_FACT] = read_program(func)
+        found.append(program)
+    return found

@@ -10,7 +10,7 @@ from tilewright.ir.expr import IntImm
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.schedule import Instruction, Schedule, Trace
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.mutator.program_mutator import ProgramMutator
+from tilewright.tune.mutator.mutator import ProgramMutator
 
 PARALLEL_KEY: Final = "meta_schedule.parallel"
 """The annotation that says how many iterations of outer loops may be run in parallel."""

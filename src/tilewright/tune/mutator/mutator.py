@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tilewright.tir.schedule import Trace
 from tilewright.tune.parts import Registry, TaskPart
+from tilewright.tune.replay import Replayer
+
+if TYPE_CHECKING:
+    from tilewright.tune.context import TuneContext
+
 
 MUTATOR_SETS: Registry[dict[Mutator, float]] = Registry("set of mutators for")
 """The mutators of a kind of target."""
@@ -35,3 +42,20 @@ class Mutator(TaskPart):
             kind: ``"llvm"``, ``"c"``, ``"cuda"`` or ``"opencl"``.
         """
         return MUTATOR_SETS.make(kind)
+
+
+class ProgramMutator(Mutator):
+    """A mutator that applies a part of the trace to see what is possible."""
+
+    _replayer: Replayer | None = None
+
+    def initialize_with_tune_context(self, context: TuneContext) -> None:
+        """Take the program; without one, such as in a task of none, nothing is changed."""
+        self._replayer = None if context.mod is None else Replayer(context.mod, capacity=256)
+
+    def clone(self) -> Mutator:
+        """A mutator like this one, which knows no program yet."""
+        other = super().clone()
+        assert isinstance(other, ProgramMutator)
+        other._replayer = None
+        return other

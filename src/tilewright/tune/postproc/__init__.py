@@ -1,18 +1,60 @@
-"""What happens to each candidate after its trace: postprocessors, one file each."""
+"""What happens to each candidate after its trace: postprocessors, and lists of them for targets."""
 
-import tilewright.tune.postproc.defaults
-from tilewright.tune.postproc.disallow_async_strided_mem_copy import (
-    DisallowAsyncStridedMemCopy,
-)
-from tilewright.tune.postproc.disallow_dynamic_loop import DisallowDynamicLoop
-from tilewright.tune.postproc.postproc import Postproc
-from tilewright.tune.postproc.rewrite_cooperative_fetch import RewriteCooperativeFetch
-from tilewright.tune.postproc.rewrite_layout import RewriteLayout
-from tilewright.tune.postproc.rewrite_parallel_vectorize_unroll import (
+from __future__ import annotations
+
+from tilewright.tune.postproc.loops import (
     RewriteParallelVectorizeUnroll,
+    RewriteReductionBlock,
 )
-from tilewright.tune.postproc.rewrite_reduction_block import RewriteReductionBlock
-from tilewright.tune.postproc.rewrite_tensorize import RewriteTensorize
-from tilewright.tune.postproc.rewrite_unbound_block import RewriteUnboundBlock
-from tilewright.tune.postproc.verify_gpu_code import VerifyGPUCode
-from tilewright.tune.postproc.verify_vtcm_limit import VerifyVTCMLimit
+from tilewright.tune.postproc.postproc import POSTPROC_SETS, Postproc
+from tilewright.tune.postproc.rejections import (
+    DisallowAsyncStridedMemCopy,
+    DisallowDynamicLoop,
+    VerifyGPUCode,
+    VerifyVTCMLimit,
+)
+from tilewright.tune.postproc.rewrite_layout import RewriteLayout
+from tilewright.tune.postproc.threads_and_intrinsics import (
+    RewriteCooperativeFetch,
+    RewriteTensorize,
+    RewriteUnboundBlock,
+)
+
+
+@POSTPROC_SETS.add("llvm", "c")
+def _for_cpu(*for_intrinsics: Postproc) -> list[Postproc]:
+    return [
+        DisallowDynamicLoop(),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+        *for_intrinsics,
+        RewriteLayout(),
+    ]
+
+
+@POSTPROC_SETS.add("vnni", "avx512", "dotprod")
+def _for_cpu_with_intrinsics() -> list[Postproc]:
+    return _for_cpu(RewriteTensorize(vectorize_init_loop=True))
+
+
+@POSTPROC_SETS.add("hexagon")
+def _for_hexagon() -> list[Postproc]:
+    return [*_for_cpu(), VerifyVTCMLimit(), DisallowAsyncStridedMemCopy()]
+
+
+@POSTPROC_SETS.add("cuda", "opencl")
+def _for_gpu(*for_intrinsics: Postproc) -> list[Postproc]:
+    return [
+        DisallowDynamicLoop(),
+        RewriteCooperativeFetch(),
+        RewriteUnboundBlock(256),
+        RewriteParallelVectorizeUnroll(),
+        RewriteReductionBlock(),
+        *for_intrinsics,
+        VerifyGPUCode(),
+    ]
+
+
+@POSTPROC_SETS.add("cuda-tensorcore")
+def _for_tensor_cores() -> list[Postproc]:
+    return _for_gpu(RewriteTensorize())

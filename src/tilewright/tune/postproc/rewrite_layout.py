@@ -14,8 +14,7 @@ from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.affine import affine
-from tilewright.tune.postproc.functions import root_of, trees_of
-from tilewright.tune.postproc.postproc import Postproc
+from tilewright.tune.postproc.postproc import Postproc, root_of, trees_of
 from tilewright.tune.rule.block_facts import block_of, constant, realize_of
 
 LAYOUT_FREE: Final = "layout_free_buffers"

@@ -15,9 +15,8 @@ from tilewright.tune.rule.block_facts import (
     realize_of,
     spatial_and_reduction_size,
 )
-from tilewright.tune.rule.claim import is_claimed
-from tilewright.tune.rule.random_compute_location import COMPUTE_PRODUCER
-from tilewright.tune.rule.schedule_rule import ScheduleRule
+from tilewright.tune.rule.deferred import COMPUTE_PRODUCER
+from tilewright.tune.rule.schedule_rule import ScheduleRule, is_claimed
 from tilewright.tune.rule.tile_sizes import divisor_near
 
 LANES = 16

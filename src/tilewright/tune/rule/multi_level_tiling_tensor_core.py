@@ -11,12 +11,14 @@ from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
 from tilewright.tune.rule.block_facts import block_of, has_reuse, is_root
-from tilewright.tune.rule.claim import is_claimed
-from tilewright.tune.rule.intrinsic_tile import tile_for_intrinsic
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling, Tiling
-from tilewright.tune.rule.multi_level_tiling_with_intrin import AUTO_TENSORIZE, AUTO_TENSORIZE_INIT
-from tilewright.tune.rule.read_reuse import annotate_cooperative_fetch
-from tilewright.tune.rule.reuse_type import ReuseType
+from tilewright.tune.rule.multi_level_tiling_with_intrin import (
+    AUTO_TENSORIZE,
+    AUTO_TENSORIZE_INIT,
+    tile_for_intrinsic,
+)
+from tilewright.tune.rule.reuse import ReuseType, annotate_cooperative_fetch
+from tilewright.tune.rule.schedule_rule import is_claimed
 
 WARP_EXECUTION: Final = "warp_execution"
 """The annotation of a block that all threads of a warp execute together."""

@@ -10,17 +10,15 @@ from tilewright.schedule_rules.default import schedule_group
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import Stage, append_epilogues, groups_of, stages_of
 from tilewright.schedule_rules.machine import Machine, machine_of
-from tilewright.schedule_rules.nest import DoesNotFitError, attempt
+from tilewright.schedule_rules.nest import DoesNotFitError, Nest, attempt, is_plain, plain_nest
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.plain_nest import Nest, is_plain, plain_nest
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import tile_windows
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tune.rule.claim import claim_changed, siblings
-from tilewright.tune.rule.schedule_rule import ScheduleRule
+from tilewright.tune.rule.schedule_rule import ScheduleRule, claim_changed, siblings
 
 Find = Callable[[Schedule, Nest], Sequence[Structure]]
 """From a copy of a schedule and a nest to the structures that fit, the best first."""

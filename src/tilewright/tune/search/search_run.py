@@ -14,7 +14,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.tir.schedule import Schedule, Trace
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.mutator import Mutator
-from tilewright.tune.mutator.mutate_decision import MutateDecision
+from tilewright.tune.mutator.decisions import MutateDecision
 from tilewright.tune.search.candidate_maker import Individual, Workshop
 from tilewright.tune.search.earlier_records import EarlierRecords
 from tilewright.tune.search.sketch import Key, Sketch, SketchBook

@@ -20,7 +20,7 @@ from tilewright.relax.frontend.nn.effect import Effect
 from tilewright.relax.frontend.nn.module import Module, attributes_of
 from tilewright.relax.frontend.nn.parameter import Parameter
 from tilewright.relax.frontend.nn.spec import MethodSpec, ModuleSpec
-from tilewright.relax.frontend.nn.tensor import Tensor, extent_of, graph_value
+from tilewright.relax.frontend.nn.tensor import Tensor, extent_of, graph_result
 from tilewright.relax.struct_info import (
     ObjectStructInfo,
     ShapeStructInfo,
@@ -140,6 +140,13 @@ class Exporter:
 _EXPORTERS: ScopeStack[Exporter] = ScopeStack()
 
 
+def export(
+    module: Module, spec: Any, debug: bool
+) -> tuple[IRModule, list[tuple[str, Parameter]], list[Any]]:
+    """The graph functions of a module, its parameters with their paths, and external modules."""
+    return Exporter(debug=debug).build(ModuleSpec.from_raw(spec, module))
+
+
 class _Method:
     """One method while its function is built."""
 
@@ -239,15 +246,6 @@ def _as_mode(mode: str, name: str, values: list[Var]) -> list[Var]:
     if mode == "plain" or not values:
         return values
     return [Var(name, TupleStructInfo([var.struct_info for var in values]))]  # type: ignore[misc]
-
-
-def graph_result(value: Any) -> Any:
-    """What a method returns as a graph expression: tensors, sizes, and tuples of these."""
-    if value is None:
-        return Tuple(())
-    if isinstance(value, (list, tuple)):
-        return Tuple([graph_result(item) for item in value])
-    return graph_value(value)
 
 
 def add_extern(mod: Any) -> None:

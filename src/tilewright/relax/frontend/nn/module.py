@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.error import ArgumentError, TVMError, UnknownNameError
+from tilewright.providers import provider
 from tilewright.relax.frontend.nn.effect import Effect
 from tilewright.relax.frontend.nn.parameter import Parameter
 from tilewright.relax.frontend.nn.subroutine import SubroutineMixin
@@ -49,6 +50,10 @@ class Module(SubroutineMixin):
     def _children(self) -> Iterable[tuple[str, Any]]:
         """The attributes, or what a container holds, with their names."""
         return vars(self).items()
+
+    def _holds(self, kind: type) -> bool:
+        """Whether the module, or one below, has a value of a class."""
+        return next(attributes_of(self, "", kind), None) is not None
 
     # --- parameters ---------------------------------------------------------------------------
 
@@ -144,10 +149,7 @@ class Module(SubroutineMixin):
             ArgumentError: for a spec that does not fit the methods, and for external modules
                 without `allow_extern`.
         """
-        from tilewright.relax.frontend.nn.exporter import Exporter
-        from tilewright.relax.frontend.nn.spec import ModuleSpec
-
-        mod, params, externs = Exporter(debug=debug).build(ModuleSpec.from_raw(spec, self))
+        mod, params, externs = provider("exporter of nn").export(self, spec, debug)
         if allow_extern:
             return mod, params, externs
         if externs:
@@ -180,9 +182,8 @@ class Module(SubroutineMixin):
         Raises:
             ArgumentError: if a parameter has no data, or for an unknown `out_format`.
         """
-        from tilewright.relax.frontend.nn.jit import compile_module
-
-        return compile_module(self, spec, device, pipeline, out_format, debug)
+        compiler = provider("compiler of nn")
+        return compiler.compile_module(self, spec, device, pipeline, out_format, debug)
 
 
 def set_data(parameter: Parameter, name: str, value: Any) -> None:
@@ -210,9 +211,7 @@ def attributes_of(
 
 def name_layer(error: TVMError, module: Module) -> None:
     """Begin the message of an error in a layer with the path of the layer, unless it has one."""
-    from tilewright.relax.frontend.nn.exporter import Exporter
-
-    exporter = Exporter.current()
+    exporter = provider("exporter of nn").Exporter.current()
     if exporter is None or getattr(error, "_names_layer", False):
         return
     path = exporter.path_of(module)

@@ -15,6 +15,8 @@ from tilewright.ir.module import GlobalVar
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
 from tilewright.relax.expr import Call, Function, ShapeExpr, Var
+from tilewright.relax.frontend.nn.effect import Effect
+from tilewright.relax.frontend.nn.tensor import Tensor, current_builder, graph_result, wrap_nested
 from tilewright.tir.substitute import substitute
 
 if TYPE_CHECKING:
@@ -47,13 +49,8 @@ def _as_subroutine(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(forward)
     def call_subroutine(self: Any, *args: Any, **kwargs: Any) -> Any:
-        from tilewright.relax.frontend.nn.effect import Effect
-        from tilewright.relax.frontend.nn.module import attributes_of
-        from tilewright.relax.frontend.nn.tensor import Tensor
-
         values = [*args, *kwargs.values()]
-        has_state = next(attributes_of(self, "", Effect), None) is not None
-        if has_state or not all(isinstance(value, Tensor) for value in values):
+        if self._holds(Effect) or not all(isinstance(value, Tensor) for value in values):
             return forward(self, *args, **kwargs)
         return _call(self, forward, args, kwargs)
 
@@ -65,9 +62,6 @@ def _call(
     module: Any, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The call of a private function that computes ``forward(module, *args, **kwargs)``."""
-    from tilewright.relax.frontend.nn.exporter import graph_result
-    from tilewright.relax.frontend.nn.tensor import Tensor, current_builder, wrap_nested
-
     builder = current_builder()
     params = [param for _, param in module.named_parameters()]
     names = [*_argument_names(forward, len(args)), *kwargs]

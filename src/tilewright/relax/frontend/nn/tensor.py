@@ -13,7 +13,7 @@ from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
 from tilewright.providers import provider
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import Constant, RelaxExpr, ShapeExpr, TupleGetItem, Var, const
+from tilewright.relax.expr import Constant, RelaxExpr, ShapeExpr, Tuple, TupleGetItem, Var, const
 from tilewright.relax.expr.leaves import GraphOperators
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 
@@ -210,6 +210,15 @@ def graph_value(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(map(graph_value, value))
     return value
+
+
+def graph_result(value: Any) -> Any:
+    """What a method returns as a graph expression: tensors, sizes, and tuples of these."""
+    if value is None:
+        return Tuple(())
+    if isinstance(value, (list, tuple)):
+        return Tuple([graph_result(item) for item in value])
+    return graph_value(value)
 
 
 def wrap_nested(expr: Any, name: str) -> Any:

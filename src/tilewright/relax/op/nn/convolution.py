@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tilewright import topi
 from tilewright.error import ArgumentValueError
@@ -23,7 +23,7 @@ from tilewright.relax.op.rules import (
     result_dtype,
     sized,
 )
-from tilewright.relax.op.table import Inference, call, refusing, register
+from tilewright.relax.op.table import Inference, call, named, refusing, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.conv_transpose import transposed_convolution
 from tilewright.topi.nn.convolution import convolution, require_divisible, require_groups
@@ -46,34 +46,29 @@ class _Layouts(NamedTuple):
     kernel: str
 
 
-def _operator(name: str, rank: int, *, transposed: bool) -> Callable[..., Call]:
-    """The function that makes calls of a convolution with `rank` spatial dimensions."""
-    infer = _infer_transposed if transposed else _infer
-    legalize = _legalize_transposed if transposed else _legalize
-    op = register(f"nn.{name}", ("data", "weight"), infer, legalize)
-
-    def make(data: Any, weight: Any, attrs: dict[str, Any]) -> Call:
-        owner = f"R.nn.{name}"
-        layouts = _layouts(owner, attrs, rank)
-        for option in ("strides", "dilation"):
-            attrs[option] = per_dimension(owner, option, attrs[option], rank)
-        if not isinstance(attrs["padding"], str):
-            attrs["padding"] = numbers(owner, "padding", attrs["padding"], 2 * rank)
-        if transposed:
-            attrs["output_padding"] = numbers(
-                owner, "output_padding", attrs["output_padding"], rank
-            )
-        if attrs["groups"] < 1:
-            raise ArgumentValueError(f"{owner}: `groups` is at least 1, got {attrs['groups']}")
-        attrs.update(data_layout=layouts.data, kernel_layout=layouts.kernel)
-        attrs["out_dtype"] = result_dtype(attrs["out_dtype"])
-        return call(op, data, weight, attrs={k: v for k, v in attrs.items() if v not in (None, "")})
-
-    return make
+def _options(
+    owner: str, rank: int, attrs: dict[str, Any], data_layout: str, kernel_layout: str,
+    out_layout: str | None, out_dtype: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The attributes of a call, checked."""
+    layouts = _layouts(owner, data_layout, kernel_layout, out_layout, rank)
+    for option in ("strides", "dilation"):
+        attrs[option] = per_dimension(owner, option, attrs[option], rank)
+    if not isinstance(attrs["padding"], str):
+        attrs["padding"] = numbers(owner, "padding", attrs["padding"], 2 * rank)
+    if "output_padding" in attrs:
+        attrs["output_padding"] = numbers(owner, "output_padding", attrs["output_padding"], rank)
+    if attrs["groups"] < 1:
+        raise ArgumentValueError(f"{owner}: `groups` is at least 1, got {attrs['groups']}")
+    attrs |= {"data_layout": layouts.data, "kernel_layout": layouts.kernel}
+    dtype = result_dtype(out_dtype)
+    return attrs if dtype is None else {**attrs, "out_dtype": dtype}
 
 
-def _layouts(owner: str, attrs: dict[str, Any], rank: int) -> _Layouts:
-    layouts = _Layouts(attrs["data_layout"], attrs["kernel_layout"])
+def _layouts(
+    owner: str, data_layout: str, kernel_layout: str, out_layout: str | None, rank: int
+) -> _Layouts:
+    layouts = _Layouts(data_layout, kernel_layout)
     space = "DHW"[3 - rank :]
     for name, layout, letters in (
         ("data_layout", layouts.data, "NC" + space),
@@ -83,7 +78,7 @@ def _layouts(owner: str, attrs: dict[str, Any], rank: int) -> _Layouts:
             raise ArgumentValueError(
                 f"{owner}: `{name}` has each of the letters {letters} once, got {layout!r}"
             )
-    if attrs.pop("out_layout") not in (None, "", layouts.data):
+    if out_layout not in (None, "", layouts.data):
         raise ArgumentValueError(
             f"{owner}: `out_layout` is the same as `data_layout`, {layouts.data}; use "
             "permute_dims for another one"
@@ -211,29 +206,9 @@ def _of_whole_groups(builder: Any, value: RelaxExpr, axis: int, groups: int) -> 
 
 # --- the operators --------------------------------------------------------------------------
 
-_CONV1D = _operator("conv1d", 1, transposed=False)
-_CONV2D = _operator("conv2d", 2, transposed=False)
-_CONV3D = _operator("conv3d", 3, transposed=False)
-_CONV1D_TRANSPOSE = _operator("conv1d_transpose", 1, transposed=True)
-_CONV2D_TRANSPOSE = _operator("conv2d_transpose", 2, transposed=True)
-_CONV3D_TRANSPOSE = _operator("conv3d_transpose", 3, transposed=True)
+SPACES: Final = {1: "sequences", 2: "images", 3: "volumes"}
 
-
-def conv1d(
-    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-    data_layout: str = "NCW", kernel_layout: str = "OIW", out_layout: str | None = None,
-    out_dtype: str | None = None,
-) -> Call:  # fmt: skip
-    """A convolution of sequences; see `conv2d`."""
-    return _CONV1D(data, weight, _attrs(locals()))
-
-
-def conv2d(
-    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-    data_layout: str = "NCHW", kernel_layout: str = "OIHW", out_layout: str | None = None,
-    out_dtype: str | None = None,
-) -> Call:  # fmt: skip
-    """A convolution of images.
+CONVOLUTION: Final = """A convolution of images.
 
     Args:
         data: the images.
@@ -250,33 +225,9 @@ def conv2d(
         out_dtype: of the result, by default that of `data`. Products of half precision are added
             in single precision in any case.
     """
-    return _CONV2D(data, weight, _attrs(locals()))
 
-
-def conv3d(
-    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-    data_layout: str = "NCDHW", kernel_layout: str = "OIDHW", out_layout: str | None = None,
-    out_dtype: str | None = None,
-) -> Call:  # fmt: skip
-    """A convolution of volumes; see `conv2d`."""
-    return _CONV3D(data, weight, _attrs(locals()))
-
-
-def conv1d_transpose(
-    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    dilation: Any = 1, groups: int = 1, data_layout: str = "NCW", kernel_layout: str = "IOW",
-    out_layout: str | None = None, out_dtype: str | None = None,
-) -> Call:  # fmt: skip
-    """A transposed convolution of sequences; see `conv2d_transpose`."""
-    return _CONV1D_TRANSPOSE(data, weight, _attrs(locals()))
-
-
-def conv2d_transpose(
-    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    dilation: Any = 1, groups: int = 1, data_layout: str = "NCHW", kernel_layout: str = "IOHW",
-    out_layout: str | None = None, out_dtype: str | None = None,
-) -> Call:  # fmt: skip
-    """A transposed convolution: each element of `data`, times the kernel, spread over a window.
+TRANSPOSED: Final = """A transposed convolution: each element of `data`, times the kernel, spread \
+over a window.
 
     Args:
         data: the images.
@@ -291,18 +242,52 @@ def conv2d_transpose(
         out_layout: that of the result; only `data_layout` is possible.
         out_dtype: of the result, by default that of `data`.
     """
-    return _CONV2D_TRANSPOSE(data, weight, _attrs(locals()))
 
 
-def conv3d_transpose(
-    data: Any, weight: Any, strides: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    dilation: Any = 1, groups: int = 1, data_layout: str = "NCDHW", kernel_layout: str = "IODHW",
-    out_layout: str | None = None, out_dtype: str | None = None,
-) -> Call:  # fmt: skip
-    """A transposed convolution of volumes; see `conv2d_transpose`."""
-    return _CONV3D_TRANSPOSE(data, weight, _attrs(locals()))
+def _forward(rank: int, what: str) -> Callable[..., Call]:
+    """The function that makes calls of a convolution with `rank` spatial dimensions."""
+    name, space = f"conv{rank}d", "DHW"[3 - rank :]
+    op = register(f"nn.{name}", ("data", "weight"), _infer, _legalize)
+
+    @named(name, CONVOLUTION if rank == 2 else f"A convolution of {what}; see `conv2d`.")
+    def convolve(
+        data: Any, weight: Any, strides: Any = 1, padding: Any = 0, dilation: Any = 1,
+        groups: int = 1, data_layout: str = f"NC{space}", kernel_layout: str = f"OI{space}",
+        out_layout: str | None = None, out_dtype: str | None = None,
+    ) -> Call:  # fmt: skip
+        attrs = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
+        layouts = (data_layout, kernel_layout, out_layout)
+        options = _options(f"R.nn.{name}", rank, attrs, *layouts, out_dtype)
+        return call(op, data, weight, attrs=options)
+
+    return convolve
 
 
-def _attrs(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The options of a call; the operands are not attributes."""
-    return {name: v for name, v in arguments.items() if name not in ("data", "weight")}
+def _transposed(rank: int, what: str) -> Callable[..., Call]:
+    """As `_forward`, of a transposed convolution."""
+    name, space = f"conv{rank}d_transpose", "DHW"[3 - rank :]
+    op = register(f"nn.{name}", ("data", "weight"), _infer_transposed, _legalize_transposed)
+    other = f"A transposed convolution of {what}; see `conv2d_transpose`."
+
+    @named(name, TRANSPOSED if rank == 2 else other)
+    def convolve(
+        data: Any, weight: Any, strides: Any = 1, padding: Any = 0, output_padding: Any = 0,
+        dilation: Any = 1, groups: int = 1, data_layout: str = f"NC{space}",
+        kernel_layout: str = f"IO{space}", out_layout: str | None = None,
+        out_dtype: str | None = None,
+    ) -> Call:  # fmt: skip
+        attrs = {
+            "strides": strides, "padding": padding, "output_padding": output_padding,
+            "dilation": dilation, "groups": groups,
+        }  # fmt: skip
+        layouts = (data_layout, kernel_layout, out_layout)
+        options = _options(f"R.nn.{name}", rank, attrs, *layouts, out_dtype)
+        return call(op, data, weight, attrs=options)
+
+    return convolve
+
+
+conv1d, conv2d, conv3d = (_forward(rank, what) for rank, what in SPACES.items())
+conv1d_transpose, conv2d_transpose, conv3d_transpose = (
+    _transposed(rank, what) for rank, what in SPACES.items()
+)

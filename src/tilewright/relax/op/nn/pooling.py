@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tilewright import topi
 from tilewright.error import ArgumentValueError
@@ -11,7 +11,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import at_least, numbers, require_at_least
-from tilewright.relax.op.table import Inference, call, refusing, register
+from tilewright.relax.op.table import Inference, call, named, refusing, register
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.pooling import pooled_extents
 from tilewright.topi.nn.window import per_dimension, spatial_axes
@@ -63,50 +63,9 @@ def _infer_pool(inference: Inference) -> TensorStructInfo:
     return TensorStructInfo(shape, info.dtype, info.vdevice)
 
 
-def _pool(kind: str, rank: int) -> Callable[..., Call]:
-    """The function that makes calls of a pooling with `rank` spatial dimensions."""
-    name = f"{kind}_pool{rank}d"
+SPACES: Final = {1: "sequences", 2: "images", 3: "volumes"}
 
-    def legalize(builder: Any, expr: Call) -> Any:
-        a = expr.attrs
-        return builder.call_te(
-            _POOLS[rank], expr.args[0], a["pool_size"], a["strides"], a["dilation"], a["padding"],
-            kind, a["ceil_mode"], a["layout"], a["count_include_pad"], primfunc_name_hint=name,
-        )  # fmt: skip
-
-    op = register(f"nn.{name}", ("data",), _infer_pool, legalize)
-
-    def make(attrs: dict[str, Any]) -> Call:
-        owner = f"R.nn.{name}"
-        _require_layout(owner, attrs["layout"], rank, attrs.pop("out_layout"))
-        for option in ("pool_size", "strides", "dilation"):
-            attrs[option] = per_dimension(owner, option, attrs[option], rank)
-        attrs["padding"] = numbers(owner, "padding", attrs["padding"], 2 * rank)
-        for option in ("ceil_mode", "count_include_pad"):
-            attrs[option] = bool(attrs[option])
-        return call(op, attrs.pop("data"), attrs=attrs)
-
-    return make
-
-
-_MAKERS = {(kind, rank): _pool(kind, rank) for kind in ("max", "avg") for rank in (1, 2, 3)}
-
-
-def max_pool1d(
-    data: Any, pool_size: Any = 1, strides: Any = 1, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, count_include_pad: bool = False, layout: str = "NCW",
-    out_layout: str | None = None,
-) -> Call:  # fmt: skip
-    """The maxima of windows of sequences; see `max_pool2d`."""
-    return _MAKERS["max", 1](locals())
-
-
-def max_pool2d(
-    data: Any, pool_size: Any = (1, 1), strides: Any = (1, 1), padding: Any = (0, 0),
-    dilation: Any = (1, 1), ceil_mode: bool = False, count_include_pad: bool = False,
-    layout: str = "NCHW", out_layout: str | None = None,
-) -> Call:  # fmt: skip
-    """The maxima of windows of images.
+MAX_POOL: Final = """The maxima of windows of images.
 
     Args:
         data: the images.
@@ -120,46 +79,56 @@ def max_pool2d(
         layout: the order of the dimensions.
         out_layout: that of the result; only `layout` is possible.
     """
-    return _MAKERS["max", 2](locals())
 
-
-def max_pool3d(
-    data: Any, pool_size: Any = (1, 1, 1), strides: Any = (1, 1, 1), padding: Any = (0, 0, 0),
-    dilation: Any = (1, 1, 1), ceil_mode: bool = False, count_include_pad: bool = False,
-    layout: str = "NCDHW", out_layout: str | None = None,
-) -> Call:  # fmt: skip
-    """The maxima of windows of volumes; see `max_pool2d`."""
-    return _MAKERS["max", 3](locals())
-
-
-def avg_pool1d(
-    data: Any, pool_size: Any = 1, strides: Any = 1, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, count_include_pad: bool = False, layout: str = "NCW",
-    out_layout: str | None = None,
-) -> Call:  # fmt: skip
-    """The averages of windows of sequences; see `avg_pool2d`."""
-    return _MAKERS["avg", 1](locals())
-
-
-def avg_pool2d(
-    data: Any, pool_size: Any = (1, 1), strides: Any = (1, 1), padding: Any = (0, 0),
-    dilation: Any = (1, 1), ceil_mode: bool = False, count_include_pad: bool = False,
-    layout: str = "NCHW", out_layout: str | None = None,
-) -> Call:  # fmt: skip
-    """The averages of windows of images; see `max_pool2d`.
+AVG_POOL: Final = """The averages of windows of images; see `max_pool2d`.
 
     `count_include_pad` says whether the elements that `padding` adds are counted.
     """
-    return _MAKERS["avg", 2](locals())
 
 
-def avg_pool3d(
-    data: Any, pool_size: Any = (1, 1, 1), strides: Any = (1, 1, 1), padding: Any = (0, 0, 0),
-    dilation: Any = (1, 1, 1), ceil_mode: bool = False, count_include_pad: bool = False,
-    layout: str = "NCDHW", out_layout: str | None = None,
-) -> Call:  # fmt: skip
-    """The averages of windows of volumes; see `avg_pool2d`."""
-    return _MAKERS["avg", 3](locals())
+def _pool(kind: str, rank: int, doc: str) -> Callable[..., Call]:
+    """The function that makes calls of a pooling with `rank` spatial dimensions."""
+    name, default = f"{kind}_pool{rank}d", "NC" + "DHW"[3 - rank :]
+    owner = f"R.nn.{name}"
+
+    def legalize(builder: Any, expr: Call) -> Any:
+        a = expr.attrs
+        return builder.call_te(
+            _POOLS[rank], expr.args[0], a["pool_size"], a["strides"], a["dilation"], a["padding"],
+            kind, a["ceil_mode"], a["layout"], a["count_include_pad"], primfunc_name_hint=name,
+        )  # fmt: skip
+
+    op = register(f"nn.{name}", ("data",), _infer_pool, legalize)
+
+    @named(name, doc)
+    def pool(
+        data: Any, pool_size: Any = 1, strides: Any = 1, padding: Any = 0, dilation: Any = 1,
+        ceil_mode: bool = False, count_include_pad: bool = False, layout: str = default,
+        out_layout: str | None = None,
+    ) -> Call:  # fmt: skip
+        _require_layout(owner, layout, rank, out_layout)
+        attrs = {
+            "pool_size": per_dimension(owner, "pool_size", pool_size, rank),
+            "strides": per_dimension(owner, "strides", strides, rank),
+            "padding": numbers(owner, "padding", padding, 2 * rank),
+            "dilation": per_dimension(owner, "dilation", dilation, rank),
+            "ceil_mode": bool(ceil_mode),
+            "count_include_pad": bool(count_include_pad),
+            "layout": layout,
+        }
+        return call(op, data, attrs=attrs)
+
+    return pool
+
+
+max_pool1d, max_pool2d, max_pool3d = (
+    _pool("max", n, MAX_POOL if n == 2 else f"The maxima of windows of {what}; see `max_pool2d`.")
+    for n, what in SPACES.items()
+)
+avg_pool1d, avg_pool2d, avg_pool3d = (
+    _pool("avg", n, AVG_POOL if n == 2 else f"The averages of windows of {what}; see `avg_pool2d`.")
+    for n, what in SPACES.items()
+)
 
 
 # --- windows of a given number --------------------------------------------------------------
@@ -180,8 +149,19 @@ def _infer_adaptive(inference: Inference) -> TensorStructInfo:
     return TensorStructInfo(shape, info.dtype, info.vdevice)
 
 
-def _adaptive(rank: int) -> Callable[..., Call]:
-    name = f"adaptive_avg_pool{rank}d"
+ADAPTIVE: Final = """The averages of ``output_size`` windows, which cover the images evenly.
+
+    Args:
+        data: the images.
+        output_size: height and width of the result, or one number for both; by default those of
+            the images.
+        layout: the order of the dimensions.
+        out_layout: that of the result; only `layout` is possible.
+    """
+
+
+def _adaptive(rank: int, doc: str) -> Callable[..., Call]:
+    name, default = f"adaptive_avg_pool{rank}d", "NC" + "DHW"[3 - rank :]
 
     def legalize(builder: Any, expr: Call) -> Any:
         size = expr.attrs.get("output_size")
@@ -195,7 +175,10 @@ def _adaptive(rank: int) -> Callable[..., Call]:
 
     op = register(f"nn.{name}", ("data",), _infer_adaptive, legalize)
 
-    def make(data: Any, output_size: Any, layout: str, out_layout: str | None) -> Call:
+    @named(name, doc)
+    def pool(
+        data: Any, output_size: Any = None, layout: str = default, out_layout: str | None = None
+    ) -> Call:
         owner = f"R.nn.{name}"
         _require_layout(owner, layout, rank, out_layout)
         attrs: dict[str, Any] = {"layout": layout}
@@ -203,36 +186,15 @@ def _adaptive(rank: int) -> Callable[..., Call]:
             attrs["output_size"] = per_dimension(owner, "output_size", output_size, rank)
         return call(op, data, attrs=attrs)
 
-    return make
+    return pool
 
 
-_ADAPTIVE1D, _ADAPTIVE2D, _ADAPTIVE3D = (_adaptive(rank) for rank in (1, 2, 3))
-
-
-def adaptive_avg_pool1d(
-    data: Any, output_size: Any = None, layout: str = "NCW", out_layout: str | None = None
-) -> Call:
-    """The averages of so many windows of sequences; see `adaptive_avg_pool2d`."""
-    return _ADAPTIVE1D(data, output_size, layout, out_layout)
-
-
-def adaptive_avg_pool2d(
-    data: Any, output_size: Any = None, layout: str = "NCHW", out_layout: str | None = None
-) -> Call:
-    """The averages of ``output_size`` windows, which cover the images evenly.
-
-    Args:
-        data: the images.
-        output_size: height and width of the result, or one number for both; by default those of
-            the images.
-        layout: the order of the dimensions.
-        out_layout: that of the result; only `layout` is possible.
-    """
-    return _ADAPTIVE2D(data, output_size, layout, out_layout)
-
-
-def adaptive_avg_pool3d(
-    data: Any, output_size: Any = None, layout: str = "NCDHW", out_layout: str | None = None
-) -> Call:
-    """The averages of so many windows of volumes; see `adaptive_avg_pool2d`."""
-    return _ADAPTIVE3D(data, output_size, layout, out_layout)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
+    _adaptive(
+        n,
+        ADAPTIVE
+        if n == 2
+        else f"The averages of so many windows of {what}; see `adaptive_avg_pool2d`.",
+    )
+    for n, what in SPACES.items()
+)

@@ -1,19 +1,23 @@
-"""Blocks that are computed where they are read, or where what they read is computed."""
+"""Rules that compute blocks where they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from tilewright.ir.expr import Call
+from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
+from tilewright.schedule_rules.inline import inlined
 from tilewright.schedule_rules.nest import attempt
+from tilewright.tir.buffer import BufferRegion
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.stmt import Block, BufferStore, IfThenElse
-from tilewright.tune.rule.access_pattern import access_pattern
+from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tune.rule.block_facts import (
     TILING_STRUCTURE,
     block_of,
+    constant,
     consumers_of,
     is_output,
     is_root,
@@ -21,8 +25,108 @@ from tilewright.tune.rule.block_facts import (
     producers_of,
     tree_of,
 )
-from tilewright.tune.rule.claim import is_claimed
-from tilewright.tune.rule.schedule_rule import ScheduleRule
+from tilewright.tune.rule.schedule_rule import ScheduleRule, is_claimed
+
+
+class AccessPattern(NamedTuple):
+    """One read of a block in terms of what it writes.
+
+    Attributes:
+        is_injective: each dimension is read at a constant, or at an iterator of the result that no
+            other dimension is read at, perhaps moved by a constant.
+        is_ordered: these iterators come in the order of the dimensions of the result.
+        is_same: the element that is read is at the place of the one that is written.
+    """
+
+    is_injective: bool
+    is_ordered: bool
+    is_same: bool
+
+
+_OTHER = AccessPattern(False, False, False)
+
+
+def access_pattern(read: BufferRegion, write: BufferRegion) -> AccessPattern:
+    """The pattern of a region that is read, next to the one that is written."""
+    positions: dict[Var, int] = {}
+    for n, index in enumerate(_point(write) or ()):
+        if isinstance(index, Var):
+            positions[index] = n
+    indices = _point(read)
+    if indices is None:
+        return _OTHER
+    order: list[int] = []
+    is_same = len(indices) == len(write.region)
+    for index in indices:
+        if constant(index) is not None:
+            is_same = False
+            continue
+        var, moved = _moved_variable(index)
+        if var is None or var not in positions or positions[var] in order:
+            return _OTHER
+        is_same = is_same and not moved and positions[var] == len(order)
+        order.append(positions[var])
+    return AccessPattern(True, order == sorted(order), is_same)
+
+
+def copies_in_order(block: Block) -> bool:
+    """Whether a block computes each element from elements of which the order is that of its own.
+
+    Such a block can take the place of a cache into which its producer writes.
+    """
+    return len(block.writes) == 1 and all(
+        access_pattern(read, block.writes[0])[:2] == (True, True) for read in block.reads
+    )
+
+
+def _point(region: BufferRegion) -> list[Expr] | None:
+    """The indices of a region of one element."""
+    if any(constant(item.extent) != 1 for item in region.region):
+        return None
+    return [item.min for item in region.region]
+
+
+def _moved_variable(index: Expr) -> tuple[Var | None, bool]:
+    """The variable of which an index is the sum with a constant, and whether that is not zero."""
+    if isinstance(index, Var):
+        return index, False
+    form = affine(index)
+    terms = list(form.terms.values())
+    if len(terms) == 1 and terms[0].coefficient == 1 and len(terms[0].factors) == 1:
+        factor = terms[0].factors[0]
+        if isinstance(factor, Var):
+            return factor, form.constant != 0
+    return None, False
+
+
+class InlineProducers(ScheduleRule):
+    """Inlines a block for which reading its results takes longer than computing them again.
+
+    It is what the default schedule does, too; see `default_schedule`.
+    """
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """One sketch."""
+        if inlined(sch.copy(), block) is None:
+            return [sch]
+        sketch = sch.copy()
+        sketch.compute_inline(block)
+        return [sketch]
+
+
+class InlineConstantScalars(ScheduleRule):
+    """Inlines blocks that write one element, which depends on nothing, into their consumers."""
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """`sch` without the block if it is such a constant."""
+        if is_root(sch, block) or is_output(sch, block):
+            return [sch]
+        found = block_of(sch, block)
+        if found.reads or len(found.writes) != 1 or not isinstance(found.body, BufferStore):
+            return [sch]
+        if any(constant(extent) != 1 for extent in found.writes[0].buffer.shape):
+            return [sch]
+        return [attempt(sch, lambda s: s.compute_inline(block)) or sch]
 
 
 class AutoInline(ScheduleRule):

@@ -1,0 +1,272 @@
+"""Postprocessors that reject candidates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from tilewright.error import TVMError
+from tilewright.ir.expr import IntImm
+from tilewright.ir.rewrite import walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import Allocate, BlockRealize, BufferStore, For, ForKind, Stmt
+from tilewright.tir.transform.compact_buffers import compact_buffers
+from tilewright.tir.transform.lower_blocks import lower_blocks
+from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
+from tilewright.tune.postproc.postproc import Postproc, all_loops, blocks_inside, root_of, trees_of
+from tilewright.tune.rule.block_facts import constant, loop_roles, realize_of
+from tilewright.tune.rule.multi_level_tiling import HIGH, LOW
+from tilewright.tune.rule.threads import max_shared_memory, max_threads_per_block
+
+UNKNOWN = 1 << 40
+"""Bytes of memory of which the size is not known."""
+
+
+def without_blocks(func: PrimFunc) -> PrimFunc:
+    """The function with loops only, and memory where it is needed and as large as is needed."""
+    return compact_buffers(plan_buffer_locations(lower_blocks(func)))
+
+
+def allocated_bytes(stmt: Stmt, scope: str) -> int:
+    """Bytes of all memory that is allocated in scopes whose names begin with `scope`."""
+    return sum(
+        math.prod(
+            int(extent.value) if isinstance(extent, IntImm) else UNKNOWN for extent in node.extents
+        )
+        * node.dtype.itemsize
+        for node in walk(stmt)
+        if isinstance(node, Allocate) and _scope_of(node).startswith(scope)
+    )
+
+
+def _scope_of(allocation: Allocate) -> str:
+    return getattr(allocation.buffer_var.type_annotation, "storage_scope", "") or "global"
+
+
+class DisallowDynamicLoop(Postproc):
+    """Rejects a candidate in which the extent of a loop is not a constant."""
+
+    def apply(self, sch: Schedule) -> bool:
+        """Whether all extents are constants."""
+        return all(constant(loop.extent) is not None for loop in all_loops(sch))
+
+
+STAGES = "software_pipeline_stage"
+ASYNC_STAGES = "software_pipeline_async_stages"
+
+
+class DisallowAsyncStridedMemCopy(Postproc):
+    """Rejects a candidate in which an asynchronous stage of a pipeline copies with strides.
+
+    A machine that copies in the background copies one stretch of memory at a time. The stages are
+    those that the annotations `software_pipeline_stage` and `software_pipeline_async_stages` of a
+    loop say.
+    """
+
+    def apply(self, sch: Schedule) -> bool:
+        """Whether all asynchronous copies are of one stretch of memory."""
+        for tree in trees_of(sch):
+            if not any(ASYNC_STAGES in loop.annotations for loop in tree.loops()):
+                continue
+            for block in blocks_inside(sch, root_of(sch, tree)):
+                pipeline = _asynchronous_in(tree, realize_of(sch, block))
+                if pipeline is not None and not _is_one_stretch(sch, block, tree, pipeline):
+                    return False
+        return True
+
+
+def _asynchronous_in(tree: FunctionTree, realize: BlockRealize) -> For | None:
+    """The pipeline of which the copy is an asynchronous stage; None if it is none."""
+    if not isinstance(realize.block.body, BufferStore):
+        return None
+    if not isinstance(realize.block.body.value, BufferLoad):
+        return None
+    for loop in tree.all_loops_above(realize):
+        if ASYNC_STAGES not in loop.annotations:
+            continue
+        stages = _numbers(loop.annotations.get(STAGES, ()))
+        position = next(
+            n
+            for n, child in enumerate(tree.children(loop))
+            if child is realize or tree.is_above(child, realize)
+        )
+        stage = stages[position] if position < len(stages) else None
+        if stage in _numbers(loop.annotations[ASYNC_STAGES]):
+            return loop
+    return None
+
+
+def _numbers(values: Any) -> Sequence[int]:
+    return [int(value) for value in values]
+
+
+def _is_one_stretch(sch: Schedule, block: BlockRV, tree: FunctionTree, pipeline: For) -> bool:
+    """Whether all that one iteration of the pipeline copies is side by side, on both sides."""
+    around = tree.loops_above(realize_of(sch, block))
+    inside = [
+        role
+        for loop, role in zip(around, loop_roles(sch, block), strict=True)
+        if tree.is_above(pipeline, loop)
+    ]
+    reached = 1
+    for role in reversed(inside):
+        if role.extent == 1:
+            continue
+        if role.extent is None or any(stride != reached for stride in role.strides):
+            return False
+        reached *= role.extent
+    return True
+
+
+SCOPE = "global.vtcm"
+
+
+class VerifyVTCMLimit(Postproc):
+    """Rejects a candidate that allocates more memory of the scope ``global.vtcm`` than there is.
+
+    Args:
+        vtcm_capacity: bytes of it; by default the attribute `vtcm-capacity` of the target, and
+            without that one any number.
+    """
+
+    def __init__(self, vtcm_capacity: int | None = None) -> None:
+        self.vtcm_capacity = vtcm_capacity
+
+    def apply(self, sch: Schedule) -> bool:
+        """Whether no function allocates more."""
+        limit = self.vtcm_capacity or self.target.attrs.get("vtcm-capacity")
+        if not limit:
+            return True
+        try:
+            return all(
+                allocated_bytes(without_blocks(tree.func).body, SCOPE) <= limit
+                for tree in trees_of(sch)
+            )
+        except TVMError:
+            return False
+
+
+MAX_VTHREADS: Final = 8
+MAX_VECTOR_BYTES: Final = 16
+
+
+class Limits(NamedTuple):
+    """What a kernel may use."""
+
+    threads: int
+    shared_bytes: int
+    local_bytes: int | None
+    vthreads: int = MAX_VTHREADS
+    vector_bytes: int = MAX_VECTOR_BYTES
+
+
+class VerifyGPUCode(Postproc):
+    """Rejects a candidate of which a kernel has too many threads, or uses too much memory.
+
+    The limits are attributes of the target: `max_threads_per_block`, `max_shared_memory_per_block`
+    and `max_local_memory_per_block`. Besides, there are at most 8 virtual threads, no access is
+    wider than 16 bytes, and all work is done by threads.
+    """
+
+    def apply(self, sch: Schedule) -> bool:
+        """Whether all kernels stay below the limits."""
+        limits = Limits(
+            max_threads_per_block(self.target),
+            max_shared_memory(self.target),
+            self.target.attrs.get("max_local_memory_per_block"),
+        )
+        for tree in trees_of(sch):
+            if not _respects_annotations(tree) or not _is_lowered_right(tree.func, limits):
+                return False
+        return True
+
+
+def _is_lowered_right(func: PrimFunc, limits: Limits) -> bool:
+    try:
+        lowered = without_blocks(func)
+    except TVMError:
+        return False
+    return all(_stays_below(kernel, limits) for kernel in _kernels(lowered.body))
+
+
+def _kernels(stmt: Stmt) -> Iterator[Stmt]:
+    """The outermost loops that threads run, and whatever else stores something."""
+    if isinstance(stmt, BufferStore) or (
+        isinstance(stmt, For) and stmt.kind is ForKind.THREAD_BINDING
+    ):
+        yield stmt
+        return
+    for child in stmt.children():
+        if isinstance(child, Stmt):
+            yield from _kernels(child)
+
+
+def _stays_below(kernel: Stmt, limits: Limits) -> bool:
+    if not isinstance(kernel, For):
+        return False
+    threads = _extents(kernel)
+    if threads is None:
+        return False
+    count = math.prod(n for tag, n in threads.items() if tag.startswith("threadIdx"))
+    virtual = math.prod(n for tag, n in threads.items() if tag.startswith("vthread"))
+    if count > limits.threads or virtual > limits.vthreads:
+        return False
+    if allocated_bytes(kernel, "shared") > limits.shared_bytes:
+        return False
+    if limits.local_bytes is not None and allocated_bytes(kernel, "local") > limits.local_bytes:
+        return False
+    return all(_widest(loop) <= limits.vector_bytes for loop in _vectors(kernel))
+
+
+def _extents(kernel: For) -> dict[str, int] | None:
+    """The number of threads along each axis; None if loops of one axis differ."""
+    found: dict[str, int] = {}
+    for node in walk(kernel):
+        if not isinstance(node, For) or node.thread_binding is None:
+            continue
+        tag, extent = node.thread_binding.thread_tag, constant(node.extent)
+        if tag.startswith("vthread"):
+            found[tag] = found.get(tag, 1) * (extent or 1)
+        elif extent is None:
+            if tag.startswith("threadIdx"):
+                return None
+        elif found.setdefault(tag, extent) != extent:
+            return None
+    return found
+
+
+def _vectors(kernel: Stmt) -> Iterator[For]:
+    return (n for n in walk(kernel) if isinstance(n, For) and n.kind is ForKind.VECTORIZED)
+
+
+def _widest(loop: For) -> int:
+    """Bytes of the widest access that all lanes of a loop make together."""
+    lanes = constant(loop.extent) or 1
+    sizes = [
+        node.buffer.dtype.itemsize
+        for node in walk(loop.body)
+        if isinstance(node, (BufferLoad, BufferStore))
+        and any(loop.loop_var is part for index in node.indices for part in walk(index))
+    ]
+    return lanes * max(sizes, default=1)
+
+
+def _respects_annotations(tree: FunctionTree) -> bool:
+    """Whether blocks have as many threads as their annotations ask for."""
+    for realize in tree.blocks():
+        low, high = (realize.block.annotations.get(key) for key in (LOW, HIGH))
+        if low is None and high is None:
+            continue
+        count = math.prod(
+            constant(loop.extent) or 1
+            for loop in tree.all_loops_above(realize)
+            if loop.thread_binding is not None
+            and loop.thread_binding.thread_tag.startswith("threadIdx")
+        )
+        if not int(low or 1) <= count <= int(high or count):
+            return False
+    return True

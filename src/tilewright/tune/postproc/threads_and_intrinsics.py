@@ -1,0 +1,150 @@
+"""Postprocessors that bind loops to threads, and use tensor intrinsics."""
+
+from __future__ import annotations
+
+from tilewright.error import ArgumentValueError
+from tilewright.ir.rewrite import walk
+from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
+from tilewright.tir.stmt import Block, For
+from tilewright.tune.postproc.postproc import Postproc, blocks_inside, root_of, trees_of
+from tilewright.tune.rule.block_facts import block_of, constant, loops_around
+from tilewright.tune.rule.multi_level_tiling_tensor_core import WARP_EXECUTION
+from tilewright.tune.rule.multi_level_tiling_with_intrin import AUTO_TENSORIZE
+from tilewright.tune.rule.reuse import COOPERATIVE_FETCH
+from tilewright.tune.rule.threads import (
+    THREADBLOCKS,
+    bind_to_threads,
+    max_threads_per_block,
+    thread_warp_size,
+)
+
+
+class RewriteUnboundBlock(Postproc):
+    """Binds the outer loops of blocks outside of threads to blocks of threads and threads.
+
+    Args:
+        max_threadblocks: how many blocks of threads there are at the most.
+    """
+
+    def __init__(self, max_threadblocks: int = THREADBLOCKS) -> None:
+        if max_threadblocks < 1:
+            raise ArgumentValueError(
+                f"RewriteUnboundBlock: max_threadblocks is at least 1, got {max_threadblocks}"
+            )
+        self.max_threadblocks = max_threadblocks
+
+    def apply(self, sch: Schedule) -> bool:
+        """Bind all that is unbound; rejects a candidate in which that is not legal."""
+        most = max_threads_per_block(self.target)
+        for tree in trees_of(sch):
+            for block in sch.get_child_blocks(root_of(sch, tree)):
+                try:
+                    bind_to_threads(sch, block, self.max_threadblocks, most, _as_many_as_fit)
+                except ScheduleError:
+                    return False
+        return True
+
+
+def _as_many_as_fit(sch: Schedule, most: int) -> int:
+    return most
+
+
+AXES = ("threadIdx.z", "threadIdx.y", "threadIdx.x")
+
+
+class RewriteCooperativeFetch(Postproc):
+    """Splits the copies that `MultiLevelTiling` has marked among the threads of their kernel.
+
+    Each thread copies as many elements at once as the annotation says.
+    """
+
+    def apply(self, sch: Schedule) -> bool:
+        """Split all marked copies; rejects a candidate in which that is not legal."""
+        warp = thread_warp_size(self.target)
+        for tree in trees_of(sch):
+            for block in blocks_inside(sch, root_of(sch, tree)):
+                lanes = block_of(sch, block).annotations.get(COOPERATIVE_FETCH)
+                if lanes is None:
+                    continue
+                sch.unannotate(block, COOPERATIVE_FETCH)
+                try:
+                    _fetch(sch, block, int(lanes), warp)
+                except ScheduleError:
+                    return False
+        return True
+
+
+def _fetch(sch: Schedule, block: BlockRV, lanes: int, warp: int) -> None:
+    threads = _threads_of_kernel(sch, block, warp)
+    factors = [*(count for _, count in threads), *([lanes] if lanes > 1 else [])]
+    if not factors:
+        return
+    _, *parts = sch.split(sch.get_loops(block)[-1], [None, *factors])
+    if lanes > 1:
+        sch.vectorize(parts.pop())
+    for (axis, _), part in zip(threads, parts, strict=True):
+        sch.bind(part, axis)
+
+
+def _threads_of_kernel(sch: Schedule, block: BlockRV, warp: int) -> list[tuple[str, int]]:
+    """The axes to which loops of the outermost nest of a block are bound, with their extents.
+
+    Where threads of a warp execute a block together, they are the first axis.
+    """
+    outermost = loops_around(sch, block)[0]
+    found: dict[str, int] = {}
+    for node in walk(outermost):
+        if isinstance(node, For) and node.thread_binding is not None:
+            found.setdefault(node.thread_binding.thread_tag, constant(node.extent) or 1)
+        elif isinstance(node, Block) and WARP_EXECUTION in node.annotations:
+            found["threadIdx.x"] = warp
+    return [(axis, found[axis]) for axis in AXES if axis in found]
+
+
+class RewriteTensorize(Postproc):
+    """Replaces blocks that have the annotation `meta_schedule.auto_tensorize`.
+
+    Args:
+        vectorize_init_loop: whether initialisations of such blocks, for which there is no
+            intrinsic, become vectors.
+    """
+
+    def __init__(self, vectorize_init_loop: bool = False) -> None:
+        self.vectorize_init_loop = vectorize_init_loop
+
+    def apply(self, sch: Schedule) -> bool:
+        """Replace all of them; rejects a candidate in which one is not what is described."""
+        for tree in trees_of(sch):
+            for block, name in _marked(sch, root_of(sch, tree)):
+                sch.unannotate(block, AUTO_TENSORIZE)
+                done = _tensorize(sch, block, name) if name else self._vectorize(sch, block)
+                if not done:
+                    return False
+        return True
+
+    def _vectorize(self, sch: Schedule, block: BlockRV) -> bool:
+        if self.vectorize_init_loop:
+            for inner in sch.get_child_blocks(block):
+                try:
+                    sch.vectorize(sch.get_loops(inner)[-1])
+                except ScheduleError:
+                    return False
+        return True
+
+
+def _marked(sch: Schedule, root: BlockRV) -> list[tuple[BlockRV, str]]:
+    """The blocks that are to be replaced, with the names of the intrinsics."""
+    found = []
+    for block in blocks_inside(sch, root):
+        name = block_of(sch, block).annotations.get(AUTO_TENSORIZE)
+        if name is not None:
+            found.append((block, str(getattr(name, "value", name))))
+    return found
+
+
+def _tensorize(sch: Schedule, block: BlockRV, name: str) -> bool:
+    try:
+        sch.tensorize(block, name)
+    except ScheduleError:
+        return False
+    return True
