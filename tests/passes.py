@@ -9,7 +9,7 @@ from tilewright.driver import pipeline
 from tilewright.ir.module import IRModule
 from tilewright.ir.transform import Pass
 from tilewright.target import Target
-from tilewright.tir.transform.machine import GenericMachine, Machine
+from tilewright.tir.transform.machine import Machine
 
 
 def lower(program: Any) -> Any:
@@ -19,7 +19,7 @@ def lower(program: Any) -> Any:
 
 def legalize_for(program: Any, target: Target | Machine | None = None) -> Any:
     """The codegen form of a lowered program."""
-    return applied(pipeline.legalization(target or GenericMachine()), program)
+    return applied(pipeline.legalization(target or Machine()), program)
 
 
 def applied(step: Pass | Callable[[IRModule], IRModule], program: Any) -> Any:

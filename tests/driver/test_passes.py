@@ -17,7 +17,7 @@ from tilewright.script import from_source
 from tilewright.target import Target
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform import passes as all_passes
-from tilewright.tir.transform.machine import GenericMachine
+from tilewright.tir.transform.machine import Machine
 from tilewright.transform import PassContext
 
 PROGRAM = """
@@ -273,8 +273,7 @@ class TestRunningByName:
     def test_machines(self):
         lowered = tvm.lower(program())
         narrow, wide = (
-            tvm.tir.transform.VectorizeInnerLoops(GenericMachine(vector_bits=bits))
-            for bits in (128, 512)
+            tvm.tir.transform.VectorizeInnerLoops(Machine(vector_bits=bits)) for bits in (128, 512)
         )
         assert narrow(lowered).script() != wide(lowered).script()
         assert wide(lowered).script() == tvm.tir.transform.VectorizeInnerLoops()(lowered).script()

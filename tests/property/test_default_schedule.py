@@ -14,7 +14,7 @@ import tilewright as tvm
 from tilewright.ir import IRModule
 from tilewright.schedule_rules.default import schedule_module
 from tilewright.schedule_rules.eligible import may_schedule
-from tilewright.schedule_rules.machine import Machine
+from tilewright.tir.transform.machine import Machine
 
 AS_WRITTEN = tvm.transform.PassContext(config={"tir.default_schedule": False})
 

@@ -19,7 +19,7 @@ from tilewright.ir.structural import assert_structural_equal, structural_equal
 from tilewright.ir.transform import Sequential
 from tilewright.script import parse
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.machine import GenericMachine
+from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.passes import RemoveNoOp, Simplify
 
 pytestmark = pytest.mark.budget(2)
@@ -57,7 +57,7 @@ def test_steps_to_the_lowered_form(count, program):
 def test_steps_to_the_codegen_form(program, vector_bits, has_fma):
     expected = outcome(program.func, program)
     func = lower(program.func)
-    for step in legalization(GenericMachine(vector_bits, has_fma=has_fma)).passes:
+    for step in legalization(Machine(vector_bits, has_fma=has_fma)).passes:
         func = applied(step, func)
         try:
             assert_same_outcome(outcome(func, program), expected)

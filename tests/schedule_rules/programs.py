@@ -9,8 +9,8 @@ from tilewright import te, tir, topi
 from tilewright.ir import IRModule
 from tilewright.schedule_rules.default import schedule_module
 from tilewright.schedule_rules.eligible import ATTRIBUTES
-from tilewright.schedule_rules.machine import Machine
 from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.transform.machine import Machine
 
 SMALL = Machine(vector_bits=128, vector_registers=16, first_cache=256, own_cache=512, cores=1)
 """Four lanes, and caches that hold less than the programs need."""

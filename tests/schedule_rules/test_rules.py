@@ -36,7 +36,7 @@ from tilewright.ir.expr import is_const_int
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.script import from_source
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
-from tilewright.tir.transform.machine import GenericMachine
+from tilewright.tir.transform.machine import Machine
 
 # --- contractions -----------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ def test_consumers_of_a_deep_product_come_after_its_last_block():
 @pytest.mark.parametrize("shape", [(3, 6, 6), (2, 3, 10, 10), (5, 2, 3)])
 def test_the_dimensions_of_elements_are_one_whatever_their_sizes(shape):
     sch = scheduled(elementwise(*shape), LARGE)
-    lowered = legalize_for(lower(sch.mod["main"]), GenericMachine(vector_bits=128)).script()
+    lowered = legalize_for(lower(sch.mod["main"]), Machine(vector_bits=128)).script()
     assert "//" not in lowered
     assert "%" not in lowered
 
@@ -129,7 +129,7 @@ def test_consumers_of_a_product_are_computed_for_each_tile():
 )
 def test_sums_that_have_consumers_stay_in_registers(program):
     sch = scheduled(program, LARGE)
-    func = legalize_for(lower(sch.mod["main"]), GenericMachine(128, 32))
+    func = legalize_for(lower(sch.mod["main"]), Machine(128, 32))
     sums = [
         node for node in walk(func.body) if isinstance(node, For) and is_const_int(node.extent, 64)
     ]

@@ -4,7 +4,6 @@ import pytest
 from tests.schedule_rules.programs import elementwise, matmul, scheduled
 
 from tilewright import tir
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.tiles import (
     Tile,
     choose_tile,
@@ -12,6 +11,7 @@ from tilewright.schedule_rules.tiles import (
     register_tile,
     tile_cost,
 )
+from tilewright.tir.transform.machine import Machine
 
 AVX512 = Machine()
 

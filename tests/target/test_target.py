@@ -12,6 +12,7 @@ from tilewright import te
 from tilewright.error import TargetError
 from tilewright.target import Target, create
 from tilewright.target.cpu import Host
+from tilewright.tir.transform.machine import Machine
 
 
 def test_a_string():
@@ -157,6 +158,22 @@ def test_this_machine():
     assert 0 < level1 <= level2
     assert level3 > 0
     assert target.vector_bits in (64, 128, 256, 512)
+
+
+def test_the_machine_of_a_target_is_what_the_target_says():
+    target = Target(
+        "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -num-cores=3 "
+        "-cache-sizes=16384,262144,4194304"
+    )
+    assert target.machine == Machine(256, 16, True, False, 16384, 262144, 4194304, 3)
+    assert Target(target.export()).cache_sizes == (16384, 262144, 4194304)
+    assert Target(str(target)).machine == target.machine
+
+
+@pytest.mark.parametrize("sizes", ["32768", "32768,x,1048576", "0,1,1"])
+def test_cache_sizes_are_three_numbers(sizes):
+    with pytest.raises(TargetError, match="the bytes of the level 1, 2 and 3 caches, got"):
+        Target(f"llvm -cache-sizes={sizes}")
 
 
 @pytest.mark.parametrize("text", ["llvm", "llvm -mcpu=znver4"])

@@ -22,7 +22,7 @@ from tilewright.ir.transform import Pass, Sequential
 from tilewright.target import Target
 from tilewright.target.codegen.params import Param
 from tilewright.tir.transform import passes as tir
-from tilewright.tir.transform.machine import GenericMachine, Machine
+from tilewright.tir.transform.machine import Machine
 
 
 def for_backend(module: IRModule, target: Target) -> IRModule:
@@ -101,12 +101,12 @@ def readable_loops() -> Sequential:
 
 def legalization(target: Target | Machine) -> Sequential:
     """From loops over flat memory to what backends accept: vectors and registers of `target`."""
-    machine = GenericMachine(*(getattr(target, fact) for fact in GenericMachine._fields))
+    machine = target if isinstance(target, Machine) else target.machine
     return _legalization(machine, not PassContext.current().option("tir.disable_vectorize"))
 
 
 @lru_cache(maxsize=16)
-def _legalization(machine: GenericMachine, vectorizes: bool) -> Sequential:
+def _legalization(machine: Machine, vectorizes: bool) -> Sequential:
     passes = _for_vectors(machine, vectorizes) if machine.vector_bits else _without_vectors()
     return Sequential(passes, name="legalize")
 

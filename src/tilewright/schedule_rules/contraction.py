@@ -14,11 +14,11 @@ from tilewright.schedule_rules.contraction_plan import (
     Plan,
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.transform.machine import Machine
 
 
 def tile_products(

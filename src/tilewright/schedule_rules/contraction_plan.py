@@ -7,10 +7,9 @@ from typing import Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.tiles import MEMORY, STREAM, Tile, register_tile, tile_cost
-from tilewright.tir.transform.machine import LINE_BYTES
+from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 ENOUGH_REUSE: Final = 16
 """How often an element must be used, so that packing what exceeds the cache pays."""

@@ -21,7 +21,6 @@ from tilewright.schedule_rules.groups import (
     stages_of,
 )
 from tilewright.schedule_rules.inline import inline_producers
-from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import attempt, block_of, is_plain, nest_of, parallelize
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
@@ -32,6 +31,7 @@ from tilewright.target import Target
 from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.machine import Machine
 
 RULES: Final = (
     tile_products,
@@ -65,7 +65,7 @@ def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = Non
     module = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod
     if not isinstance(module, IRModule):
         raise ArgumentError(f"default_schedule: expected a PrimFunc or an IRModule, got {mod!r}")
-    return schedule_module(module, machine_of(chosen))
+    return schedule_module(module, chosen.machine)
 
 
 def schedule_module(module: IRModule, machine: Machine) -> Schedule:

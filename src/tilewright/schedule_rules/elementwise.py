@@ -17,11 +17,11 @@ from tilewright.ir.expr import FloorMod, IntImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import UNKNOWN, Access, BlockAccesses, access_to
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import Nest, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 MOST_PHASES: Final = 8

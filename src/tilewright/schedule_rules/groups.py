@@ -11,10 +11,10 @@ from tilewright.ir.structural import structural_equal
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.inline import is_long
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import block_of, is_complete
 from tilewright.schedule_rules.operands import Contraction, find_contraction
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.machine import Machine
 
 MOST_ROWS: Final = 8
 """Maximum number of rows that are worked on at once."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from tilewright.ir.expr import IntImm, Var, is_const_int
 from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
-from tilewright.schedule_rules.machine import Machine
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import Block, BlockRealize, ForKind
 from tilewright.tir.transform.analysis.affine import affine
+from tilewright.tir.transform.machine import Machine
 
 Step = Callable[[Schedule], object]
 

@@ -10,11 +10,11 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.decisions import choose, lanes_for, powers_of_two, without
 from tilewright.schedule_rules.elementwise import joined_with
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import Nest, parallelize
 from tilewright.schedule_rules.reduce_along_rows import prefetch
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
+from tilewright.tir.transform.machine import Machine
 
 VECTORS: Final = 8
 """Vectors of results that are computed at a time, so that sums do not wait for each other."""

@@ -9,11 +9,11 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.decisions import choose, powers_of_two, vectorized, without
 from tilewright.schedule_rules.elementwise import joined_with
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import DoesNotFitError, Nest, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
+from tilewright.tir.transform.machine import Machine
 
 ENOUGH: Final = 4
 """Iterations of each core from which on data-parallel loops alone keep the cores busy."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tilewright.ir.rewrite import walk_once
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
     DoesNotFitError,
     Nest,
@@ -18,6 +17,7 @@ from tilewright.schedule_rules.nest import (
 )
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.stmt import ForKind
+from tilewright.tir.transform.machine import Machine
 
 MOST_UNROLLED_NODES: Final = 1 << 15
 """Nodes of statements and expressions that unrolling may make of one block.

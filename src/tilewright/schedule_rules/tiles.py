@@ -7,10 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.decisions import at_least, at_most, choose
-from tilewright.schedule_rules.machine import ADD_LATENCY, Machine
 from tilewright.schedule_rules.nest import block_of, loops_by_iterator, present, split_into
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tir.transform.machine import RESERVED_REGISTERS
+from tilewright.tir.transform.machine import ADD_LATENCY, RESERVED_REGISTERS, Machine
 
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""

@@ -9,10 +9,10 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.decisions import choose, lanes_for, without
 from tilewright.schedule_rules.elementwise import may_stream, stream_stores, transposed_along
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import Nest, is_complete, parallelize, present, split_into
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import Schedule
+from tilewright.tir.transform.machine import Machine
 
 MOST_LANES: Final = 16
 """Maximum side of a tile that is transposed in registers."""

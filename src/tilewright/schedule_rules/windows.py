@@ -10,7 +10,6 @@ from tilewright.schedule_rules.accesses import Access, BlockAccesses
 from tilewright.schedule_rules.decisions import choose, lanes_for, powers_of_two, without
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import aligned
-from tilewright.schedule_rules.machine import Machine
 from tilewright.schedule_rules.nest import (
     Nest,
     attempt,
@@ -23,6 +22,7 @@ from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.machine import Machine
 
 MOST_STEPS: Final = 128
 """Windows of more elements are not stencils."""

@@ -27,7 +27,7 @@ _COMMON: Final[dict[str, type]] = {
 }  # fmt: skip
 _CPU: Final[dict[str, type]] = {
     **_COMMON, "mcpu": str, "mtriple": str, "mattr": list, "mabi": str, "mfloat-abi": str,
-    "num-cores": int, "vector-width": int, "opt-level": int, "fast-math": bool,
+    "num-cores": int, "vector-width": int, "cache-sizes": list, "opt-level": int, "fast-math": bool,
     "runtime": str, "system-lib": bool, "jit": str, "cl-opt": list,
 }  # fmt: skip
 _GPU: Final[dict[str, type]] = {

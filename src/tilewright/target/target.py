@@ -6,7 +6,7 @@ import functools
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.error import TargetError
 from tilewright.ir.recursion import ScopeStack
@@ -20,6 +20,9 @@ from tilewright.target.cpu import (
     x86_features,
 )
 from tilewright.target.kinds import KINDS, TAGS, TargetKind, convert_attribute, find_kind
+
+if TYPE_CHECKING:
+    from tilewright.tir.transform.machine import Machine
 
 _scopes: ScopeStack[Target] = ScopeStack()
 
@@ -59,6 +62,12 @@ class Target:
         for name in ("num-cores", "vector-width"):
             if name in self.attrs and self.attrs[name] < 1:
                 raise TargetError(f"target {self.kind.name}: {name} must be at least 1")
+        sizes = self.attrs.get("cache-sizes", ["1", "1", "1"])
+        if len(sizes) != 3 or not all(size.isdecimal() and int(size) > 0 for size in sizes):
+            raise TargetError(
+                f"target {self.kind.name}: cache-sizes are the bytes of the level 1, 2 and 3 "
+                f"caches, got {','.join(sizes)}"
+            )
 
     # --- description --------------------------------------------------------------------------
 
@@ -258,10 +267,21 @@ class Target:
         """Threads that a parallel loop uses at the most."""
         return self.attrs.get("num-cores") or core_count()
 
-    @property
+    @functools.cached_property
     def cache_sizes(self) -> tuple[int, int, int]:
-        """Bytes of the level 1, 2 and 3 caches."""
-        return cache_sizes()
+        """Bytes of the level 1, 2 and 3 caches; those of this machine unless they are given."""
+        first, second, third = self.attrs.get("cache-sizes") or cache_sizes()
+        return int(first), int(second), int(third)
+
+    @functools.cached_property
+    def machine(self) -> Machine:
+        """The CPU, as passes, default schedules and estimates of time know it."""
+        from tilewright.tir.transform.machine import Machine
+
+        return Machine(
+            self.vector_bits, self.vector_registers, self.has_fma, self.scales_natively,
+            *self.cache_sizes, self.num_cores,
+        )  # fmt: skip
 
 
 def _configuration(target: object) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from tests.passes import legalize_for, lower
 import tilewright as tvm
 from tilewright.script import tir as T
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.machine import GenericMachine
+from tilewright.tir.transform.machine import Machine
 
-MACHINES = [GenericMachine(128, 16), GenericMachine(256, 16), GenericMachine(512, 32)]
+MACHINES = [Machine(128, 16), Machine(256, 16), Machine(512, 32)]
 
 
 def assert_same(func, *arguments):

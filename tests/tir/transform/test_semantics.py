@@ -28,12 +28,10 @@ from tilewright.tir import (
 )
 from tilewright.tir import max as maximum
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.transform.machine import GenericMachine
+from tilewright.tir.transform.machine import Machine
 
 SERIAL, UNROLLED, VECTORIZED = ForKind.SERIAL, ForKind.UNROLLED, ForKind.VECTORIZED
-TARGETS = st.sampled_from(
-    [GenericMachine(128, 16), GenericMachine(256, 16), GenericMachine(512, 32)]
-)
+TARGETS = st.sampled_from([Machine(128, 16), Machine(256, 16), Machine(512, 32)])
 
 
 def outputs(func, arrays):

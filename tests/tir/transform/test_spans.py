@@ -11,13 +11,12 @@ from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Broadcast, Ramp
 from tilewright.schedule_rules.default import schedule_module
-from tilewright.schedule_rules.machine import Machine
 from tilewright.tir import BufferStore, For, PrimFunc, decl_buffer
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import nop
 from tilewright.tir.transform.analysis.accesses import Accesses
 from tilewright.tir.transform.analysis.ranges import EnclosingScope
-from tilewright.tir.transform.machine import GenericMachine
+from tilewright.tir.transform.machine import Machine
 
 TRUE = const(True, "bool")
 MACHINE = Machine(vector_bits=128, vector_registers=32)
@@ -94,7 +93,7 @@ def product(n):
     k = te.reduce_axis((0, 3), name="k")
     c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
     func = schedule_module(IRModule.from_expr(te.create_prim_func([a, b, c])), MACHINE).mod["main"]
-    return legalize_for(lower(func), GenericMachine(vector_bits=128))
+    return legalize_for(lower(func), Machine(vector_bits=128))
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 16, 33])

@@ -8,9 +8,9 @@ from tests.tir.schedule.checking import assert_same_meaning
 
 from tilewright.ir import IRModule
 from tilewright.schedule_rules.eligible import ATTRIBUTES
-from tilewright.schedule_rules.machine import Machine
 from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.schedule import BlockRV, Trace
+from tilewright.tir.transform.machine import Machine
 from tilewright.tune.rule import ScheduleRule
 from tilewright.tune.rule.inline import InlineProducers
 from tilewright.tune.rule.nest_rule import (

@@ -4,41 +4,43 @@ Default schedules, the tuner's rules and estimates of time use the same numbers.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
+
+from tilewright.ir.dtype import DType
 
 
-class Machine(Protocol):
-    """A description of a machine; a `Target` is one."""
+class Machine(NamedTuple):
+    """A CPU, as passes, default schedules and estimates of time know it; by default one with
+    AVX-512. `Target.machine` is that of a target.
 
-    @property
-    def vector_bits(self) -> int:
-        """Width of a vector register; 0 if there are no vectors."""
-        ...
-
-    @property
-    def vector_registers(self) -> int:
-        """How many there are."""
-        ...
-
-    @property
-    def has_fma(self) -> bool:
-        """Whether a fused multiply-add is an instruction."""
-        ...
-
-    @property
-    def scales_natively(self) -> bool:
-        """Whether a vector of floats is multiplied by powers of two in one instruction."""
-        ...
-
-
-class GenericMachine(NamedTuple):
-    """A machine that is described by numbers; by default one with AVX-512."""
+    Attributes:
+        vector_bits: width of a vector register; 0 if there are no vectors.
+        vector_registers: number of vector registers.
+        has_fma: whether a fused multiply-add is an instruction.
+        scales_natively: whether a vector of floats is multiplied by powers of two in one
+            instruction.
+        first_cache: bytes of the cache nearest to a core.
+        own_cache: bytes of the largest cache that a core has for itself.
+        shared_cache: bytes of the cache that cores share.
+        cores: number of threads that run at once.
+    """
 
     vector_bits: int = 512
     vector_registers: int = 32
     has_fma: bool = True
     scales_natively: bool = True
+    first_cache: int = 32 << 10
+    own_cache: int = 1 << 20
+    shared_cache: int = 32 << 20
+    cores: int = 1
 
+    def lanes(self, dtype: DType) -> int:
+        """How many elements of `dtype` a vector register holds; at least one."""
+        return max(1, self.vector_bits // (dtype.itemsize * 8))
+
+
+ADD_LATENCY: Final = 4.0
+"""Cycles until the result of an addition or multiply-add of vectors can be used."""
 
 RESERVED_REGISTERS: Final = 4
 """Vector registers that are left for operands; all others may hold accumulators."""

@@ -32,7 +32,7 @@ from tilewright.tir.transform.interleave_stores import interleave_stores
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
 from tilewright.tir.transform.lower_math import contract_fma, lower_math
-from tilewright.tir.transform.machine import GenericMachine, Machine
+from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
@@ -51,7 +51,7 @@ class LoweringPass(PrimFuncPass):
     """A transformation as a pass; its subclasses are below.
 
     Args:
-        machine: what the programs are for, a `Target` or another description of a machine; by
+        machine: what the programs are for, a `Target` or a `Machine`; by
             default a machine with AVX-512.
 
     Attributes:
@@ -63,9 +63,9 @@ class LoweringPass(PrimFuncPass):
     transformation: ClassVar[Callable[..., PrimFunc]]
     facts: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, machine: Machine | None = None) -> None:
+    def __init__(self, machine: Any = None) -> None:
         if machine is None and self.facts:
-            machine = GenericMachine()
+            machine = Machine()
         try:
             self._options = {fact: getattr(machine, fact) for fact in self.facts}
         except AttributeError:
@@ -164,7 +164,7 @@ class VectorizeLoop(LoweringPass):
     )
     facts = ("vector_bits",)
 
-    def __init__(self, enable_vectorize: bool = True, machine: Machine | None = None) -> None:
+    def __init__(self, enable_vectorize: bool = True, machine: Any = None) -> None:
         super().__init__(machine)
         self._enabled = enable_vectorize
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from tilewright.target import Target
 from tilewright.tir.stmt import ForKind
+from tilewright.tir.transform.machine import Machine
 from tilewright.tune.cost_model import accelerator
 from tilewright.tune.cost_model import processor as cpu
 from tilewright.tune.cost_model.cost_model import CostModel
 from tilewright.tune.cost_model.instructions import cycles
 from tilewright.tune.cost_model.memory_traffic import MemoryTraffic
-from tilewright.tune.cost_model.processor import Processor, processor_of
+from tilewright.tune.cost_model.processor import caches_of
 from tilewright.tune.feature.nest import Nest, Part, Program, Statement
 from tilewright.tune.feature.read_program import programs_of
 
@@ -54,21 +55,21 @@ def estimate_on(target: Target | None) -> Callable[[Program], float]:
     """The function that estimates the cycles of a program on `target`."""
     if target is not None and "gpu" in target.keys:
         return accelerator.estimate
-    processor = processor_of(target or Target("llvm"))
-    return lambda program: estimate(program, processor)
+    machine = (target or Target("llvm")).machine
+    return lambda program: estimate(program, machine)
 
 
-def estimate(program: Program, processor: Processor) -> float:
+def estimate(program: Program, machine: Machine) -> float:
     """Cycles that a program takes on a CPU."""
-    traffic = MemoryTraffic(program, processor.caches)
+    traffic = MemoryTraffic(program, caches_of(machine))
     total = 0.0
     for statement in program.statements():
-        computing = cycles(statement, processor, program.reassociates)
+        computing = cycles(statement, machine, program.reassociates)
         waiting = traffic.cycles(statement)
         time = max(computing, waiting) + OVERLAP * min(computing, waiting)
         time += traffic.exposed_lines(statement) * cpu.EXPOSED
-        total += time / _threads(statement, processor.cores)
-    if processor.cores > 1:
+        total += time / _threads(statement, machine.cores)
+    if machine.cores > 1:
         total += sum(_starts(part) for part in program.body) * cpu.STARTING_THREADS
     return total
 

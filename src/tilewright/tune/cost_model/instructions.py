@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from tilewright.schedule_rules.machine import ADD_LATENCY
 from tilewright.tir.stmt import ForKind
 from tilewright.tir.transform.machine import (
+    ADD_LATENCY,
     HEAVY_VECTORS_PER_ITERATION,
     MOST_JAMMED_ROWS,
     RESERVED_REGISTERS,
     VECTORS_PER_ITERATION,
+    Machine,
 )
 from tilewright.tune.cost_model import processor as cpu
-from tilewright.tune.cost_model.processor import Processor
 from tilewright.tune.feature.footprint import Level
 from tilewright.tune.feature.nest import Access, Loop, Statement
 from tilewright.tune.feature.operations import (
@@ -54,25 +54,25 @@ class Body(NamedTuple):
     trips: float
 
 
-def cycles(statement: Statement, processor: Processor, reassociates: bool) -> float:
+def cycles(statement: Statement, machine: Machine, reassociates: bool) -> float:
     """Cycles of all executions of `statement` on one core."""
-    body = _body(statement, processor, reassociates)
+    body = _body(statement, machine, reassociates)
     lanes = None if body.lane is None else statement.levels[body.lane].loop
     share = 1.0
     for guard in statement.guards:
         if lanes not in guard.loops:
             share *= guard.share  # a vector of which some lanes do not count takes the whole time
-    step = _Step(statement, body, processor)
+    step = _Step(statement, body, machine)
     if _asks_in_each_step(statement, body):
         share *= cpu.ASKED
     return share * (body.trips * step.cycles + step.entries * step.entry_cycles)
 
 
-def _body(statement: Statement, processor: Processor, reassociates: bool) -> Body:
+def _body(statement: Statement, machine: Machine, reassociates: bool) -> Body:
     """What of a statement's loops lowering makes straight code of."""
     levels = statement.levels
     store = statement.accesses[0]
-    lanes = processor.lanes(store.memory.buffer.dtype.element)
+    lanes = machine.lanes(store.memory.buffer.dtype.element)
     inner: list[int] = []
     lane: int | None = None
     position = len(levels) - 1
@@ -166,7 +166,7 @@ class _Step:
         entry_cycles: what entering and leaving it costs beside its iterations.
     """
 
-    def __init__(self, statement: Statement, body: Body, processor: Processor) -> None:
+    def __init__(self, statement: Statement, body: Body, machine: Machine) -> None:
         self._statement, self._body = statement, body
         levels = statement.levels
         copies = body.vectors
@@ -180,7 +180,7 @@ class _Step:
         if sums and self._overlap():
             self._slow += copies * cpu.MASKED
         elif sums:
-            spilled = max(0.0, sums - (processor.registers - RESERVED_REGISTERS)) / sums
+            spilled = max(0.0, sums - (machine.vector_registers - RESERVED_REGISTERS)) / sums
             self._loads += spilled * copies
             self._stores += spilled * copies
             self._slow += spilled * copies * cpu.SPILLED

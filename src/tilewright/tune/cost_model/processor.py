@@ -1,13 +1,11 @@
-"""What an estimate of time knows about a processor."""
+"""What an estimate of time assumes of every CPU, beside the facts of a `Machine`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from tilewright.ir.dtype import DType
-from tilewright.target import Target
-from tilewright.tir.transform.machine import LINE_BYTES
+from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 
 class Cache(NamedTuple):
@@ -29,26 +27,6 @@ class Cache(NamedTuple):
     def ways(self) -> int:
         """Lines of a set."""
         return max(1, self.size // self.period)
-
-
-class Processor(NamedTuple):
-    """A core, its memory, and how many there are.
-
-    Attributes:
-        vector_bits: width of a vector register.
-        registers: vector registers.
-        caches: from the nearest to the furthest, the table of addresses last.
-        cores: how many threads run at once.
-    """
-
-    vector_bits: int
-    registers: int
-    caches: tuple[Cache, ...]
-    cores: int
-
-    def lanes(self, dtype: DType) -> int:
-        """How many elements of `dtype` a vector register holds; at least one."""
-        return max(1, self.vector_bits // max(8, dtype.bits))
 
 
 PAGE: Final = 4096
@@ -121,13 +99,11 @@ STARTING_THREADS: Final = 5000.0
 """Cycles to start a loop on several cores."""
 
 
-def processor_of(target: Target) -> Processor:
-    """The processor of a target for CPUs."""
-    first, second, third = target.cache_sizes
-    caches = (
-        Cache(first, LINE_BYTES, 1.4, PAGE),
-        Cache(second, LINE_BYTES, 8.0, second // WAYS),
-        Cache(third, LINE_BYTES, 8.0),
+def caches_of(machine: Machine) -> tuple[Cache, ...]:
+    """The caches of a machine, from the nearest to the furthest, the table of addresses last."""
+    return (
+        Cache(machine.first_cache, LINE_BYTES, 1.4, PAGE),
+        Cache(machine.own_cache, LINE_BYTES, 8.0, machine.own_cache // WAYS),
+        Cache(machine.shared_cache, LINE_BYTES, 8.0),
         ADDRESSES,
     )
-    return Processor(max(target.vector_bits, 32), target.vector_registers, caches, target.num_cores)

@@ -9,7 +9,6 @@ from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.default import schedule_group
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import Stage, append_epilogues, groups_of, stages_of
-from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.nest import DoesNotFitError, Nest, attempt, is_plain, plain_nest
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
@@ -18,6 +17,7 @@ from tilewright.schedule_rules.structures import Structure
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import tile_windows
 from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.transform.machine import Machine
 from tilewright.tune.rule.schedule_rule import ScheduleRule, claim_changed, siblings
 
 Find = Callable[[Schedule, Nest], Sequence[Structure]]
@@ -40,7 +40,7 @@ class NestRule(ScheduleRule):
     @property
     def machine(self) -> Machine:
         """The vectors, caches and cores that the schedule is for."""
-        return self._machine or machine_of(self.target)
+        return self._machine or self.target.machine
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """The sketches for a block."""

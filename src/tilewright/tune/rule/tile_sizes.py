@@ -8,12 +8,12 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
-from tilewright.schedule_rules.machine import Machine, machine_of
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.tiles import register_tile
 from tilewright.target import Target
 from tilewright.tir.schedule.traces.random_choices import divisors
 from tilewright.tir.stmt import Block, BlockRealize
+from tilewright.tir.transform.machine import Machine
 
 MOST_COLUMNS: Final = 1024
 MOST_ROWS: Final = 48
@@ -54,7 +54,7 @@ class TileSizes:
 
     def __init__(self, block: Block, target: Target, most: int) -> None:
         self._accesses = accesses_of(block)
-        self._machine = machine_of(target)
+        self._machine = target.machine
         self._most = most
         self._registers = _register_tiles(self._accesses, self._machine, most)
         by_stride = [var for var in _by_stride(self._accesses) if self._accesses.extents[var] != 1]
