@@ -7,7 +7,7 @@ from tilewright import te
 from tilewright.error import ArgumentError, ArgumentValueError, RecordError
 from tilewright.ir import IRModule, structural_equal
 from tilewright.tune.candidate import ArgInfo, TensorInfo, entry_function
-from tilewright.tune.machine import this_machine
+from tilewright.tune.database.record import this_machine
 from tilewright.tune.workload import Workload, normalized
 
 

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tilewright.meta_schedule import relax_integration, tir_integration, trace_apply
+    from tilewright.meta_schedule import relax_integration, tir_integration
     from tilewright.meta_schedule.compatibility import (
         TuneConfig,
         derived_object,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tilewright.tune import context as tune_context
     from tilewright.tune import cost_model, database, mutator, postproc
     from tilewright.tune import feature as feature_extractor
+    from tilewright.tune import integration as trace_apply
     from tilewright.tune import measure as builder
     from tilewright.tune import measure as runner
     from tilewright.tune import rule as schedule_rule
@@ -78,13 +79,14 @@ _HOME: Final[dict[str, tuple[str, ...]]] = {
     "search_strategy": ("tilewright.tune.search", "tilewright.tune.candidate"),
     "space_generator": ("tilewright.tune.space",),
     "task_scheduler": ("tilewright.tune.scheduler",),
+    "trace_apply": ("tilewright.tune.integration",),
     "tune": ("tilewright.tune.tuning",),
     "tune_config": (_COMPATIBILITY,),
     "tune_context": ("tilewright.tune.context",),
 }  # fmt: skip
 """The modules that define the names of each module of this package."""
 
-_FILES: Final = ("relax_integration", "tir_integration", "trace_apply")
+_FILES: Final = ("relax_integration", "tir_integration")
 """Modules of this package with a file of their own."""
 
 _NAMES: Final = {

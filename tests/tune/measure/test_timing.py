@@ -7,8 +7,8 @@ import statistics
 import pytest
 
 from tilewright.tune.measure import timing
+from tilewright.tune.measure.interleaving import measure_interleaved
 from tilewright.tune.measure.timing import Plan, Reference, Sample, measure
-from tilewright.tune.measure.turns import measure_in_turns
 
 
 class Machine:
@@ -149,7 +149,7 @@ def test_turns_find_the_fastest_while_the_machine_changes(machine):
     costs = [0.02, 0.0194, 0.0206]
     candidates = [Fake(machine, cost) for cost in costs]
     reference = Reference(Fake(machine, 0.02), 0.04)
-    times = measure_in_turns(candidates, reference, seconds=100.0)
+    times = measure_interleaved(candidates, reference, seconds=100.0)
     found = [t.run_secs[0] for t in times]
     assert sorted(range(3), key=found.__getitem__) == [1, 0, 2]
     assert found == pytest.approx([2 * cost for cost in costs], rel=0.02)
@@ -157,5 +157,5 @@ def test_turns_find_the_fastest_while_the_machine_changes(machine):
 
 def test_turns_end_when_time_is_over(machine):
     candidates = [Fake(machine, 1.0), Fake(machine, 1.1)]
-    measure_in_turns(candidates, None, seconds=1.0)
+    measure_interleaved(candidates, None, seconds=1.0)
     assert sum(candidates[0].samples) == 5  # two to get warm, and the fewest rounds

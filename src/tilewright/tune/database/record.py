@@ -15,11 +15,11 @@ import tilewright
 from tilewright.error import RecordError
 from tilewright.ir.module import IRModule
 from tilewright.target import Target
+from tilewright.target.cpu import core_count, host, processor_name
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.schedule import Schedule
 from tilewright.tir.schedule.traces.trace import Trace
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
-from tilewright.tune.machine import this_machine
 from tilewright.tune.replay import replayed
 from tilewright.tune.workload import Workload, normalized
 
@@ -281,3 +281,19 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"expected a dictionary, got {value!r}")
     return value
+
+
+@functools.cache
+def this_machine() -> dict[str, str | int]:
+    """What records say about this machine.
+
+    ``cpu`` is the name that its maker gave it, ``llvm_cpu`` and ``triple`` what code for it is
+    generated for, ``cores`` how many this process may use.
+    """
+    found = host()
+    return {
+        "cpu": processor_name(),
+        "llvm_cpu": found.cpu,
+        "triple": found.triple,
+        "cores": core_count(),
+    }

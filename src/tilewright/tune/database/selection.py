@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tilewright.ir.module import IRModule
 from tilewright.target import Target
-from tilewright.tune.database.record import TuningRecord
-from tilewright.tune.machine import this_machine
+from tilewright.tune.database.record import TuningRecord, this_machine
+
+if TYPE_CHECKING:
+    from tilewright.tune.database.base import Database
 
 
 def same_machine_code(record: TuningRecord, target: Target) -> bool:
@@ -35,6 +38,22 @@ def _instructions(target: Target) -> tuple[Any, ...]:
     return (
         target.kind.name, target.triple, target.cpu, target.features, target.vector_bits,
     )  # fmt: skip
+
+
+def records_of(
+    database: Database | None, mod: IRModule | None, target: Target | None
+) -> list[TuningRecord]:
+    """The records of a program for a target that were measured on this machine."""
+    if database is None or mod is None or not len(database) or not database.has_workload(mod):
+        return []
+    own = database.commit_workload(mod)
+    return [
+        record
+        for record in database.get_all_tuning_records()
+        if record.workload.shash == own.shash
+        and record.machine.get("cpu") == this_machine()["cpu"]
+        and (target is None or same_machine_code(record, target))
+    ]
 
 
 def standing(records: Iterable[TuningRecord]) -> list[TuningRecord]:

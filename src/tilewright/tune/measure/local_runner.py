@@ -32,9 +32,9 @@ from tilewright.tune.measure.run_queue import CancelledError, Failure, Job, RunQ
 from tilewright.tune.measure.run_requests import (
     Candidate,
     CheckRequest,
+    InterleavedRequest,
     MeasureRequest,
     RunSettings,
-    TurnsRequest,
     Workload,
 )
 from tilewright.tune.measure.timing import PATIENCE
@@ -214,10 +214,10 @@ class LocalRunner(Runner):
         workload, candidates = self._workload(items[0]), [_candidate(item) for item in items]
         seconds = sum(TURNS_SECONDS if i.seconds is None else i.seconds for i in items)
 
-        def request() -> TurnsRequest:
+        def request() -> InterleavedRequest:
             directory = shared_fork_server().directory
             reference = None if workload is None else workload.reference(directory)
-            return TurnsRequest(candidates, reference, seconds)
+            return InterleavedRequest(candidates, reference, seconds)
 
         limit = seconds + self.timeout_sec * len(items)
         return Job(request, _as_it_is, items[0].num_cores == 1, limit)

@@ -7,7 +7,7 @@ allocated for the next request. Answers:
 
     RunSettings                {}
     MeasureRequest             {"run_secs": [...], "cpu_secs": [...], "complete": true}
-    TurnsRequest               {"times": [{"run_secs": ..., "cpu_secs": ...}, ...]}
+    InterleavedRequest               {"times": [{"run_secs": ..., "cpu_secs": ...}, ...]}
     CheckRequest               {"difference": null or text}
     any, if something fails    {"error_msg": text}
 
@@ -105,7 +105,7 @@ class MeasureRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnsRequest:
+class InterleavedRequest:
     """Time candidates in turns.
 
     Attributes:

@@ -17,18 +17,18 @@ from tilewright.runtime.module import Module
 from tilewright.tune.measure import expected_results
 from tilewright.tune.measure.affinity import stay_on
 from tilewright.tune.measure.arguments import random_arguments, with_packed
+from tilewright.tune.measure.interleaving import measure_interleaved
 from tilewright.tune.measure.process import channel
 from tilewright.tune.measure.process.requests import error_text, received
 from tilewright.tune.measure.run_requests import (
     Candidate,
     CheckRequest,
+    InterleavedRequest,
     MeasureRequest,
     ReferenceArtifact,
     RunSettings,
-    TurnsRequest,
 )
 from tilewright.tune.measure.timing import Plan, Reference, Timed, measure
-from tilewright.tune.measure.turns import measure_in_turns
 
 
 def main(connection: socket.socket) -> None:
@@ -75,8 +75,8 @@ class _Worker:
     def _answer(self, request: Any) -> dict[str, Any]:
         if isinstance(request, MeasureRequest):
             return self._measure(request)
-        if isinstance(request, TurnsRequest):
-            return self._measure_in_turns(request)
+        if isinstance(request, InterleavedRequest):
+            return self._measure_interleaved(request)
         return self._check(request)
 
     # --- requests -----------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class _Worker:
                 break
         return {"run_secs": run_secs, "cpu_secs": cpu_secs, "complete": complete}
 
-    def _measure_in_turns(self, request: TurnsRequest) -> dict[str, Any]:
+    def _measure_interleaved(self, request: InterleavedRequest) -> dict[str, Any]:
         modules = [_load(candidate.artifact_path) for candidate in request.candidates]
         candidate = request.candidates[0]
         arguments = self._arguments_of(candidate, device(candidate.device_type))[0]
@@ -123,7 +123,7 @@ class _Worker:
             for module, candidate in zip(modules, request.candidates, strict=True)
         ]
         reference = self._reference_with(request.reference, arguments)
-        found = measure_in_turns(timed, reference, request.seconds)
+        found = measure_interleaved(timed, reference, request.seconds)
         return {"times": [{"run_secs": t.run_secs, "cpu_secs": t.cpu_secs} for t in found]}
 
     def _check(self, request: CheckRequest) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def write_report(
 
 def _measured(tasks: list[TaskSummary]) -> Peaks | None:
     """What this machine can do, if all candidates ran here."""
-    from tilewright.tune.machine import this_machine
+    from tilewright.tune.database.record import this_machine
 
     here = this_machine()["cpu"]
     if any(record.machine.get("cpu") != here for task in tasks for record in task.trials):

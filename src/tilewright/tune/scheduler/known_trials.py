@@ -12,8 +12,7 @@ from tilewright.error import RecordError
 from tilewright.ir.structural import structural_equal
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
 from tilewright.tune.database import Database, TuningRecord
-from tilewright.tune.database.selection import fastest, same_machine_code
-from tilewright.tune.machine import this_machine
+from tilewright.tune.database.selection import fastest, records_of
 from tilewright.tune.measure import RunnerResult
 from tilewright.tune.scheduler.task_record import TaskRecord
 
@@ -39,15 +38,10 @@ class KnownTrials:
         self.taken: list[tuple[float, Any]] = []
         self._ranking: Iterator[tuple[TuningRecord, MeasureCandidate]] | None = None
         self._mod = task.mod
-        if not len(database) or not database.has_workload(task.mod):
-            return
-        workload = database.commit_workload(task.mod)
-        same = database.module_equality.needs_same_blocks
-        if not same and not structural_equal(workload.mod, task.mod):
-            return  # what is around the main block takes time, too
-        for record in database.get_all_tuning_records():
-            if record.workload is not workload or not _is_comparable(record, task):
-                continue
+        for record in records_of(database, task.mod, task.target):
+            same = database.module_equality.needs_same_blocks
+            if not same and not structural_equal(record.workload.mod, task.mod):
+                return  # what is around the main block takes time, too
             try:
                 form = json.dumps(record.trace_json)
             except RecordError as error:
@@ -99,12 +93,6 @@ class KnownTrials:
 
 def _form(candidate: Any) -> str:
     return json.dumps(candidate.sch.trace.as_json())
-
-
-def _is_comparable(record: TuningRecord, task: TaskRecord) -> bool:
-    return record.machine.get("cpu") == this_machine()["cpu"] and same_machine_code(
-        record, task.target
-    )
 
 
 def _result(record: TuningRecord) -> RunnerResult:

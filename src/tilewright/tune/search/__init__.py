@@ -1,7 +1,6 @@
 """How the tuner looks: which candidates of a space it measures."""
 
 from tilewright.tune.search.evolutionary_search import EvolutionarySearch
-from tilewright.tune.search.grid import GridSearch
 from tilewright.tune.search.refinement import LocalRefinement
-from tilewright.tune.search.replay_strategies import ReplayFunc, ReplayTrace
 from tilewright.tune.search.search_strategy import SearchStrategy
+from tilewright.tune.search.unguided import GridSearch, ReplayFunc, ReplayTrace

@@ -42,7 +42,7 @@ class Individual:
         return f"Individual({self.key}, score={self.score:.4g}, seconds={self.seconds})"
 
 
-class Workshop:
+class CandidateMaker:
     """Applies traces and postprocessors to a program.
 
     Args:

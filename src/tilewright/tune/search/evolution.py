@@ -123,7 +123,7 @@ def _child(
         trace = crossover(parent.trace, choose.like(parent).trace, run.random)
     if trace is None or any(parent.sketch.key(trace) in some for some in known):
         return None
-    child = run.workshop.make(parent.sketch, trace, run.seed())
+    child = run.maker.make(parent.sketch, trace, run.seed())
     if child is None or any(child.key in some for some in known):
         return None
     return child

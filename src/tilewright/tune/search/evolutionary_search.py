@@ -11,11 +11,11 @@ from typing import Final
 from tilewright.error import ArgumentValueError
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.evolution import Breeding, evolve, ranked
-from tilewright.tune.search.grid import all_individuals
 from tilewright.tune.search.refinement import refinements
 from tilewright.tune.search.search_run import SearchRun
 from tilewright.tune.search.search_strategy import STRATEGIES, TraceSearch
 from tilewright.tune.search.sketch import Key
+from tilewright.tune.search.unguided import all_individuals
 
 FULL_BATCH: Final = 128
 """The size of a batch for which a population has its full size.

@@ -24,7 +24,7 @@ def neighbours_of(run: SearchRun, individual: Individual) -> list[Individual]:
     for trace in _steps(run, individual):
         if individual.sketch.key(trace) in run.seen:
             continue
-        neighbour = run.workshop.make(individual.sketch, trace, run.seed())
+        neighbour = run.maker.make(individual.sketch, trace, run.seed())
         if neighbour is not None and neighbour.key not in run.seen:
             found[neighbour.key] = neighbour
     run.score(list(found.values()))
@@ -39,7 +39,7 @@ def _steps(run: SearchRun, individual: Individual) -> Iterator[Trace]:
         decision = trace.get_decision(inst)
         if inst.kind.name == "sample_compute_location":
             try:
-                others = choices(run.workshop.before(trace, inst), inst)
+                others = choices(run.maker.before(trace, inst), inst)
             except TVMError:
                 others = []
         else:

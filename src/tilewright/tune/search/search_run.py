@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import statistics
@@ -10,17 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, RecordError
 from tilewright.tir.schedule import Schedule, Trace
 from tilewright.tune.cost_model import CostModel
+from tilewright.tune.database.selection import records_of
 from tilewright.tune.mutator import Mutator
 from tilewright.tune.mutator.decisions import MutateDecision
-from tilewright.tune.search.candidate_maker import Individual, Workshop
-from tilewright.tune.search.earlier_records import EarlierRecords
+from tilewright.tune.search.candidate_maker import CandidateMaker, Individual
 from tilewright.tune.search.sketch import Key, Sketch, SketchBook
 
 if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext
+
 
 REMEMBERED: Final = 64
 """How many of the fastest candidates of earlier runs a search starts from."""
@@ -38,7 +40,7 @@ class SearchRun:
     Attributes:
         book: the sketches.
         random: the source of all random choices.
-        workshop: makes candidates of traces.
+        maker: makes candidates of traces.
         mutators: ways to change a trace, with weights.
         seen: the candidates that were chosen to be measured, now or before.
         measured: those of them of which there are results.
@@ -60,7 +62,7 @@ class SearchRun:
         self.cost_model = cost_model
         generator = context.space_generator
         postprocs = getattr(generator, "postprocs", None)
-        self.workshop = Workshop(context.mod, postprocs if isinstance(postprocs, list) else [])
+        self.maker = CandidateMaker(context.mod, postprocs if isinstance(postprocs, list) else [])
         self.mutators = _mutators(context)
         self.book = SketchBook(context.default_schedule)
         self._starts = [self.book.add(sch) for sch in design_spaces]
@@ -81,7 +83,7 @@ class SearchRun:
                 self._remember(sketch, trace, seconds)
 
     def _remember(self, sketch: Sketch, trace: Trace, seconds: float) -> None:
-        individual = self.workshop.make(sketch, trace, self.seed())
+        individual = self.maker.make(sketch, trace, self.seed())
         if individual is not None:
             individual.seconds = seconds
             self.measured.append(individual)
@@ -111,7 +113,7 @@ class SearchRun:
     def own_decisions(self) -> list[Individual]:
         """The sketches with the decisions that they came with, as far as they are possible."""
         made = [
-            self.workshop.make(sketch, trace, self.seed())
+            self.maker.make(sketch, trace, self.seed())
             for sketch, trace in self._starts
             if sketch.key(trace) not in self.seen
         ]
@@ -121,7 +123,7 @@ class SearchRun:
         """The default schedule, if it is a sketch; also if it was measured in an earlier run."""
         for sketch, trace in self._starts:
             if sketch.is_default:
-                return self.workshop.make(sketch, trace, self.seed())
+                return self.maker.make(sketch, trace, self.seed())
         return None
 
     def random_ones(self, max_fail_count: int) -> Iterator[Individual]:
@@ -134,7 +136,7 @@ class SearchRun:
         failures = dict.fromkeys(self.book.sketches, 0)
         while failures and not self.context.is_over():
             sketch = self.random.choice(list(failures))
-            individual = self.workshop.make(sketch, sketch.undecided, self.seed())
+            individual = self.maker.make(sketch, sketch.undecided, self.seed())
             if individual is not None and individual.key not in self.seen:
                 failures[sketch] = 0
                 yield individual
@@ -179,3 +181,43 @@ def _mutators(context: TuneContext) -> list[tuple[Mutator, float]]:
     anything = MutateDecision()
     anything.initialize_with_tune_context(context)
     return [(anything, 1.0)]
+
+
+class EarlierRecords:
+    """The records of a task in a database.
+
+    Args:
+        database: the database; None for none.
+        context: the task.
+
+    Attributes:
+        records: those that are for the target, and of this machine.
+        best: sketches, traces and times of those that ran, the fastest first; known after
+            `adopted_by`.
+    """
+
+    def __init__(self, database: Any, context: TuneContext) -> None:
+        self.records = records_of(database, context.mod, context.target)
+        self.best: list[tuple[Sketch, Trace, float]] = []
+
+    def adopted_by(self, sketches: Sequence[Sketch]) -> Iterator[tuple[Sketch, Trace]]:
+        """The records as traces of sketches; those of other spaces are left out."""
+        for record in self.records:
+            adopted = _adopted(record, sketches)
+            if adopted is not None:
+                if record.is_valid:
+                    self.best.append((*adopted, record.mean_secs))
+                yield adopted
+        self.best.sort(key=lambda item: item[2])
+
+
+def _adopted(record: Any, sketches: Sequence[Sketch]) -> tuple[Sketch, Trace] | None:
+    """A record as a trace of one of the sketches; None if it is of none, or damaged."""
+    with contextlib.suppress(RecordError, TypeError, ValueError, LookupError, AttributeError):
+        form = record.trace_json
+        for sketch in sketches:
+            trace = sketch.adopted(form)
+            if trace is not None:
+                sketch.key(trace)  # which decisions of another form have not
+                return sketch, trace
+    return None

@@ -185,7 +185,7 @@ class TraceSearch(SearchStrategy):
     def _default(self, run: SearchRun) -> Any:
         """The default schedule as a candidate; None if it is not a sketch."""
         individual = run.default() if self._max_trials else None
-        candidate = None if individual is None else run.workshop.proved(individual)
+        candidate = None if individual is None else run.maker.proved(individual)
         if individual is None or candidate is None:
             return None
         candidate.is_default = True
@@ -209,12 +209,12 @@ class TraceSearch(SearchStrategy):
             if individual.key in run.seen:
                 continue
             run.seen.add(individual.key)
-            candidate = run.workshop.proved(individual)
+            candidate = run.maker.proved(individual)
             if candidate is None:
                 refused += 1
             else:
                 batch.append(run.hand_out(individual, candidate))
-        if run.workshop.refusals:
+        if run.maker.refusals:
             self._note_refusals(run)
         return batch or None
 
@@ -247,7 +247,7 @@ class TraceSearch(SearchStrategy):
     @property
     def refusals(self) -> dict[str, int]:
         """How many candidates were refused in this run, by reason."""
-        return {} if self._run is None else dict(self._run.workshop.refusals)
+        return {} if self._run is None else dict(self._run.maker.refusals)
 
     def clone(self) -> SearchStrategy:
         """A strategy with the same options that searches nothing yet."""
@@ -256,7 +256,7 @@ class TraceSearch(SearchStrategy):
         return other
 
     def _note_refusals(self, run: SearchRun) -> None:
-        counts = run.workshop.refusals.most_common()
+        counts = run.maker.refusals.most_common()
         run.context.logger.debug(
             "%s: refused so far: %s",
             run.context.task_name,

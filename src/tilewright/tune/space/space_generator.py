@@ -183,6 +183,10 @@ class ScheduleFn(SpaceGenerator):
 
         TuneContext(matmul, target="llvm", space_generator=ScheduleFn(tile), ...)
 
+    The space is what the function makes and nothing else: the default schedule is not a part of it,
+    so the best candidate may be slower than that. With
+    ``SpaceGeneratorUnion([tile, "post-order-apply"])`` it is compared, as without a function.
+
     Args:
         sch_fn: the function. It returns None, a schedule, or a list of schedules: the sketches.
         sch_rules: not applied.

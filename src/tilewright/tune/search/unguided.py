@@ -1,4 +1,4 @@
-"""All candidates of a space, one after the other."""
+"""Strategies without a cost model: all candidates in order, or random ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tilewright.error import TVMError
-from tilewright.tir.schedule import Trace
+from tilewright.tir.schedule import ScheduleError, Trace
 from tilewright.tune.decision import choices
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.search_run import SearchRun
@@ -29,7 +29,7 @@ def all_traces(run: SearchRun, sketch: Sketch) -> Iterator[Trace]:
             return
         inst = sketch.samplings[number]
         try:
-            possible = choices(run.workshop.before(trace, inst), inst)
+            possible = choices(run.maker.before(trace, inst), inst)
         except TVMError:
             return  # What was decided before does not apply.
         for decision in possible:
@@ -51,7 +51,7 @@ def all_individuals(run: SearchRun) -> Iterator[Individual]:
                 continue
             if sketch.key(trace) in run.seen:
                 continue
-            individual = run.workshop.make(sketch, trace, 1)
+            individual = run.maker.make(sketch, trace, 1)
             if individual is None:
                 failures += 1
             else:
@@ -80,3 +80,55 @@ class GridSearch(TraceSearch):
     def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
         """The next candidates."""
         return self._rest
+
+
+@STRATEGIES.add("replay-trace", "random")
+class ReplayTrace(TraceSearch):
+    """Replays the traces of random sketches with random decisions, none of them twice.
+
+    Args:
+        max_fail_count: it ends after so many candidates in a row that are refused or known.
+    """
+
+    def __init__(self, max_fail_count: int = 100) -> None:
+        self.max_fail_count = max_fail_count
+
+    def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
+        """Random candidates, as long as there are new ones."""
+        return run.random_ones(self.max_fail_count)
+
+
+@STRATEGIES.add("replay-func")
+class ReplayFunc(TraceSearch):
+    """Makes the space anew for each candidate, so that its function may choose what it likes.
+
+    Other strategies change the decisions of a trace that was recorded once. A function of a
+    schedule that asks ``if`` about what it has sampled needs this one.
+
+    Args:
+        max_fail_count: it ends after so many candidates in a row that are refused or known.
+    """
+
+    def __init__(self, max_fail_count: int = 100) -> None:
+        self.max_fail_count = max_fail_count
+
+    def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
+        """Candidates with the decisions that the generator made."""
+        generator, mod = run.context.space_generator, run.context.mod
+        assert generator is not None
+        assert mod is not None
+        failures = 0
+        while failures < self.max_fail_count:
+            generator.reseed(run.seed())
+            failures += 1
+            try:
+                space = generator.generate_design_space(mod)
+            except ScheduleError as error:
+                run.maker.refusals[error.primitive] += 1
+                continue
+            for sch in space:
+                sketch, trace = run.book.add(sch)
+                individual = run.maker.make(sketch, trace, run.seed())
+                if individual is not None and individual.key not in run.seen:
+                    failures = 0
+                    yield individual

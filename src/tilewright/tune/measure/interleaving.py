@@ -20,7 +20,7 @@ TURN: Final = 0.01
 """Seconds that a turn takes at least."""
 
 
-def measure_in_turns(
+def measure_interleaved(
     candidates: Sequence[Timed], reference: Reference | None, seconds: float, seed: int = 0
 ) -> list[Times]:
     """Time candidates that are about equally fast.
