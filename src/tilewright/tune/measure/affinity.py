@@ -7,11 +7,7 @@ A candidate for one core is timed on the last core that the process may use, and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
-
-from tilewright.target.cpu import core_count
 
 
 def may_use() -> frozenset[int]:
@@ -40,16 +36,3 @@ def stay_on(cores: AbstractSet[int]) -> None:
     """Keep the calling thread on these cores, where that is possible."""
     if cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
-
-
-@contextmanager
-def off_timing_core(num_cores: int | None) -> Iterator[None]:
-    """Within the scope, the calling thread stays off the core where candidates are timed."""
-    before = may_use()
-    stay_on(other_cores(num_cores, before))
-    # Asked now and not later, when fewer cores would be counted.
-    core_count()
-    try:
-        yield
-    finally:
-        stay_on(before)
