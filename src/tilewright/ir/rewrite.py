@@ -16,7 +16,39 @@ from tilewright.ir.node import NODE_TYPES, Node
 Hook = Callable[[Any], Any]
 
 
-class Rewriter:
+class NodeMethods:
+    """A class with methods for classes of nodes, named after them."""
+
+    _hooks: ClassVar[Mapping[type[Node], Callable[[Any, Any], Any]]] = MappingProxyType({})
+    """These methods, by the class of node that they are for."""
+
+    def __init_subclass__(cls) -> None:
+        names = {name for base in cls.__mro__ for name in vars(base) if name in NODE_TYPES}
+        cls._hooks = {NODE_TYPES[name]: getattr(cls, name) for name in names}
+
+
+class Visitor(NodeMethods):
+    """Visits a tree with one method per node class of interest, named after the class.
+
+    A method decides itself whether to descend, usually by calling `visit_children`.
+    """
+
+    def visit(self, node: Any) -> None:
+        """Call the method for the class of a node; without one, visit what is below it."""
+        hook = self._hooks.get(node.__class__)
+        if hook is None:
+            for child in node.children():
+                self.visit(child)
+        else:
+            hook(self, node)
+
+    def visit_children(self, node: Node) -> None:
+        """Visit all sub-nodes, in order."""
+        for child in node.children():
+            self.visit(child)
+
+
+class Rewriter(NodeMethods):
     """Rewrites a tree with one method per node class of interest, named after the class::
 
         class Rename(Rewriter):
@@ -26,13 +58,6 @@ class Rewriter:
     `node.map_children(self)`. Classes without a method are rewritten child by child. A method
     named after an abstract class is not called for its subclasses.
     """
-
-    _hooks: ClassVar[Mapping[type[Node], Callable[[Any, Any], Any]]] = MappingProxyType({})
-    """The methods of the class, by the class of node that they are for."""
-
-    def __init_subclass__(cls) -> None:
-        names = {name for base in cls.__mro__ for name in vars(base) if name in NODE_TYPES}
-        cls._hooks = {NODE_TYPES[name]: getattr(cls, name) for name in names}
 
     def __call__(self, node: Any) -> Any:
         """`node`, rewritten."""

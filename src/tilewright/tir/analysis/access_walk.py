@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.arith.bounds import bounds_of
 from tilewright.arith.facts import Facts
 from tilewright.ir.expr import And, Call, Expr, IntImm, Let, Or, Select, Var
 from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Visitor
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import (
@@ -49,7 +50,7 @@ class Iteration(NamedTuple):
     binding: Expr | None = None
 
 
-class AccessWalk:
+class AccessWalk(Visitor):
     """Base class of visitors of accesses.
 
     Attributes:
@@ -70,15 +71,15 @@ class AccessWalk:
 
     # --- to be overridden -------------------------------------------------------------------
 
-    def load(self, load: BufferLoad) -> None:
+    def BufferLoad(self, load: BufferLoad) -> None:
         """An element is read."""
-        self.children(load)
+        self.visit_children(load)
 
-    def store(self, store: BufferStore) -> None:
+    def BufferStore(self, store: BufferStore) -> None:
         """An element is written."""
-        self.children(store)
+        self.visit_children(store)
 
-    def realize(self, realize: BlockRealize) -> None:
+    def BlockRealize(self, realize: BlockRealize) -> None:
         """An instance of a block runs."""
         for value in realize.iter_values:
             self.visit(value)
@@ -87,20 +88,6 @@ class AccessWalk:
             self.visit(realize.block)
 
     # --- walking ----------------------------------------------------------------------------
-
-    def visit(self, node: Any) -> None:
-        """Visit all accesses below a node."""
-        handler = _HANDLERS.get(node.__class__)
-        if handler is not None:
-            handler(self, node)
-        else:
-            for item in node.children():
-                self.visit(item)
-
-    def children(self, node: Node) -> None:
-        """Visit all accesses below the parts of a node."""
-        for item in node.children():
-            self.visit(item)
 
     @contextmanager
     def where(self, *conditions: Condition) -> Iterator[None]:
@@ -152,7 +139,7 @@ class AccessWalk:
 
     # --- statements -------------------------------------------------------------------------
 
-    def block(self, block: Block) -> None:
+    def Block(self, block: Block) -> None:
         """A block whose iterators are known."""
         if block.init is not None:
             starts = [
@@ -164,7 +151,7 @@ class AccessWalk:
                 self.visit(block.init)
         self.visit(block.body)
 
-    def _for_loop(self, loop: For) -> None:
+    def For(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
         with self.iterating(loop.loop_var, loop.min, loop.extent):
@@ -174,11 +161,11 @@ class AccessWalk:
             else:
                 self.visit(loop.body)
 
-    def _while_loop(self, loop: While) -> None:
+    def While(self, loop: While) -> None:
         with self.uncertain():
-            self.children(loop)
+            self.visit_children(loop)
 
-    def _sequence(self, stmt: SeqStmt) -> None:
+    def SeqStmt(self, stmt: SeqStmt) -> None:
         certain, conditions = self.is_certain, len(self.conditions)
         for item in stmt.seq:
             self.visit(item)
@@ -190,7 +177,7 @@ class AccessWalk:
         del self.conditions[conditions:]
         self.is_certain = certain
 
-    def _branch(self, stmt: IfThenElse) -> None:
+    def IfThenElse(self, stmt: IfThenElse) -> None:
         self.visit(stmt.condition)
         with self.where((stmt.condition, False)):
             self.visit(stmt.then_case)
@@ -198,19 +185,21 @@ class AccessWalk:
             with self.where((stmt.condition, True)):
                 self.visit(stmt.else_case)
 
-    def _assertion(self, stmt: AssertStmt) -> None:
+    def AssertStmt(self, stmt: AssertStmt) -> None:
         self.visit(stmt.condition)
         with self.where((stmt.condition, False)):
             self.visit(stmt.body)
 
-    def _let(self, let: LetStmt | Let) -> None:
+    def LetStmt(self, let: LetStmt | Let) -> None:
         self.visit(let.value)
         self.values[let.var] = let.value
         if let.var.dtype.is_integral:
             self._learn(let.var, bounds_of(self.facts, let.value))
         self.visit(let.body)
 
-    def _attribute(self, stmt: AttrStmt) -> None:
+    Let = LetStmt
+
+    def AttrStmt(self, stmt: AttrStmt) -> None:
         self.visit(stmt.value)
         if not isinstance(stmt.node, IterVar):
             self.visit(stmt.body)
@@ -219,12 +208,12 @@ class AccessWalk:
         with self.iterating(var, IntImm(var.dtype, 0), stmt.value):
             self.visit(stmt.body)
 
-    def _prefetch(self, stmt: Prefetch) -> None:
+    def Prefetch(self, stmt: Prefetch) -> None:
         """A hint, which may name memory that does not exist."""
 
     # --- expressions ------------------------------------------------------------------------
 
-    def _call(self, call: Call) -> None:
+    def Call(self, call: Call) -> None:
         name = getattr(call.op, "name", "")
         if name == "tir.if_then_else":
             self._choice(*call.args)
@@ -233,9 +222,9 @@ class AccessWalk:
             for index in call.args[0].indices:
                 self.visit(index)
         else:
-            self.children(call)
+            self.visit_children(call)
 
-    def _select(self, expr: Select) -> None:
+    def Select(self, expr: Select) -> None:
         self._choice(expr.condition, expr.true_value, expr.false_value)
 
     def _choice(self, condition: Expr, yes: Expr, no: Expr) -> None:
@@ -245,10 +234,12 @@ class AccessWalk:
         with self.where((condition, True)):
             self.visit(no)
 
-    def _conjunction(self, expr: And | Or) -> None:
+    def And(self, expr: And | Or) -> None:
         self.visit(expr.a)
         with self.where((expr.a, isinstance(expr, Or))):
             self.visit(expr.b)
+
+    Or = And
 
 
 def assumed_condition(stmt: Node) -> Expr | None:
@@ -279,23 +270,3 @@ def mentions_data(condition: Node) -> bool:
 
 
 _PURE: Final = ("tir.likely", "tir.if_then_else")
-
-_HANDLERS: Final[dict[type[Node], Callable[..., None]]] = {
-    For: AccessWalk._for_loop,
-    While: AccessWalk._while_loop,
-    SeqStmt: AccessWalk._sequence,
-    IfThenElse: AccessWalk._branch,
-    AssertStmt: AccessWalk._assertion,
-    LetStmt: AccessWalk._let,
-    Let: AccessWalk._let,
-    AttrStmt: AccessWalk._attribute,
-    Prefetch: AccessWalk._prefetch,
-    Block: lambda walk, block: walk.block(block),
-    BlockRealize: lambda walk, realize: walk.realize(realize),
-    BufferLoad: lambda walk, load: walk.load(load),
-    BufferStore: lambda walk, store: walk.store(store),
-    Call: AccessWalk._call,
-    Select: AccessWalk._select,
-    And: AccessWalk._conjunction,
-    Or: AccessWalk._conjunction,
-}

@@ -102,14 +102,14 @@ class _Checker(AccessWalk):
             self.around.private.add(pointer_of(node))
         super().visit(node)
 
-    def load(self, load: BufferLoad) -> None:
-        self.children(load)
+    def BufferLoad(self, load: BufferLoad) -> None:
+        self.visit_children(load)
         self._access(
             load, load.buffer, [Range.from_min_extent(index, ONE) for index in load.indices], False
         )
 
-    def store(self, store: BufferStore) -> None:
-        self.children(store)
+    def BufferStore(self, store: BufferStore) -> None:
+        self.visit_children(store)
         self._access(
             store,
             store.buffer,
@@ -117,7 +117,7 @@ class _Checker(AccessWalk):
             True,
         )
 
-    def realize(self, realize: BlockRealize) -> None:
+    def BlockRealize(self, realize: BlockRealize) -> None:
         for value in realize.iter_values:
             self.visit(value)
         self.visit(realize.predicate)

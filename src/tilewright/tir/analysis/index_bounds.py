@@ -61,17 +61,17 @@ class _Checker(AccessWalk):
         else:
             super().visit(node)
 
-    def load(self, load: BufferLoad) -> None:
-        self.children(load)
+    def BufferLoad(self, load: BufferLoad) -> None:
+        self.visit_children(load)
         if load.predicate is None:
             self._access(load.buffer, load.indices, "read")
 
-    def store(self, store: BufferStore) -> None:
-        self.children(store)
+    def BufferStore(self, store: BufferStore) -> None:
+        self.visit_children(store)
         if store.predicate is None:
             self._access(store.buffer, store.indices, "written")
 
-    def realize(self, realize: BlockRealize) -> None:
+    def BlockRealize(self, realize: BlockRealize) -> None:
         for value in realize.iter_values:
             self.visit(value)
         self.visit(realize.predicate)
@@ -80,11 +80,11 @@ class _Checker(AccessWalk):
         with self.instance(realize):
             self.visit(realize.block)
 
-    def block(self, block: Block) -> None:
+    def Block(self, block: Block) -> None:
         for match in block.match_buffers:
             source = match.source
             self._box(source.buffer, [(r.min, r.extent) for r in source.region], "matched", source)
-        super().block(block)
+        super().Block(block)
 
     # --- checks -----------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalEvaluator, IntervalSet, constant_range
@@ -20,6 +20,7 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import PointerType
 from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Visitor
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterType
@@ -61,7 +62,7 @@ def infer_block_regions(
     for iter_var in block.iter_vars:
         if iter_var.dom is not None:
             collector.analyzer.bind(iter_var.var, iter_var.dom)
-    collector.block(block)
+    collector.Block(block)
     writes = collector.regions(collector.written)
     reads = collector.regions(collector.read)
     if block.init is not None:
@@ -84,7 +85,7 @@ def _is_within(region: BufferRegion, other: BufferRegion | None) -> bool:
     return True
 
 
-class _Collector:
+class _Collector(Visitor):
     """Collects the accesses below a block."""
 
     def __init__(self) -> None:
@@ -99,7 +100,7 @@ class _Collector:
         self.evaluator: IntervalEvaluator | None = None
         """Knows the loops so far."""
 
-    def block(self, block: Block) -> None:
+    def Block(self, block: Block) -> None:
         self.inside.update(buffer.data for buffer in block.alloc_buffers)
         for match in block.match_buffers:
             self.views[match.buffer] = match.source
@@ -108,16 +109,7 @@ class _Collector:
             self.visit(block.init)
         self.visit(block.body)
 
-    def visit(self, node: Any) -> None:
-        """Collect the accesses below a node."""
-        handler = _HANDLERS.get(node.__class__)
-        if handler is not None:
-            handler(self, node)
-        else:
-            for item in node.children():
-                self.visit(item)
-
-    def for_loop(self, loop: For) -> None:
+    def For(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
         values = self._range(Range.from_min_extent(loop.min, loop.extent))
@@ -125,34 +117,40 @@ class _Collector:
         self.evaluator = None
         self.visit(loop.body)
 
-    def let(self, let: LetStmt | Let) -> None:
+    def LetStmt(self, let: LetStmt | Let) -> None:
         self.visit(let.value)
         if let.var.dtype.is_handle:
             self.inside.add(let.var)
         self.values[let.var] = substitute(let.value, self.values)
         self.visit(let.body)
 
-    def allocation(self, stmt: Allocate | AllocateConst) -> None:
+    Let = LetStmt
+
+    def Allocate(self, stmt: Allocate | AllocateConst) -> None:
         self.inside.add(stmt.buffer_var)
         self.visit(stmt.body)
 
-    def declaration(self, stmt: DeclBuffer | BufferRealize) -> None:
+    AllocateConst = Allocate
+
+    def DeclBuffer(self, stmt: DeclBuffer | BufferRealize) -> None:
         if isinstance(stmt, BufferRealize):
             self.inside.add(stmt.buffer.data)
         self.visit(stmt.body)
 
-    def store(self, store: BufferStore) -> None:
+    BufferRealize = DeclBuffer
+
+    def BufferStore(self, store: BufferStore) -> None:
         self.access(self.written, store.buffer, store.indices)
         self.visit(store.value)
         for index in store.indices:
             self.visit(index)
 
-    def load(self, load: BufferLoad) -> None:
+    def BufferLoad(self, load: BufferLoad) -> None:
         self.access(self.read, load.buffer, load.indices)
         for index in load.indices:
             self.visit(index)
 
-    def realize(self, realize: BlockRealize) -> None:
+    def BlockRealize(self, realize: BlockRealize) -> None:
         """A nested block accesses what its own regions say.
 
         One that goes on with a reduction which began further outside reads what it updates, too.
@@ -198,7 +196,10 @@ class _Collector:
         elif buffer.data not in self.inside:
             accesses.setdefault(buffer, []).append(box)
 
-    def pointer(self, var: Var) -> None:
+    def Prefetch(self, stmt: Prefetch) -> None:
+        """A hint, which accesses nothing."""
+
+    def Var(self, var: Var) -> None:
         if isinstance(var.type_annotation, PointerType) and var not in self.inside:
             raise DiagnosticError(
                 f"what the block reads and writes cannot be inferred, because it uses the pointer "
@@ -285,24 +286,3 @@ class _Collector:
         size = constant_difference(high, low)
         found = simplify(high - low + 1) if size is None else const(size + 1, low.dtype)
         return Range.from_min_extent(simplify(cast(found.dtype, low)), found)
-
-
-def _ignore(collector: _Collector, node: Prefetch) -> None:
-    del collector, node
-
-
-_HANDLERS: dict[type[Node], Any] = {
-    For: _Collector.for_loop,
-    LetStmt: _Collector.let,
-    Let: _Collector.let,
-    Allocate: _Collector.allocation,
-    AllocateConst: _Collector.allocation,
-    DeclBuffer: _Collector.declaration,
-    BufferRealize: _Collector.declaration,
-    BufferStore: _Collector.store,
-    BufferLoad: _Collector.load,
-    BlockRealize: _Collector.realize,
-    Block: _Collector.block,
-    Prefetch: _ignore,
-    Var: _Collector.pointer,
-}

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, VerifyError
-from tilewright.ir.expr import Call, Let, SizeVar, Var
+from tilewright.ir.expr import Call, SizeVar, Var
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.node import Node, Role, Span
 from tilewright.ir.recent import Recent
 from tilewright.ir.recursion import deep_recursion
+from tilewright.ir.rewrite import Visitor
 from tilewright.ir.structural import path_text
 from tilewright.tir.analysis.declared_regions import undeclared_access
 from tilewright.tir.analysis.typing_rules import broken_rules
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion
+from tilewright.tir.buffer import Buffer, MatchBufferRegion
 from tilewright.tir.expr import IterVar, ProducerLoad, Reduce
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
-    Allocate,
-    AllocateConst,
     AttrStmt,
     Block,
     BlockRealize,
-    BufferRealize,
-    BufferStore,
     DeclBuffer,
     For,
-    LetStmt,
-    Prefetch,
 )
 
 
@@ -94,7 +89,7 @@ def _verify_regions(function: PrimFunc, module: IRModule, name: str) -> bool:
     return _Verifier(function, module, name).verify_regions()
 
 
-class _Verifier:
+class _Verifier(Visitor):
     """Walks one function with the variables and buffers in scope."""
 
     def __init__(self, function: PrimFunc, module: IRModule | None, name: str) -> None:
@@ -182,7 +177,7 @@ class _Verifier:
             self.visit(value)
         self.path.pop()
 
-    def children(self, node: Node, but: tuple[str, ...] = ()) -> None:
+    def visit_children(self, node: Node, but: tuple[str, ...] = ()) -> None:
         """Check all sub-nodes, except those in the fields `but`."""
         for field in type(node).__node_fields__:
             if field.role is Role.CHILD and field.name not in but:
@@ -194,11 +189,11 @@ class _Verifier:
             self.fail(f"{node!r} stands where a node belongs")
         for rule in broken_rules(node):
             self.fail(rule)
-        method = _METHODS.get(node.__class__)
-        if method is None:
-            self.children(node)
+        hook = self._hooks.get(node.__class__)
+        if hook is None:
+            self.visit_children(node)
         else:
-            method(self, node)
+            hook(self, node)
 
     # --- scopes -------------------------------------------------------------------------------
 
@@ -236,11 +231,11 @@ class _Verifier:
     def _layout(self, buffer: Buffer) -> None:
         for rule in broken_rules(buffer):
             self.fail(rule)
-        self.use(buffer.data)
+        self.Var(buffer.data)
         for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
             self.visit(expr)
 
-    def use(self, var: Var) -> None:
+    def Var(self, var: Var) -> None:
         """Check that a variable is bound, and visible in the innermost block."""
         if var in self.hidden:
             self.fail(
@@ -249,6 +244,8 @@ class _Verifier:
             )
         if var not in self.visible:
             self.fail(f"variable {var.name} is not bound")
+
+    SizeVar = Var
 
     def use_buffer(self, buffer: Buffer) -> None:
         """Check that a buffer is declared; without a declaration, that its parts are bound."""
@@ -260,19 +257,23 @@ class _Verifier:
 
     # --- nodes --------------------------------------------------------------------------------
 
-    def _access(self, node: Any) -> None:
+    def BufferLoad(self, node: Any) -> None:
         self.use_buffer(node.buffer)
-        self.children(node)
+        self.visit_children(node)
 
-    def _let(self, node: Any) -> None:
+    BufferStore = BufferRegion = BufferRealize = Prefetch = BufferLoad
+
+    def Let(self, node: Any) -> None:
         self.child(node, "value")
         # In a loop its value may depend on the loop; memory may be used anywhere.
         is_local = self.loops > 0 and not node.var.dtype.is_handle
         with self.scope(node.var, is_local=is_local):
             self.child(node, "body")
 
-    def _loop(self, loop: For) -> None:
-        self.children(loop, but=("body", "thread_binding"))
+    LetStmt = Let
+
+    def For(self, loop: For) -> None:
+        self.visit_children(loop, but=("body", "thread_binding"))
         self._inside_loop(loop, loop.loop_var)
 
     def _inside_loop(self, node: Any, var: Var) -> None:
@@ -281,7 +282,7 @@ class _Verifier:
             self.child(node, "body")
         self.loops -= 1
 
-    def _attribute(self, stmt: AttrStmt) -> None:
+    def AttrStmt(self, stmt: AttrStmt) -> None:
         self.child(stmt, "value")
         target = stmt.node
         if isinstance(target, IterVar) and target.var not in self.visible:
@@ -290,22 +291,24 @@ class _Verifier:
         if isinstance(target, Buffer):
             self.use_buffer(target)
         elif isinstance(target, (Var, SizeVar)):
-            self.use(target)
+            self.Var(target)
         self.child(stmt, "body")
 
-    def _allocation(self, stmt: Any) -> None:
-        self.children(stmt, but=("body",))
+    def Allocate(self, stmt: Any) -> None:
+        self.visit_children(stmt, but=("body",))
         with self.scope(stmt.buffer_var):
             self.child(stmt, "body")
 
-    def _declaration(self, stmt: DeclBuffer) -> None:
+    AllocateConst = Allocate
+
+    def DeclBuffer(self, stmt: DeclBuffer) -> None:
         with self.scope():
             with self.at("buffer"):
                 self.declare(stmt.buffer)
             self.child(stmt, "body")
 
-    def _realize(self, realize: BlockRealize) -> None:
-        self.children(realize, but=("block",))
+    def BlockRealize(self, realize: BlockRealize) -> None:
+        self.visit_children(realize, but=("block",))
         block = realize.block
         hidden, loops = self.hidden, self.loops
         local = (var for var, is_local in self.visible.items() if is_local)
@@ -315,7 +318,7 @@ class _Verifier:
             self.visit(block)
         self.hidden, self.loops = hidden, loops
 
-    def _block(self, block: Block) -> None:
+    def Block(self, block: Block) -> None:
         for position, iterator in enumerate(block.iter_vars):
             if iterator.dom is not None:
                 with self.at("iter_vars", position):
@@ -337,7 +340,7 @@ class _Verifier:
         self.define_sizes(match.buffer)
         self.declare(match.buffer)
 
-    def _call(self, call: Call) -> None:
+    def Call(self, call: Call) -> None:
         name = call.op
         if isinstance(name, GlobalVar) and self.module is not None:
             if name not in self.module:
@@ -349,9 +352,9 @@ class _Verifier:
                 )
         self.child(call, "args")
 
-    def _reduce(self, reduce: Reduce) -> None:
+    def Reduce(self, reduce: Reduce) -> None:
         with self.at("combiner"), self.scope(*reduce.combiner.lhs, *reduce.combiner.rhs):
-            self.children(reduce.combiner)
+            self.visit_children(reduce.combiner)
         self.child(reduce, "init")
         with self.scope(*(iterator.var for iterator in reduce.axis)):
             for position, iterator in enumerate(reduce.axis):
@@ -360,7 +363,7 @@ class _Verifier:
             self.child(reduce, "source")
             self.child(reduce, "condition")
 
-    def _tensor_load(self, load: ProducerLoad) -> None:
+    def ProducerLoad(self, load: ProducerLoad) -> None:
         self.fail(f"{load!r} reads a tensor of a tensor expression, which is not a buffer")
 
 
@@ -380,26 +383,3 @@ def _path_to(wanted: Node, node: Node, path: tuple[str | int, ...]) -> tuple[str
                 if found is not None:
                     return found
     return None
-
-
-_METHODS: Final[dict[type[Node], Callable[[_Verifier, Any], None]]] = {
-    Var: _Verifier.use,
-    SizeVar: _Verifier.use,
-    BufferLoad: _Verifier._access,
-    BufferStore: _Verifier._access,
-    BufferRegion: _Verifier._access,
-    BufferRealize: _Verifier._access,
-    Prefetch: _Verifier._access,
-    Let: _Verifier._let,
-    LetStmt: _Verifier._let,
-    For: _Verifier._loop,
-    AttrStmt: _Verifier._attribute,
-    Allocate: _Verifier._allocation,
-    AllocateConst: _Verifier._allocation,
-    DeclBuffer: _Verifier._declaration,
-    BlockRealize: _Verifier._realize,
-    Block: _Verifier._block,
-    Call: _Verifier._call,
-    ProducerLoad: _Verifier._tensor_load,
-    Reduce: _Verifier._reduce,
-}

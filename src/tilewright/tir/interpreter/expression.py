@@ -14,12 +14,6 @@ import numpy as np
 from tilewright.error import InterpreterError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
     Add,
     And,
     BinaryExpr,
@@ -43,11 +37,11 @@ from tilewright.ir.expr import (
     Ramp,
     Select,
     Shuffle,
-    SizeVar,
     StringImm,
     Sub,
     Var,
 )
+from tilewright.ir.rewrite import NodeMethods
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.interpreter import number
 from tilewright.tir.interpreter.calls import CallCompiler
@@ -74,7 +68,7 @@ _INT_FUNCTIONS: Final[dict[type[Expr], Callable[[int, int], int]]] = {
 }
 
 
-class ExpressionCompiler:
+class ExpressionCompiler(NodeMethods):
     """Compiles expressions in the scope of an emitter."""
 
     def __init__(self, emitter: Emitter) -> None:
@@ -88,7 +82,7 @@ class ExpressionCompiler:
 
     def code(self, expr: Expr) -> Code:
         """The Python code of an expression."""
-        method = _METHODS.get(expr.__class__)
+        method = self._hooks.get(expr.__class__)
         if method is None:
             raise InterpreterError(
                 f"{type(expr).__name__} cannot be executed in\n{self.emitter.place_text()}"
@@ -121,20 +115,22 @@ class ExpressionCompiler:
 
     # --- leaves -----------------------------------------------------------------------------
 
-    def _var(self, var: Var) -> Code:
+    def Var(self, var: Var) -> Code:
         return self.emitter.variable(var)
 
-    def _int(self, expr: IntImm) -> Code:
+    SizeVar = Var
+
+    def IntImm(self, expr: IntImm) -> Code:
         if expr.dtype.is_bool:
             return Code(str(bool(expr.value)))
         return Code(f"({expr.value})", expr.value, expr.value)
 
-    def _float(self, expr: FloatImm) -> Code:
+    def FloatImm(self, expr: FloatImm) -> Code:
         if expr.value != expr.value or expr.value in (float("inf"), float("-inf")):
             return Code(f"float('{expr.value}')")
         return Code(f"({expr.value!r})")
 
-    def _string(self, expr: StringImm) -> Code:
+    def StringImm(self, expr: StringImm) -> Code:
         return Code(repr(expr.value))
 
     # --- operators --------------------------------------------------------------------------
@@ -171,6 +167,8 @@ class ExpressionCompiler:
             low = high = None
         return Code(template.format(a.text, b.text), low, high, max(a.depth, b.depth) + 2)
 
+    Add = Sub = Mul = Div = Mod = FloorDiv = FloorMod = Min = Max = _binary
+
     def _float_template(self, kind: type[BinaryExpr], dtype: DType) -> str:
         if kind in _FLOORED:
             floored = number.float_floored(_FLOORED[kind], dtype)
@@ -195,16 +193,18 @@ class ExpressionCompiler:
     def _compare(self, expr: CompareExpr) -> Code:
         return self._lane_wise(f"({{0}} {expr.symbol} {{1}})", expr.a, expr.b)
 
-    def _and(self, expr: And) -> Code:
+    EQ = NE = LT = LE = GT = GE = _compare
+
+    def And(self, expr: And) -> Code:
         return self._lane_wise("({0} and {1})", expr.a, expr.b)
 
-    def _or(self, expr: Or) -> Code:
+    def Or(self, expr: Or) -> Code:
         return self._lane_wise("({0} or {1})", expr.a, expr.b)
 
-    def _not(self, expr: Not) -> Code:
+    def Not(self, expr: Not) -> Code:
         return self._lane_wise("(not {0})", expr.a)
 
-    def _select(self, expr: Select) -> Code:
+    def Select(self, expr: Select) -> Code:
         # An argument list, unlike `a if c else b`, evaluates both sides.
         choose = self.function(_choose, "select")
         if expr.condition.dtype.is_vector:
@@ -215,7 +215,7 @@ class ExpressionCompiler:
         text = f"{choose}({', '.join(part.text for part in parts)})"
         return Code(text, depth=max(part.depth for part in parts) + 1)
 
-    def _cast(self, expr: Cast) -> Code:
+    def Cast(self, expr: Cast) -> Code:
         source, target = expr.value.dtype.element, expr.dtype.element
         if source.is_handle or target.is_handle:
             raise InterpreterError(
@@ -236,7 +236,7 @@ class ExpressionCompiler:
         convert = self.function(self._rounders[key], f"{source}_to_{target}")
         return self._lane_wise(f"{convert}({{0}})", expr.value)
 
-    def _let(self, expr: Let) -> Code:
+    def Let(self, expr: Let) -> Code:
         # A cell, because parts of the body may become functions of their own.
         cell = self.function([None], expr.var.name)
         value = self.code(expr.value)
@@ -247,17 +247,17 @@ class ExpressionCompiler:
 
     # --- vectors ----------------------------------------------------------------------------
 
-    def _ramp(self, expr: Ramp) -> Code:
+    def Ramp(self, expr: Ramp) -> Code:
         ramp = self.function(_ramp, "ramp")
         wrap = self.rounder(expr.base.dtype)
         base, stride = self.text(expr.base), self.text(expr.stride)
         return Code(f"{ramp}({base}, {stride}, {expr.lanes}, {wrap})", depth=4)
 
-    def _broadcast(self, expr: Broadcast) -> Code:
+    def Broadcast(self, expr: Broadcast) -> Code:
         code = self.code(expr.value)
         return Code(f"([{code.text}] * {expr.lanes})", depth=code.depth + 2)
 
-    def _shuffle(self, expr: Shuffle) -> Code:
+    def Shuffle(self, expr: Shuffle) -> Code:
         lanes = " + ".join(self.lanes(vector) for vector in expr.vectors)
         picks = [pick.value for pick in expr.indices if isinstance(pick, IntImm)]
         if len(picks) != len(expr.indices):
@@ -269,7 +269,7 @@ class ExpressionCompiler:
 
     # --- memory -----------------------------------------------------------------------------
 
-    def _load(self, load: BufferLoad) -> Code:
+    def BufferLoad(self, load: BufferLoad) -> Code:
         name = self.buffer(load.buffer)
         indices = [self.code(index) for index in load.indices]
         depth = max((index.depth for index in indices), default=1) + 1
@@ -306,7 +306,7 @@ class ExpressionCompiler:
             )
         return name
 
-    def _call(self, call: Call) -> Code:
+    def Call(self, call: Call) -> Code:
         return self.calls.code(call)
 
 
@@ -367,27 +367,3 @@ def _gather(
         else:
             result.append(zero)
     return result
-
-
-_METHODS: Final[dict[type[Expr], Callable[[ExpressionCompiler, Any], Code]]] = {
-    Var: ExpressionCompiler._var,
-    SizeVar: ExpressionCompiler._var,
-    IntImm: ExpressionCompiler._int,
-    FloatImm: ExpressionCompiler._float,
-    StringImm: ExpressionCompiler._string,
-    And: ExpressionCompiler._and,
-    Or: ExpressionCompiler._or,
-    Not: ExpressionCompiler._not,
-    Select: ExpressionCompiler._select,
-    Cast: ExpressionCompiler._cast,
-    Let: ExpressionCompiler._let,
-    Ramp: ExpressionCompiler._ramp,
-    Broadcast: ExpressionCompiler._broadcast,
-    Shuffle: ExpressionCompiler._shuffle,
-    BufferLoad: ExpressionCompiler._load,
-    Call: ExpressionCompiler._call,
-    **dict.fromkeys((EQ, NE, LT, LE, GT, GE), ExpressionCompiler._compare),
-    **dict.fromkeys(
-        (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max), ExpressionCompiler._binary
-    ),
-}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from tilewright.error import InterpreterError, ProgramAssertionError
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.rewrite import NodeMethods
 from tilewright.tir.buffer import Buffer, MatchBufferRegion
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.interpreter.calls import ProgramError
@@ -46,7 +47,7 @@ from tilewright.tir.stmt import (
 from tilewright.tir.transform.building.empty_reductions import initialisation_of
 
 
-class StatementCompiler:
+class StatementCompiler(NodeMethods):
     """Appends statements to an emitter.
 
     Args:
@@ -71,7 +72,7 @@ class StatementCompiler:
 
     def statement(self, stmt: Stmt) -> None:
         """Append the lines of `stmt`."""
-        method = _METHODS.get(stmt.__class__)
+        method = self._hooks.get(stmt.__class__)
         if method is None:
             raise InterpreterError(f"{type(stmt).__name__} cannot be executed:\n{stmt!r}")
         if stmt.__class__ is SeqStmt:
@@ -128,7 +129,7 @@ class StatementCompiler:
         if buffer not in self.emitter.buffers:
             self.declare(buffer)
 
-    def _allocation(self, stmt: Allocate) -> None:
+    def Allocate(self, stmt: Allocate) -> None:
         dtype = self.expressions.function(stmt.dtype, "dtype")
         count = " * ".join(self._text(extent) for extent in stmt.extents) or "1"
         self.pointer(
@@ -136,18 +137,18 @@ class StatementCompiler:
         )
         self.statement(stmt.body)
 
-    def _constant_allocation(self, stmt: AllocateConst) -> None:
+    def AllocateConst(self, stmt: AllocateConst) -> None:
         import numpy as np
 
         data = np.ascontiguousarray(np.asarray(stmt.data)).reshape(-1).view(np.uint8)
         self.pointer(stmt.buffer_var, self.expressions.function(Pointer(Memory(data), 0), "data"))
         self.statement(stmt.body)
 
-    def _declaration(self, stmt: DeclBuffer) -> None:
+    def DeclBuffer(self, stmt: DeclBuffer) -> None:
         self.declare(stmt.buffer)
         self.statement(stmt.body)
 
-    def _store(self, stmt: BufferStore) -> None:
+    def BufferStore(self, stmt: BufferStore) -> None:
         name = self.expressions.buffer(stmt.buffer)
         value = self._text(stmt.value)
         if is_scalar_access(stmt.indices):
@@ -165,11 +166,11 @@ class StatementCompiler:
 
     # --- control ----------------------------------------------------------------------------
 
-    def _sequence(self, stmt: SeqStmt) -> None:
+    def SeqStmt(self, stmt: SeqStmt) -> None:
         for item in stmt.seq:
             self.statement(item)
 
-    def _let(self, stmt: LetStmt) -> None:
+    def LetStmt(self, stmt: LetStmt) -> None:
         value = self.expressions.code(stmt.value)
         name = self.emitter.bind(stmt.var, value.low, value.high)
         self.emitter.line(f"{name} = {value.text}")
@@ -177,7 +178,7 @@ class StatementCompiler:
             self.bind_implicit(stmt.var)
         self.statement(stmt.body)
 
-    def _attribute(self, stmt: AttrStmt) -> None:
+    def AttrStmt(self, stmt: AttrStmt) -> None:
         is_thread = stmt.attr_key in ("thread_extent", "virtual_thread")
         var = stmt.node.var if isinstance(stmt.node, IterVar) else stmt.node
         if not is_thread or not isinstance(var, Var) or var in self.emitter.variables:
@@ -185,7 +186,7 @@ class StatementCompiler:
             return
         self._loop(var, IntImm(var.dtype, 0), stmt.value, stmt.body, "{}")
 
-    def _for(self, stmt: For) -> None:
+    def For(self, stmt: For) -> None:
         is_reversed = self.reverse_parallel and stmt.kind is ForKind.PARALLEL
         self._loop(stmt.loop_var, stmt.min, stmt.extent, stmt.body,
                    "reversed({})" if is_reversed else "{}")  # fmt: skip
@@ -202,32 +203,32 @@ class StatementCompiler:
         with self.emitter.block(f"for {name} in {order.format(values)}:", is_loop=True):
             self.statement(body)
 
-    def _while(self, stmt: While) -> None:
+    def While(self, stmt: While) -> None:
         with self.emitter.block(f"while {self._text(stmt.condition)}:", is_loop=True):
             self.statement(stmt.body)
 
-    def _if(self, stmt: IfThenElse) -> None:
+    def IfThenElse(self, stmt: IfThenElse) -> None:
         with self.emitter.block(f"if {self._text(stmt.condition)}:"):
             self.statement(stmt.then_case)
         if stmt.else_case is not None:
             with self.emitter.block("else:"):
                 self.statement(stmt.else_case)
 
-    def _assert(self, stmt: AssertStmt) -> None:
+    def AssertStmt(self, stmt: AssertStmt) -> None:
         check = self._function(_check_assertion)
         self.emitter.line(f"{check}({self._text(stmt.condition)}, {stmt.message.value!r})")
         self.statement(stmt.body)
 
-    def _evaluate(self, stmt: Evaluate) -> None:
+    def Evaluate(self, stmt: Evaluate) -> None:
         self.emitter.line(self._text(stmt.value))
 
-    def _prefetch(self, stmt: Prefetch) -> None:
+    def Prefetch(self, stmt: Prefetch) -> None:
         del stmt
         self.emitter.line("pass")
 
     # --- blocks -----------------------------------------------------------------------------
 
-    def _realize(self, stmt: BlockRealize) -> None:
+    def BlockRealize(self, stmt: BlockRealize) -> None:
         if len(stmt.iter_values) != len(stmt.block.iter_vars):
             raise InterpreterError(
                 f"block {stmt.block.name_hint} has {len(stmt.block.iter_vars)} iterators, "
@@ -391,21 +392,3 @@ def _check_compact(name: str, region: BufferView) -> None:
             raise InterpreterError(
                 f"{name} has no strides, but the region that it matches has {region.strides}"
             )
-
-
-_METHODS: Final[dict[type[Stmt], Callable[[StatementCompiler, Any], None]]] = {
-    Allocate: StatementCompiler._allocation,
-    AllocateConst: StatementCompiler._constant_allocation,
-    AssertStmt: StatementCompiler._assert,
-    AttrStmt: StatementCompiler._attribute,
-    BlockRealize: StatementCompiler._realize,
-    BufferStore: StatementCompiler._store,
-    DeclBuffer: StatementCompiler._declaration,
-    Evaluate: StatementCompiler._evaluate,
-    For: StatementCompiler._for,
-    IfThenElse: StatementCompiler._if,
-    LetStmt: StatementCompiler._let,
-    Prefetch: StatementCompiler._prefetch,
-    SeqStmt: StatementCompiler._sequence,
-    While: StatementCompiler._while,
-}

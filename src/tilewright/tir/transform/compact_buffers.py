@@ -56,13 +56,13 @@ class AccessedBoxes(ScopedVisitor):
         """All accesses of the memory of `stmt` are within `sides`; None if there is none."""
         raise NotImplementedError
 
-    def _allocation(self, stmt: Allocate) -> None:
+    def Allocate(self, stmt: Allocate) -> None:
         scope = self._scopes[stmt.buffer_var] = _Scope(len(self.loops), len(self.unknown))
         self.visit_children(stmt)
         del self._scopes[stmt.buffer_var]
         self.leave(stmt, scope.sides)
 
-    def _access(self, access: BufferLoad | BufferStore) -> None:
+    def BufferLoad(self, access: BufferLoad | BufferStore) -> None:
         self.visit_children(access)
         scope = self._scopes.get(access.buffer.data)
         if scope is None:
@@ -72,6 +72,8 @@ class AccessedBoxes(ScopedVisitor):
         if scope.sides is not None:
             sides = tuple(map(self._hull, scope.sides, sides))
         scope.sides = sides
+
+    BufferStore = BufferLoad
 
     def _domains(self, scope: _Scope) -> dict[Var, IntervalSet]:
         """The values of what runs inside of the allocation."""
@@ -128,14 +130,6 @@ class _Scope:
         self.unknown = unknown
         """How many variables of `let` with unknown values are outside."""
         self.sides: Sides | None = None
-
-
-AccessedBoxes._handlers = {
-    **ScopedVisitor._handlers,
-    Allocate: AccessedBoxes._allocation,
-    BufferLoad: AccessedBoxes._access,
-    BufferStore: AccessedBoxes._access,
-}
 
 
 def compact_buffers(func: PrimFunc) -> PrimFunc:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from tilewright.ir.expr import Call, Expr, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.rewrite import Visitor
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.statements import (
     ANYTHING,
@@ -77,7 +78,7 @@ def accesses_of(stmt: Stmt, around: EnclosingBlocks) -> tuple[Access, ...]:
     return tuple(found.values())
 
 
-class _Collector:
+class _Collector(Visitor):
     def __init__(self, around: EnclosingBlocks) -> None:
         self.accesses: list[Access] = []
         self.scope: dict[Var, Any] = {v: f"i{n}" for n, v in enumerate(around.iterators)}
@@ -121,28 +122,21 @@ class _Collector:
         yield
         del self.conditions[len(self.conditions) - len(conditions) :]
 
-    def visit(self, node: Any) -> None:
-        """Collect the accesses below a node."""
-        handler = _HANDLERS.get(node.__class__)
-        if handler is not None:
-            handler(self, node)
-        else:
-            for item in node.children():
-                self.visit(item)
-
-    def for_loop(self, loop: For) -> None:
+    def For(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
         self.scope[loop.loop_var] = loop
         self.visit(loop.body)
 
-    def let(self, let: LetStmt | Let) -> None:
+    def LetStmt(self, let: LetStmt | Let) -> None:
         self.scope[let.var] = let.value
         if not let.var.dtype.is_handle:
             self.visit(let.value)
         self.visit(let.body)
 
-    def branch(self, stmt: IfThenElse) -> None:
+    Let = LetStmt
+
+    def IfThenElse(self, stmt: IfThenElse) -> None:
         self.visit(stmt.condition)
         with self._where((stmt.condition, False)):
             self.visit(stmt.then_case)
@@ -150,37 +144,41 @@ class _Collector:
             with self._where((stmt.condition, True)):
                 self.visit(stmt.else_case)
 
-    def allocation(self, stmt: Allocate | AllocateConst) -> None:
+    def Allocate(self, stmt: Allocate | AllocateConst) -> None:
         self.private.add(stmt.buffer_var)
         self.visit(stmt.body)
 
-    def declaration(self, stmt: DeclBuffer | BufferRealize) -> None:
+    AllocateConst = Allocate
+
+    def DeclBuffer(self, stmt: DeclBuffer | BufferRealize) -> None:
         if isinstance(stmt, BufferRealize):
             self.private.add(stmt.buffer.data)
         self.visit(stmt.body)
 
-    def store(self, store: BufferStore) -> None:
+    BufferRealize = DeclBuffer
+
+    def BufferStore(self, store: BufferStore) -> None:
         for item in store.children():
             self.visit(item)
         self._element(store.buffer, store.indices, True)
 
-    def attribute(self, stmt: AttrStmt) -> None:
+    def AttrStmt(self, stmt: AttrStmt) -> None:
         if isinstance(stmt.node, IterVar):  # a thread index
             self.scope[stmt.node.var] = None
         for item in stmt.children():
             self.visit(item)
 
-    def prefetch(self, stmt: Prefetch) -> None:
+    def Prefetch(self, stmt: Prefetch) -> None:
         del stmt
 
     # --- expressions ------------------------------------------------------------------------
 
-    def load(self, load: BufferLoad) -> None:
+    def BufferLoad(self, load: BufferLoad) -> None:
         for item in load.children():
             self.visit(item)
         self._element(load.buffer, load.indices, False)
 
-    def call(self, call: Call) -> None:
+    def Call(self, call: Call) -> None:
         name = getattr(call.op, "name", "")
         if name == "tir.if_then_else":
             condition, yes, no = call.args
@@ -203,7 +201,7 @@ class _Collector:
         for argument in call.args:
             self.visit(argument)
 
-    def variable(self, var: Var) -> None:
+    def Var(self, var: Var) -> None:
         if var.dtype.is_handle:
             self._pass(var, True)
 
@@ -306,20 +304,3 @@ _ORDERED: Final = (
     CallEffectKind.CONTROL_JUMP,
     CallEffectKind.OPAQUE,
 )
-
-_HANDLERS: Final[dict[type, Any]] = {
-    For: _Collector.for_loop,
-    LetStmt: _Collector.let,
-    Let: _Collector.let,
-    IfThenElse: _Collector.branch,
-    AttrStmt: _Collector.attribute,
-    Allocate: _Collector.allocation,
-    AllocateConst: _Collector.allocation,
-    DeclBuffer: _Collector.declaration,
-    BufferRealize: _Collector.declaration,
-    BufferStore: _Collector.store,
-    Prefetch: _Collector.prefetch,
-    BufferLoad: _Collector.load,
-    Call: _Collector.call,
-    Var: _Collector.variable,
-}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.recent import Recent
+from tilewright.ir.rewrite import NodeMethods
 from tilewright.tir.analysis.dependence.statements import (
     EnclosingBlocks,
     Memory,
@@ -49,7 +50,7 @@ def statements_of(func: PrimFunc, sizes: Mapping[Var, Var]) -> tuple[Statement, 
     return tuple(walker.found)
 
 
-class _Walker:
+class _Walker(NodeMethods):
     """Walks the tree of loops and blocks."""
 
     def __init__(self, sizes: Mapping[Var, Var]) -> None:
@@ -74,9 +75,9 @@ class _Walker:
             if not (isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)):
                 self._add_plain(stmt)
             return
-        handler = _HANDLERS.get(stmt.__class__)
-        if handler is not None:
-            handler(self, stmt)
+        hook = self._hooks.get(stmt.__class__)
+        if hook is not None:
+            hook(self, stmt)
             return
         for branch, item in enumerate(stmt.children()):
             if isinstance(item, Stmt):
@@ -145,7 +146,7 @@ class _Walker:
 
     # --- statements with blocks inside ------------------------------------------------------
 
-    def loop(self, loop: For) -> None:
+    def For(self, loop: For) -> None:
         count, depth, above = len(self.control), len(self.loops), len(self.path)
         before = self.scope
         stmt: Any = loop
@@ -161,7 +162,7 @@ class _Walker:
         del self.path[above:], self.loops[depth:], self.control[count:]
         self.scope = before
 
-    def sequence(self, stmt: SeqStmt) -> None:
+    def SeqStmt(self, stmt: SeqStmt) -> None:
         is_outermost = self._is_outermost()
         for branch, item in enumerate(stmt.seq):
             self.path.append(Step(stmt, branch))
@@ -192,7 +193,7 @@ class _Walker:
         for statement in _FOUND.get((id(stmt), below), stmt, find):
             self.found.append(statement.moved((*path, *statement.path[below:]), len(self.found)))
 
-    def branch(self, stmt: IfThenElse) -> None:
+    def IfThenElse(self, stmt: IfThenElse) -> None:
         count = len(self.control)
         with self._step(stmt), self._where((stmt.condition, False)):
             self.visit(stmt.then_case)
@@ -201,19 +202,19 @@ class _Walker:
                 self.visit(stmt.else_case)
         del self.control[count:]
 
-    def let(self, stmt: LetStmt) -> None:
+    def LetStmt(self, stmt: LetStmt) -> None:
         count = len(self.control)
         self._depend(stmt.value)
         with self._bound({stmt.var: stmt.value}), self._step(stmt):
             self.visit(stmt.body)
         del self.control[count:]
 
-    def while_loop(self, stmt: While) -> None:
+    def While(self, stmt: While) -> None:
         with self._unknown("it is in a `while` loop"), self._step(stmt):
             self._depend(stmt.condition)
             self.visit(stmt.body)
 
-    def attribute(self, stmt: AttrStmt) -> None:
+    def AttrStmt(self, stmt: AttrStmt) -> None:
         if isinstance(stmt.node, IterVar):
             problem = f"it is run by threads, {stmt.node.var.name}"
             with self._bound({stmt.node.var: None}), self._unknown(problem), self._step(stmt):
@@ -222,7 +223,7 @@ class _Walker:
             with self._step(stmt):
                 self.visit(stmt.body)
 
-    def realize(self, realize: BlockRealize) -> None:
+    def BlockRealize(self, realize: BlockRealize) -> None:
         count = len(self.control)
         for value in realize.iter_values:
             self._depend(value)
@@ -291,14 +292,3 @@ class _Walker:
                 self.problem,
             )
         )
-
-
-_HANDLERS: Final[dict[type, Callable[[_Walker, Any], None]]] = {
-    For: _Walker.loop,
-    SeqStmt: _Walker.sequence,
-    IfThenElse: _Walker.branch,
-    LetStmt: _Walker.let,
-    While: _Walker.while_loop,
-    AttrStmt: _Walker.attribute,
-    BlockRealize: _Walker.realize,
-}

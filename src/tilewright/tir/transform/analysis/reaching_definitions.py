@@ -75,7 +75,7 @@ class _Definitions(ScopedVisitor):
 
     # --- writes -----------------------------------------------------------------------------
 
-    def _store(self, store: BufferStore) -> None:
+    def BufferStore(self, store: BufferStore) -> None:
         self.visit_children(store)
         if store.buffer is not self._buffer or store.predicate is not None:
             return
@@ -137,11 +137,13 @@ class _Definitions(ScopedVisitor):
             return False
         return all(self.analyzer.can_prove(substitute(part, first)) for part in parts)
 
-    def _let(self, let: LetStmt | Let) -> None:
-        ScopedVisitor._let(self, let)
+    def LetStmt(self, let: LetStmt | Let) -> None:
+        ScopedVisitor.LetStmt(self, let)
         self._written = [w for w in self._written if not w.mentions(let.var)]
 
-    def _while(self, stmt: While) -> None:
+    Let = LetStmt
+
+    def While(self, stmt: While) -> None:
         count, loops = len(self._written), self.loops
         # What happens first in a loop around need not happen in the first iteration of this one.
         self.loops = []
@@ -157,7 +159,7 @@ class _Definitions(ScopedVisitor):
 
     # --- reads ------------------------------------------------------------------------------
 
-    def _load(self, load: BufferLoad) -> None:
+    def BufferLoad(self, load: BufferLoad) -> None:
         self.visit_children(load)
         if load.buffer is not self._buffer:
             return
@@ -209,13 +211,3 @@ class _Definitions(ScopedVisitor):
             and all(at_most(greatest, high, self.analyzer) for high in side.highs)
             for side, (least, greatest) in zip(box, values, strict=True)
         )
-
-
-_Definitions._handlers = {
-    **ScopedVisitor._handlers,
-    BufferStore: _Definitions._store,
-    BufferLoad: _Definitions._load,
-    Let: _Definitions._let,
-    LetStmt: _Definitions._let,
-    While: _Definitions._while,
-}

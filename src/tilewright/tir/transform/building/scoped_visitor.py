@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import logical_not
@@ -12,7 +12,7 @@ from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import NEGATED, Call, CompareExpr, Expr, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
-from tilewright.ir.rewrite import walk
+from tilewright.ir.rewrite import Visitor, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.expr import IterVar
 from tilewright.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
@@ -31,7 +31,7 @@ class Loop(NamedTuple):
     """Whether one iteration is done when the next one begins."""
 
 
-class ScopedVisitor:
+class ScopedVisitor(Visitor):
     """Visits loops over buffers, without blocks; subclasses say what to do with accesses.
 
     Attributes:
@@ -41,27 +41,12 @@ class ScopedVisitor:
         unknown: variables of `let` around the current place whose values are not known.
     """
 
-    _handlers: ClassVar[dict[type[Node], Callable[[Any, Any], None]]] = {}
-
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self.loops: list[Loop] = []
         self.conditions: list[Expr] = []
         self.unknown: list[Var] = []
         self._values: dict[Var, Expr] = {}
-
-    def visit(self, node: Node) -> None:
-        """Visit a node and everything below it, operands first."""
-        handler = self._handlers.get(node.__class__)
-        if handler is not None:
-            handler(self, node)
-        else:
-            self.visit_children(node)
-
-    def visit_children(self, node: Node) -> None:
-        """Visit all sub-nodes, in order."""
-        for child in node.children():
-            self.visit(child)
 
     def resolved(self, expr: Expr) -> Expr:
         """`expr` in terms of loop variables, without those of `let` where that is possible."""
@@ -92,13 +77,13 @@ class ScopedVisitor:
         yield
         del self.conditions[count:]
 
-    def _for(self, loop: For) -> None:
+    def For(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
         in_order = loop.kind.is_in_order
         self._inside(loop.loop_var, loop.min, loop.extent, in_order, loop.body)
 
-    def _attribute(self, stmt: AttrStmt) -> None:
+    def AttrStmt(self, stmt: AttrStmt) -> None:
         self.visit(stmt.value)
         target = stmt.node
         if isinstance(target, IterVar) and not any(loop.var is target.var for loop in self.loops):
@@ -115,7 +100,7 @@ class ScopedVisitor:
         self.visit_body(loop, body)
         self.loops.pop()
 
-    def _let(self, let: LetStmt | Let) -> None:
+    def LetStmt(self, let: LetStmt | Let) -> None:
         self.visit(let.value)
         value = self.resolved(let.value)
         if is_fixed(value) and not value.dtype.is_handle:
@@ -127,29 +112,19 @@ class ScopedVisitor:
         self.visit(let.body)
         self.unknown.pop()
 
-    def _branch(self, stmt: IfThenElse) -> None:
+    Let = LetStmt
+
+    def IfThenElse(self, stmt: IfThenElse) -> None:
         self.visit(stmt.condition)
         self.visit_branches(self.resolved(stmt.condition), stmt.then_case, stmt.else_case)
 
-    def _call(self, call: Call) -> None:
+    def Call(self, call: Call) -> None:
         if isinstance(call.op, Op) and call.op.name == "tir.if_then_else":
             condition, then_case, else_case = call.args
             self.visit(condition)
             self.visit_branches(self.resolved(condition), then_case, else_case)
         else:
             self.visit_children(call)
-
-
-ScopedVisitor._handlers.update(
-    {
-        For: ScopedVisitor._for,
-        AttrStmt: ScopedVisitor._attribute,
-        LetStmt: ScopedVisitor._let,
-        Let: ScopedVisitor._let,
-        IfThenElse: ScopedVisitor._branch,
-        Call: ScopedVisitor._call,
-    }
-)
 
 
 def negation(condition: Expr) -> Expr:
