@@ -68,7 +68,7 @@ _CALLS: Final = (
     "make_closure", "null_value", "print", "shape_of", "shape_to_tensor", "tensor_to_shape",
     "to_vdevice", "hint_on_device",
 )  # fmt: skip
-"""Operators that are found beside the expressions, too."""
+"""Operators that this package exports, too, next to the expressions."""
 
 _HOME: Final = {
     **dict.fromkeys(_CALLS, "tilewright.relax.op"),

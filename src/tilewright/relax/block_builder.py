@@ -177,7 +177,7 @@ class BlockBuilder(OpenFunctions):
 
     @deep_recursion
     def match_cast(self, value: Any, struct_info: StructInfo, name_hint: str = "") -> Var:
-        """Bind a value to a variable of which more is known, which is checked at run time.
+        """Bind a value to a variable with more precise struct info, which is checked at run time.
 
         Symbolic sizes of `struct_info` that are new are defined by the value.
         """

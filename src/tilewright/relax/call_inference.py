@@ -50,7 +50,7 @@ def infer_call(call: Call, analyzer: Analyzer, signature_of: SignatureOf) -> Str
 
 
 def operator_problem(call: Call) -> str | None:
-    """Why a call is none of an operator with as many operands as it takes; None if it is one."""
+    """Why a call does not call an operator with the right number of operands; None if it does."""
     op: Any = call.op
     entry = OPERATORS.get(op)
     if entry is None:

@@ -172,7 +172,7 @@ class Conversion:
     def _with_sizes(
         self, value: RelaxExpr, ndim: int, known: Callable[[ShapeExpr], StructInfo]
     ) -> RelaxExpr:
-        """`value`, of which the extents have names."""
+        """`value` with named extents."""
         if ndim == UNKNOWN_NDIM:
             raise StructInfoError(
                 f"the rank of {value!r} is not known, so no tensor program can be made for it; "

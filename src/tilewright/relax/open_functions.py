@@ -218,7 +218,7 @@ class OpenFunctions(ModuleBuilder):
 
     @contextmanager
     def dataflow(self) -> Iterator[None]:
-        """A ``with`` statement around bindings of which none has an effect."""
+        """A ``with`` statement around bindings without effects."""
         self.begin_dataflow_block()
         scope = self.function_scope.scope
         try:
@@ -238,7 +238,7 @@ class OpenFunctions(ModuleBuilder):
         """Like `lookup_binding`; None also for a value that cannot be computed again here.
 
         That is so if an operand is a variable of a finished dataflow block or branch, or may have
-        been written over since, and for a `match_cast`, of which the value says less.
+        been written over since, and for a `match_cast`, whose value has less precise struct info.
         """
         scope, value = self.function_scope, self.lookup_binding(var)
         if var in scope.casts or not scope.visible.issuperset(_variables_of(value)):

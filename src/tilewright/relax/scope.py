@@ -66,7 +66,7 @@ class OpenBlock:
 
 
 class Scope:
-    """The body of a function or a branch: blocks, of which the last may be open.
+    """The body of a function or a branch: blocks, the last of which may be open.
 
     Attributes:
         blocks: the finished blocks.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tilewright.relax.expr import RelaxExpr
 
 UNKNOWN_NDIM = -1
-"""The rank of an array or a shape of which the rank is not known."""
+"""The rank of an array or a shape whose rank is not known."""
 
 _set = object.__setattr__
 
@@ -205,7 +205,7 @@ class FuncStructInfo(StructInfo):
         derive_func: str | Callable[..., StructInfo] | None = None,
         purity: bool = False,
     ) -> FuncStructInfo:
-        """A function of which the parameters are not known."""
+        """A function whose parameters are not known."""
         return FuncStructInfo(None, ret, purity, derive_func)
 
 

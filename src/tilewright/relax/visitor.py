@@ -264,6 +264,6 @@ def bindings_of(root: Any) -> list[Binding]:
 
 
 class _Computed(NamedTuple):
-    """A binding of which the value has been looked at."""
+    """A binding whose value has been visited."""
 
     binding: Binding

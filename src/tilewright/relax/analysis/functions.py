@@ -90,7 +90,7 @@ def signatures_of(module: IRModule) -> SignatureOf:
 
 
 def detect_recursion(mod: IRModule) -> list[list[GlobalVar]]:
-    """The groups of graph functions of which each calls all of its group, directly or not.
+    """The groups of graph functions that call each other, directly or not.
 
     A function that calls itself and no other of its callers is a group of one.
     """

@@ -140,7 +140,7 @@ def is_call_tir(
     Args:
         func_name: the name; empty for any.
         args: the patterns of its operands, or of the tuple of them; None for any.
-        tir_vars: the pattern of the sizes that are given beside them; None for any, or for none.
+        tir_vars: the pattern of the sizes that follow them; None for any, or for none.
     """
     return _kernel_call("relax.call_tir", is_gv(func_name), args, tir_vars)
 

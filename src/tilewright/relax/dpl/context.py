@@ -154,7 +154,7 @@ class Link(NamedTuple):
 
 
 class PatternSeq:
-    """Patterns of which each one uses the one before.
+    """Patterns, each of which uses the one before.
 
     Args:
         *patterns: the patterns.
@@ -173,7 +173,7 @@ class PatternSeq:
         return self._then(other, Link(index, only=True))
 
     def dup(self) -> PatternSeq:
-        """Patterns of the same look that use each other in the same way, for other values."""
+        """A copy of the patterns and their uses, which stands for other values."""
         known: dict[DFPattern, DFPattern] = {}
         first, *others = (duplicated(pattern, known) for pattern in self.patterns)
         result = PatternSeq(first)

@@ -66,7 +66,7 @@ class DFPattern:
         return Matching((var2val or {}).get).match(self, expr)
 
     def dup(self) -> DFPattern:
-        """A pattern of the same look, no part of which stands for the same value as one here."""
+        """A copy of the pattern, whose parts stand for other values than those of this one."""
         return duplicated(self, {})
 
     def __call__(self, *args: Any, varg_default_wildcard: bool = False) -> CallPattern:

@@ -129,7 +129,7 @@ class _BindingRewriter(PyExprMutator):
     def _changes(
         self, block: DataflowBlock, asked: set[tuple[int, ...]], replaced: set[Var]
     ) -> dict[Var, Any]:
-        """The new values of as many matches as do not touch each other."""
+        """The new values of matches that do not touch each other."""
         values = {binding.var: binding.value for binding in block.bindings}
         changes: dict[Var, Any] = {}
         touched: set[Var] = set()

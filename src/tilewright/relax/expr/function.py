@@ -90,7 +90,7 @@ class SeqExpr(RelaxExpr):
 
 
 def _joined(blocks: tuple[BindingBlock, ...]) -> tuple[BindingBlock, ...]:
-    """`blocks`, of which ordinary ones that follow each other are one."""
+    """`blocks`, with neighbouring ordinary blocks joined."""
     if not any(type(a) is type(b) is BindingBlock for a, b in pairwise(blocks)):
         return blocks
     joined: list[BindingBlock] = []

@@ -58,7 +58,7 @@ class GraphOperators(Operators):
         return self is not other
 
     def accepts(self, other: object) -> bool:
-        """Arrays become constants, beside what other expressions accept."""
+        """Arrays become constants; other operands are those of all expressions."""
         return isinstance(other, (np.ndarray, NDArray)) or super().accepts(other)
 
     def operate(self, name: str, *operands: object) -> Any:

@@ -15,16 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 SWEEPS = 12
-"""How often the order, and then the positions, of all layers are improved."""
+"""Number of passes that improve the order, and then the positions, of all layers."""
 
 MOST_WORK = 200_000
-"""So many places are moved in all sweeps: a large graph, which nobody sees as a whole, gets few."""
+"""Limit of moves in all sweeps: large graphs, which nobody sees as a whole, get few sweeps."""
 
 GAP = 24.0
-"""The least distance between two boxes of a layer."""
+"""Minimum distance between two boxes of a layer."""
 
 BEND_GAP = 14.0
-"""The least distance of an arrow that passes a layer from what is beside it."""
+"""Minimum distance between an arrow that passes a layer and its neighbours."""
 
 
 @dataclass(eq=False)
@@ -130,7 +130,7 @@ def _sort_by_neighbours(layer: list[Place], layers: list[list[Place]], down: boo
 
 
 def crossings(layers: list[list[Place]]) -> int:
-    """How many pairs of lines between neighbouring layers cross."""
+    """Number of pairs of lines between neighbouring layers that cross."""
     total = 0
     for upper, lower in itertools.pairwise(layers):
         position = {place: index for index, place in enumerate(lower)}

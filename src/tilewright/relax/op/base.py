@@ -59,7 +59,7 @@ def _operands(caller: str, args: Any) -> RelaxExpr:
 
 
 def _output(caller: str, out_sinfo: Any, dtype: Any) -> StructInfo:
-    """What a kernel writes: struct info, several of them, or a shape with a dtype beside it."""
+    """What a kernel writes: struct info, a list of struct info, or a shape and a dtype."""
     if isinstance(out_sinfo, StructInfo):
         if dtype is not None:
             raise ArgumentError(f"{caller}: dtype is part of out_sinfo, give one of them")
@@ -273,7 +273,7 @@ def call_packed(func: str | ExternFunc, *args: Any, sinfo_args: Any = None, **at
 
 
 def call_pure_packed(func: Any, *args: Any, sinfo_args: Any = None) -> Call:
-    """As `call_packed` of a function of which the caller says that it has no effect."""
+    """As `call_packed`, of a function that the caller declares to have no effect."""
     infos = _struct_infos("R.call_pure_packed", sinfo_args)
     return Call(CALL_PURE_PACKED, [_callee("R.call_pure_packed", func), *args], None, infos)
 
@@ -340,7 +340,7 @@ def invoke_closure(closure: RelaxExpr, args: Any, sinfo_args: Any = None) -> Cal
 
 
 def invoke_pure_closure(closure: RelaxExpr, args: Any, sinfo_args: Any = None) -> Call:
-    """As `invoke_closure` of a closure of which the caller says that it has no effect."""
+    """As `invoke_closure`, of a closure that the caller declares to have no effect."""
     infos = _struct_infos("R.invoke_pure_closure", sinfo_args)
     operands = [closure, _operands("R.invoke_pure_closure", args)]
     return Call(INVOKE_PURE_CLOSURE, operands, None, infos)

@@ -41,9 +41,9 @@ Extents = tuple[Expr, ...]
 
 
 def with_numbers(*operands: Any) -> list[Any]:
-    """Operands in which Python numbers take the dtype of the arrays beside them.
+    """Operands in which Python numbers take the dtype of the arrays among them.
 
-    Beside arrays whose dtype is not known yet they keep all their digits.
+    With arrays whose dtype is not known yet, they keep all their digits.
     """
     infos = [o.struct_info for o in operands if isinstance(o, RelaxExpr)]
     dtype = next((i.dtype for i in infos if isinstance(i, TensorStructInfo) and i.dtype), None)
@@ -243,7 +243,7 @@ def call_broadcasting(
 
 
 def with_extents(builder: Any, operand: RelaxExpr) -> RelaxExpr:
-    """`operand`, an array, of which the extents have names."""
+    """`operand`, an array, with named extents."""
     info = operand.struct_info
     assert isinstance(info, TensorStructInfo)
     if info.extents is not None:
@@ -267,7 +267,7 @@ def shape_of(builder: Any, operand: RelaxExpr) -> RelaxExpr:
 
 
 def common_extents(builder: Any, operands: Sequence[RelaxExpr]) -> Extents:
-    """The shape that the operands repeat to, of which more is known than at the call."""
+    """The shape that the operands broadcast to, which may be more precise than at the call."""
     extents: Extents = ()
     for operand in operands:
         info = operand.struct_info

@@ -95,7 +95,7 @@ def to_vdevice(data: Any, dst_vdevice: VDevice) -> Call:
 
 
 def hint_on_device(data: Any, dst_vdevice: VDevice) -> Call:
-    """`data`, of which the operation that uses it should run on a device.
+    """`data`, with the hint that the operation that uses it should run on a device.
 
     Args:
         data: an array.

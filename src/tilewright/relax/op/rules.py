@@ -124,7 +124,7 @@ def require_agreement(inference: Inference, what: str, a: Expr, b: Expr) -> None
 def require_at_least(
     inference: Inference, position: int, extents: Sequence[Expr], least: Mapping[int, int]
 ) -> None:
-    """Refuse a call of which an argument is known to be smaller than it must be."""
+    """Refuse a call with an argument that is known to be too small."""
     for axis, number in least.items():
         if inference.analyzer.can_prove(extents[axis] < number):
             inference.error(
@@ -137,7 +137,7 @@ def require_at_least(
 def require_within(
     inference: Inference, position: int, extents: Sequence[Expr], limits: Mapping[int, Expr]
 ) -> None:
-    """Refuse a call of which an argument is known to be larger than it can be."""
+    """Refuse a call with an argument that is known to be too large."""
     for axis, limit in limits.items():
         if inference.analyzer.can_prove(extents[axis] > limit):
             inference.error(
@@ -216,7 +216,7 @@ def require_elements(
 
 
 def sized(builder: Any, value: RelaxExpr) -> tuple[RelaxExpr, tuple[Expr, ...]]:
-    """An array of which the extents have names, and the extents."""
+    """An array with named extents, and these extents."""
     value = with_extents(builder, value)
     info = value.struct_info
     assert isinstance(info, TensorStructInfo)

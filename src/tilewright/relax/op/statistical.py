@@ -85,7 +85,7 @@ def _count(x: Tensor, axis: Any, dtype: DType) -> Any:
 
 
 def _in_enough_digits(kernel: Kernel) -> Kernel:
-    """The kernel on float32 where elements are short floats, of which sums have few digits."""
+    """The kernel in float32 for shorter floats, whose sums would have few digits."""
 
     def wide(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         if x.dtype.bits >= 32:

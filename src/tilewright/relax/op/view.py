@@ -94,7 +94,7 @@ def _legalize_reshape(builder: Any, expr: Call) -> Any:
 
 
 def _with_elements_of(builder: Any, data: RelaxExpr, shape: RelaxExpr) -> RelaxExpr:
-    """`data`, with a check that it has as many elements as `shape`, unless that is known."""
+    """`data`, with a check that it has the number of elements of `shape`, unless that is known."""
     info = data.struct_info
     assert isinstance(info, TensorStructInfo)
     if info.extents is None or not isinstance(shape, ShapeExpr):

@@ -39,7 +39,7 @@ from tilewright.tir.stmt import For, ForKind, While
 from tilewright.tir.substitute import substitute
 
 LARGEST_WORK: Final = 1 << 32
-"""How many iterations a tensor program may have that runs while the program is compiled."""
+"""Maximum number of iterations of a tensor program that runs while the program is compiled."""
 
 _INTERPRETED: Final = 1 << 8
 """With fewer iterations, interpreting takes less time than compiling."""
@@ -69,7 +69,7 @@ def bytes_of(info: StructInfo | None) -> int | None:
 
 
 def work_of(function: Any, arguments: Sequence[StructInfo]) -> int | None:
-    """How many iterations the innermost loops of a tensor program have together.
+    """Number of iterations of all innermost loops of a tensor program.
 
     None where that is not known, as with a loop that ends when a condition holds, and for one that
     does not run alone on this machine: it calls registered functions, or is for another device.

@@ -260,7 +260,7 @@ def _has_objects(info: StructInfo | None) -> bool:
 
 
 def _key(value: Any) -> Hashable:
-    """Something that is the same for equal expressions, and soon differs for others."""
+    """A key that is the same for equal expressions, and differs for most others."""
     if isinstance(value, Var):
         return id(value)
     if isinstance(value, Call):

@@ -177,7 +177,7 @@ class _FoldingPlan:
         return var
 
     def _work_of(self, steps: Sequence[Binding]) -> dict[GlobalVar, int] | None:
-        """How many iterations each tensor program has; None if they take too long, or unknown."""
+        """Iterations of each tensor program; None if there are too many or unknown ones."""
         work: dict[GlobalVar, int] = {}
         for step in steps:
             if not is_computable(step.value):

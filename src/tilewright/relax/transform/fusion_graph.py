@@ -38,7 +38,7 @@ class GraphNode:
         epoch: how many calls that may write over arrays come before; see `WriteEpochs`.
         kind: pattern of its reads.
         reused: arguments whose elements are each read several times.
-        consumers: the nodes that use the value, with how they do.
+        consumers: the nodes that use the value, with the pattern of each use.
         is_visible: whether the value is used outside of the block.
         parent: the immediate post-dominator: the first node that everything that depends on this
             one passes through; None where that is the end of the block.
@@ -130,7 +130,7 @@ class FusionGraph:
     def _uses(
         self, node: GraphNode, by_var: Mapping[Var, GraphNode]
     ) -> Iterator[tuple[GraphNode, PatternKind]]:
-        """The nodes whose values a node uses, with how."""
+        """The nodes whose values a node uses, with the pattern of each use."""
         arguments = kernel_arguments(node.binding)
         if node.kind is PatternKind.OPAQUE or not arguments:
             kind = node.kind if isinstance(node.binding.value, TupleGetItem) else PatternKind.OPAQUE
@@ -164,7 +164,7 @@ def _is_known(info: StructInfo | None) -> bool:
 
 
 def _set_post_dominator(node: GraphNode) -> None:
-    """Set the parent of a node, all consumers of which have theirs."""
+    """Set the parent of a node, after those of all its consumers."""
     if node.is_visible or not node.consumers:
         return
     first, *others = node.consumers

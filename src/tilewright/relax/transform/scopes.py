@@ -130,8 +130,8 @@ def _is(a: object, b: object) -> bool:
 class Substitution(SizeSubstitution):
     """Replaces graph variables and symbolic sizes by expressions, and binds what changes anew.
 
-    Variables of which something is known that changes are replaced by new ones, where they are
-    bound and where they are used.
+    Variables whose struct info changes are replaced by new ones, where they are bound and where
+    they are used.
 
     Args:
         variables: what stands for each variable, a leaf.

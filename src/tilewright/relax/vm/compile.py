@@ -99,7 +99,7 @@ class GraphPrograms:
         programs: what each does.
         plans: where its temporary arrays are.
         kernels: the tensor programs that they call.
-        overlapping: those of which the arrays may overlap.
+        overlapping: the kernels whose arrays may overlap.
         packed: the symbols of graph functions that work with values of any kind.
         reasons: why the other graph functions are evaluated instead.
     """

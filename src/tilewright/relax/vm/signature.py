@@ -1,7 +1,7 @@
 """The parameters of a graph function, as those of a tensor program: arrays and scalars, no tuples.
 
 A tuple becomes its fields, one after the other, and a shape its extents. Symbolic sizes get their
-values from the arguments; what is declared beside is checked.
+values from the arguments; other declared extents are checked.
 """
 
 from __future__ import annotations

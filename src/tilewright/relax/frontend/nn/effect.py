@@ -30,7 +30,7 @@ class Effect:
     """State that functions of a module change: a cache, or the order of what is printed.
 
     A graph function has no state: it takes the state after its inputs, and returns the changed one
-    beside its result. The function ``_initialize_effect`` of the module makes the first.
+    with its result. The function ``_initialize_effect`` of the module makes the first.
 
     Subclasses that keep one value override `emit_init` only.
     """

@@ -52,7 +52,7 @@ class SymbolicSizes:
         return extents
 
     def parameter_shape(self, shape: Iterable[Any]) -> list[Any]:
-        """The shape of a parameter, of which the sizes are found by their names."""
+        """The shape of a parameter, whose sizes are found by their names."""
         extents = []
         for extent in shape:
             if isinstance(extent, Expr):

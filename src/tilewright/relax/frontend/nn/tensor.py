@@ -69,7 +69,7 @@ class Tensor(GraphOperators):
 
     @staticmethod
     def from_struct_info(struct_info: TensorStructInfo, name: str = "tensor") -> Tensor:
-        """A tensor without a value, of which `struct_info` is known."""
+        """A tensor without a value, with this struct info."""
         return Tensor(_expr=Var(name, struct_info))
 
     @staticmethod

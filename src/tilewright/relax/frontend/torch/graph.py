@@ -32,7 +32,7 @@ PLACEMENT: Final = frozenset({"device", "layout", "pin_memory", "memory_format",
 UNKNOWN: Final = object()
 """The value of a call that cannot be converted, and of those that need it."""
 _LIKE: Final = {torch.SymInt: 1, torch.SymFloat: 1.0, torch.SymBool: True}
-"""Numbers in place of symbolic ones, of which only the kind matters."""
+"""Numbers in place of symbolic ones, where only the kind matters."""
 CHECKS: Final = frozenset({
     "aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async",
     "aten.sym_constrain_range", "aten.sym_constrain_range_for_size",

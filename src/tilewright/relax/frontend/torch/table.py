@@ -51,7 +51,7 @@ def converter_of(target: object) -> Converter | None:
 
 
 SHOWN_PLACES = 3
-"""So many places are shown for each problem."""
+"""Maximum number of places shown for each problem."""
 
 
 class UnsupportedError(Exception):

@@ -25,8 +25,8 @@ def _infer(inference: Inference) -> TensorStructInfo:
 
 
 def _infer_product(inference: Inference, count: int) -> TensorStructInfo:
-    """The struct info of the result of attention of which the first `count` arguments are arrays
-    with four dimensions."""
+    """The struct info of the result of attention, whose first `count` arguments are arrays with
+    four dimensions."""
     query, key, value = (inference.tensor(position) for position in range(3))
     dtype = inference.same_dtype(*range(count))
     if dtype is not None and not dtype.is_float:
@@ -104,7 +104,7 @@ def attention(
         scale: the factor of the products, by default one by the square root of the size.
         causal_mask: ``"TopLeft"`` if query i attends to keys up to i; ``"BottomRight"`` if the
             last query attends to all keys, and each one before to one less.
-        window_size: with a mask, to how many keys a query attends at the most.
+        window_size: with a mask, the maximum number of keys that a query attends to.
 
     Returns:
         ``(batch, queries, heads, result size)``.

@@ -141,7 +141,7 @@ def causal(queries: Expr, keys: Expr, mask: str, window: int | None) -> Range:
         keys: how many keys.
         mask: ``"TopLeft"`` if query i may attend to keys up to i; ``"BottomRight"`` if the last
             query may attend to the last key, and each one before to one less.
-        window: how many keys a query may attend to at the most; None for any number.
+        window: the maximum number of keys that a query attends to; None for no limit.
     """
 
     def keys_of(i: Any) -> tuple[Any, Any]:

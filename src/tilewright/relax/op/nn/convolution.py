@@ -231,7 +231,7 @@ over a window.
 
     Args:
         data: the images.
-        weight: the kernel, of which ``O`` are the output channels of one group.
+        weight: the kernel, where ``O`` are the output channels of one group.
         strides: how far apart the windows are.
         padding: what is cut off of the result.
         output_padding: what is added to the end of the result.

@@ -1,4 +1,4 @@
-"""Pooling: the maxima or averages of windows, of which the size or the number is given."""
+"""Pooling: the maxima or averages of windows of a given size or number."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
         n,
         ADAPTIVE
         if n == 2
-        else f"The averages of so many windows of {what}; see `adaptive_avg_pool2d`.",
+        else f"The averages of a given number of windows of {what}; see `adaptive_avg_pool2d`.",
     )
     for n, what in SPACES.items()
 )

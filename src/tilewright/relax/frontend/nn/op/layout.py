@@ -80,7 +80,7 @@ concat = renamed(op.concat, "concat", "x", "dim", doc="Tensors one after the oth
 stack = renamed(op.stack, "stack", "x", "dim", doc="Tensors along a new dimension `dim`.")
 chunk = renamed(
     op.split, "chunk", "x", "chunks", "dim",
-    doc="A tuple of `chunks` parts along `dim`, of which the last may be smaller.",
+    doc="A tuple of `chunks` parts along `dim`, the last of which may be smaller.",
 )  # fmt: skip
 permute_dims, permute = (
     renamed(

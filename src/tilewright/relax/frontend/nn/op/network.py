@@ -175,7 +175,7 @@ def group_norm(
         bias: ``(channels,)``, by default 0.
         eps: keeps the divisor from 0.
         channel_axis: the dimension of the channels.
-        axes: the dimensions over which a mean is taken beside that of the channels; by default
+        axes: the dimensions over which a mean is taken, besides that of the channels; by default
             all from 2.
     """
     info = x.struct_info
@@ -202,7 +202,7 @@ def interpolate(
     """Images of another size, as ``torch.nn.functional.interpolate`` computes them.
 
     Args:
-        x: the images, with two dimensions beside batch and channels.
+        x: the images, with two dimensions besides batch and channels.
         size: the height and width, or one number for both.
         scale_factor: instead of `size`, factors of the height and width, or one for both.
         mode: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.

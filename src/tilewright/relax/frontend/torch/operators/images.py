@@ -91,7 +91,7 @@ def avg_pool(
     "aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d",
 )  # fmt: skip
 def adaptive_avg_pool(graph: Graph, x: Any, size: Any) -> Any:
-    """The means of so many windows that share the elements evenly."""
+    """The means of a given number of windows that share the elements evenly."""
     rank = _rank(graph)
     value = _ADAPTIVE[rank](with_batch(graph, x, rank), graph.shape[-rank:])
     return graph.reshape(graph.emit(value), graph.shape)
@@ -99,7 +99,7 @@ def adaptive_avg_pool(graph: Graph, x: Any, size: Any) -> Any:
 
 @converts("aten.adaptive_max_pool2d")
 def adaptive_max_pool(graph: Graph, x: Any, size: Any) -> list[Any]:
-    """The largest elements of so many windows that share the elements evenly."""
+    """The maxima of a given number of windows that share the elements evenly."""
     extents = graph.sizes.shape(graph.result[0].shape)
     value = graph.emit_te(topi.nn.adaptive_pool, with_batch(graph, x, 2), extents[-2:], "max")
     return [graph.reshape(value, extents), None]

@@ -122,7 +122,7 @@ _REDUCTIONS: Final = {
 
 
 def _scatter(graph: Graph, x: Any, dim: int, index: Any, source: Any, reduction: str) -> Any:
-    # Only the first elements of the source count, as many as there are indices.
+    # Only the first elements of the source count: one for each index.
     for axis, extent in enumerate(graph.shape_of(index)):
         if not graph.same_shape(source, graph.shape_of(index)):
             source = graph.emit(op.strided_slice(source, [axis], [0], [extent], [1]))

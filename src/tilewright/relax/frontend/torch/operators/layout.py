@@ -46,7 +46,7 @@ def broadcast(graph: Graph, x: Any, shape: Sequence[Any]) -> Any:
 def cat(graph: Graph, tensors: Sequence[Any], dim: int = 0) -> Any:
     """Arrays one after the other along `dim`."""
     rank = len(graph.shape)
-    # torch still takes empty arrays of one dimension beside others of any rank.
+    # torch still accepts empty one-dimensional arrays among arrays of any rank.
     parts = [graph.cast(x, graph.dtype) for x in tensors if graph.rank_of(x) == rank]
     return parts[0] if len(parts) == 1 else graph.emit(op.concat(parts, dim))
 
@@ -68,7 +68,7 @@ def flip(graph: Graph, x: Any, dims: Sequence[int]) -> Any:
 
 @converts("aten.repeat", "aten.tile")
 def repeat(graph: Graph, x: Any, repeats: Sequence[Any]) -> Any:
-    """The whole array so many times along each dimension, of which there may be new ones."""
+    """The whole array repeated along each dimension; new dimensions may come first."""
     known = graph.shape_of(x)
     repeats = [1] * (len(known) - len(repeats)) + list(repeats)
     extents = [1] * (len(repeats) - len(known)) + known
@@ -82,14 +82,14 @@ def repeat(graph: Graph, x: Any, repeats: Sequence[Any]) -> Any:
 def repeat_interleave(
     graph: Graph, x: Any, repeats: Any, dim: int | None = None, *, output_size: Any = None
 ) -> Any:
-    """Each element so many times."""
+    """Each element `repeats` times."""
     if dim is None:
         x, dim = graph.reshape(x, [product(graph.shape_of(x))]), 0
     return repeat_interleaved(graph, x, repeats, dim % graph.rank_of(x))
 
 
 def repeat_interleaved(graph: Graph, x: Any, repeats: Any, dim: int) -> Any:
-    """Each element along `dim` so many times, one after the other."""
+    """Each element along `dim` `repeats` times, one after the other."""
     shape = graph.shape_of(x)
     thin = graph.reshape(x, [*shape[: dim + 1], 1, *shape[dim + 1 :]])
     wide = graph.emit(op.broadcast_to(thin, [*shape[: dim + 1], repeats, *shape[dim + 1 :]]))

@@ -97,7 +97,7 @@ def _four(graph: Graph, x: Any) -> Any:
 
 
 def _stacked(graph: Graph, x: Any, outer: Sequence[Any]) -> Any:
-    """`x` with the outer dimensions of the result, for each of which there may be one matrix."""
+    """`x` repeated along the outer dimensions of the result."""
     return broadcast(graph, x, [*outer, *graph.shape_of(x)[-2:]])
 
 

@@ -103,7 +103,7 @@ def median(graph: Graph, x: Any) -> Any:
 def bucketize(
     graph: Graph, x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
 ) -> Any:
-    """How many boundaries lie before each element, or at it, too, if `right`."""
+    """Number of boundaries before each element; with `right`, also those equal to it."""
     return _count_before(graph, boundaries, x, right)
 
 
