@@ -232,7 +232,7 @@ def apply_database(
 ) -> IRModule:
     """A lowered model in which the tensor programs have the best schedules of a database.
 
-    How many were found is logged: ``20 of 23 tasks matched``. The others keep what they have, so
+    Their number is logged: ``20 of 23 tasks matched``. The others keep what they have, so
     that they get the default schedule when they are built.
 
     Args:

@@ -35,7 +35,7 @@ class TuneContext:
         search_strategy: chooses candidates: a `SearchStrategy` or its name.
         task_name: what logs and tables call the task.
         rand_state: the seed of all random choices; -1 for another one every time.
-        num_threads: how many threads or processes may work on the search; ``"physical"`` or
+        num_threads: number of threads or processes of the search; ``"physical"`` or
             ``"logical"`` for the cores of this machine.
         logger: gets the messages about this task.
 
@@ -107,8 +107,8 @@ class TuneContext:
         """Begin to search.
 
         Args:
-            max_trials: how many candidates to measure at most.
-            num_trials_per_iter: how many of them at a time.
+            max_trials: maximum number of measured candidates.
+            num_trials_per_iter: maximum number per batch.
             design_spaces: the sketches; by default those of the space generator.
             database: what was measured before.
             cost_model: says which candidates are fast before they are measured.

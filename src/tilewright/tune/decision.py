@@ -21,7 +21,7 @@ TILES: Final = ("sample_perfect_tile", "sample_partitioned_tile")
 """Samplings of factors of the extent of a loop."""
 
 NEAR: Final = 8
-"""So many of the other candidates of `sample_categorical` are next to one."""
+"""Number of candidates of `sample_categorical` that are neighbours of one."""
 
 
 def samplings(trace: Trace) -> list[Instruction]:

@@ -38,7 +38,7 @@ class Matches(NamedTuple):
 
 
 def matches_text(matched: int, missed: list[str]) -> str:
-    """How many functions a schedule was found for, and the names of the others."""
+    """Number of functions with a schedule, and the names of the others."""
     others = f" (nothing for {', '.join(missed)})" if missed else ""
     return f"{matched} of {matched + len(missed)} tasks matched{others}"
 
@@ -87,7 +87,7 @@ def compile_tir(
 ) -> Schedule | None:
     """The best schedule of a program, or None if the database has none for any of its functions.
 
-    How many functions were found is logged: ``1 of 1 tasks matched``.
+    The number of functions with a schedule is logged: ``1 of 1 tasks matched``.
 
     Args:
         database: where to look.

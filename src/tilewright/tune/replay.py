@@ -25,7 +25,7 @@ class Replayer:
     Args:
         mod: the program.
         checked: whether each step is proved to keep the meaning of the program.
-        capacity: how many schedules are kept.
+        capacity: maximum number of kept schedules.
     """
 
     def __init__(self, mod: IRModule, *, checked: bool = False, capacity: int = 4096) -> None:
@@ -99,7 +99,7 @@ def _decide(sch: Schedule, inst: Instruction, decision: Any) -> None:
             sch.apply_instruction(inst, decision)
             return
         except TVMError:
-            # What is possible depends on earlier decisions, of which one is another one now.
+            # What is possible depends on earlier decisions, one of which has changed.
             pass
     sch.apply_instruction(inst)
 

@@ -63,7 +63,7 @@ class Database:
         raise self._undefined("get_all_tuning_records")
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         raise self._undefined("__len__")
 
     def _undefined(self, method: str) -> NotImplementedError:

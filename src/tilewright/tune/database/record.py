@@ -288,7 +288,7 @@ def this_machine() -> dict[str, str | int]:
     """What records say about this machine.
 
     ``cpu`` is the name that its maker gave it, ``llvm_cpu`` and ``triple`` what code for it is
-    generated for, ``cores`` how many this process may use.
+    generated for, ``cores`` the number that this process may use.
     """
     found = host()
     return {

@@ -57,7 +57,7 @@ class SQLiteDatabase(Database):
         path: the file; made if it does not exist.
         module_equality: when two modules are one workload; see `Database`. All users of a file
             use the same.
-        timeout: how many seconds to wait for another writer.
+        timeout: seconds to wait for another writer.
 
     Raises:
         DatabaseError: if the file cannot be used.

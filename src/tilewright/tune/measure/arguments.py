@@ -69,7 +69,7 @@ def packer_of(position: int) -> str:
 def with_packed(
     module: Module, packed: Mapping[int, Any], arguments: Sequence[NDArray]
 ) -> list[NDArray]:
-    """Arguments, of which constant ones are packed as a module wants them.
+    """Arguments, with constant ones packed as a module wants them.
 
     Args:
         module: has functions that pack, see `packer_of`.
@@ -87,5 +87,5 @@ def with_packed(
 
 
 def size_of(args_info: Sequence[Any]) -> int:
-    """How many bytes the arguments take."""
+    """Number of bytes of the arguments."""
     return sum(math.prod(shape) * DType(dtype).itemsize for _, dtype, shape in args_info)

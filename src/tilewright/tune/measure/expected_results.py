@@ -49,7 +49,7 @@ FACTOR: Final = 16
 
 
 def summed_terms(mod: IRModule) -> int:
-    """How many terms all sums of a module have together that lead to one element."""
+    """Number of terms, in all sums of a module together, that lead to one element."""
     total = 0
     for function in mod.functions.values():
         if isinstance(function, PrimFunc):

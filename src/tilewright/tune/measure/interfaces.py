@@ -140,7 +140,7 @@ class RunnerInput:
         key: which workload it is a candidate of. Candidates with the same key are compared: their
             times are measured against a common reference, and one that is clearly slower than the
             best so far is given less time. Without a key a candidate is measured by itself.
-        num_cores: how many cores the candidate may use (`Target.num_cores`); None for all. With 1
+        num_cores: number of cores that it may use (`Target.num_cores`); None for all. With 1
             it is pinned to the last core.
         seconds: how long it may take part in `Runner.remeasure`; None for the runner's own choice.
         packed: arguments that are constants, and are packed by a function of the module before

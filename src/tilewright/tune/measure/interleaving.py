@@ -60,7 +60,7 @@ def measure_interleaved(
 
 
 def _runs(timed: Timed) -> int:
-    """How many runs make a turn."""
+    """Number of runs in a turn."""
     timed.sample(1)
     return max(1, math.ceil(TURN / max(timed.sample(1).wall, 1e-9)))
 
@@ -75,5 +75,5 @@ def _relative(rounds: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _mean(found: Sequence[float]) -> float:
-    """The geometric mean, of which no candidate has a larger share for being slow."""
+    """The geometric mean, in which slow candidates weigh no more than fast ones."""
     return statistics.geometric_mean(max(seconds, 1e-12) for seconds in found)

@@ -56,7 +56,7 @@ class LocalBuilder(Builder):
     replaced.
 
     Args:
-        max_workers: how many processes; by default one for each core that is not needed for timing.
+        max_workers: number of processes; by default one per core that is not needed for timing.
         timeout_sec: how long one candidate may take.
         f_build: ``f_build(mod, target, params)`` makes a module; by default `tvm.build` without a
             default schedule. It is sent to other processes, with the variables around it that it

@@ -41,7 +41,7 @@ from tilewright.tune.measure.timing import PATIENCE
 
 GRACE: Final = 1.0
 TIMES_BEST: Final = 20
-"""What a candidate may take of the processor: seconds, and so many runs of the best one."""
+"""Limit of the processor time of a candidate: seconds, plus a number of runs of the best one."""
 
 TURNS_SECONDS: Final = 1.0
 """How long measuring in turns takes for each candidate, about."""
@@ -62,7 +62,7 @@ class LocalRunner(Runner):
         timeout_sec: how long one candidate may take in all.
         evaluator_config: how often candidates run.
         cooldown_sec: how long to rest after each candidate.
-        alloc_repeat: how many sets of arguments to measure with.
+        alloc_repeat: number of sets of arguments.
         f_alloc_argument: ``f_alloc_argument(device, args_info, alloc_repeat)`` returns the sets of
             arguments; by default they are random. It is sent to other processes, with the variables
             around it that it uses. Or the name under which `initializer` registers one there.

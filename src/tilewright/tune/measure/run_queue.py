@@ -30,7 +30,7 @@ class RunSession:
 
     Attributes:
         single: whether the child is for candidates that run on one core.
-        answered: how many requests the child has answered.
+        answered: number of requests that the child has answered.
     """
 
     def __init__(self, settings: Callable[[bool], RunSettings]) -> None:
@@ -100,7 +100,7 @@ class RunSession:
 T = TypeVar("T")
 
 AHEAD: Final = 2
-"""How many requests the child has at a time: one that it works on, and the next one."""
+"""Number of requests that the child has at a time: one that it works on, and the next one."""
 
 
 class CancelledError(Exception):

@@ -35,7 +35,7 @@ class RunSettings:
         single: whether candidates run on one core.
         cores: where to run.
         cooldown_sec: how long to rest after each candidate.
-        alloc_repeat: how many sets of arguments to measure with.
+        alloc_repeat: number of sets of arguments.
         f_alloc_argument: see `LocalRunner`, in the form of `portable`.
         f_run_evaluator: the same.
         f_cleanup: the same.
@@ -76,7 +76,7 @@ class ReferenceArtifact:
 
     Attributes:
         artifact_path: its file.
-        nominal: how many seconds it takes by definition.
+        nominal: seconds that it takes by definition.
         packed: see `Candidate`.
     """
 
@@ -126,7 +126,7 @@ class CheckRequest:
     Attributes:
         candidate: what to run.
         directory: of the expected results.
-        terms: how many numbers are summed for one element at the most.
+        terms: maximum number of terms of the sum of an element.
     """
 
     candidate: Candidate

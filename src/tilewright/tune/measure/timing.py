@@ -24,7 +24,7 @@ import numpy as np
 from tilewright.runtime.benchmark import native_loop
 
 SAMPLES: Final = 20
-"""Into how many samples a repetition is divided, if it has so many runs."""
+"""Maximum number of samples of a repetition."""
 
 REFERENCE_SHARE: Final = 0.4
 """The time for the reference, as a part of that for the candidate (and at least two runs)."""
@@ -33,14 +33,14 @@ SHORT: Final = 1e-3
 """Seconds; a sample of less says little about a short function."""
 
 HOPELESS: Final = 2.0
-"""A candidate whose first run takes so many times the best is not run again."""
+"""A candidate whose first run takes this many times as long as the best is not run again."""
 
 SLOWER: Final = 1.2
-"""A candidate that takes so many times the best, by its samples so far, gets no more."""
+"""A candidate whose samples take this many times as long as the best gets no more."""
 
 CERTAIN: Final = 0.05
 AGAIN: Final = 2
-"""A sample of fewer seconds may have been disturbed: so many more are needed to give up."""
+"""A sample of fewer seconds may have been disturbed: more are needed to give up."""
 
 PATIENCE: Final = 2.0
 """Seconds after which a candidate of a workload gets no more samples."""
@@ -72,7 +72,7 @@ class Timed:
         self._run: Callable[[int], float] | None = None
 
     def sample(self, runs: int) -> Sample:
-        """Run it so many times."""
+        """Time a number of runs."""
         if self._run is None:
             self._run = native_loop(self._function, self._arguments)
         if self._flushed is not None:
@@ -202,7 +202,7 @@ def _repetition(
 def _division(
     candidate: Timed, reference: Reference | None, plan: Plan, estimate: float
 ) -> tuple[int, int]:
-    """How many samples, and runs in each."""
+    """Number of samples, and of runs in each."""
     if candidate.is_flushed:
         return plan.number, 1
     share = 1 / (1 + REFERENCE_SHARE) if reference else 1.0
@@ -230,7 +230,7 @@ class _Series:
         return self._reference.timed.seconds(sample)
 
     def add(self, seconds: float, spent: float) -> None:
-        """A sample of the candidate, of so many seconds per run and in all."""
+        """Add a sample of the candidate: seconds per run, and in all."""
         self._spent += spent
         self._pending.append(seconds)
         if self._reference is not None:

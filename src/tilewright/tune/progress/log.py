@@ -203,7 +203,7 @@ class LogObserver(TuningObserver):
         logger.info("TaskScheduler picks %s", _name(task))
 
     def sending(self, task: TaskRecord, count: int, where: str) -> None:
-        """Log how many candidates go where."""
+        """Log the number of candidates that are built or run."""
         logger.info("Sending %d sample(s) to %s", count, where)
 
     def measured(self, task: TaskRecord, result: Any) -> None:

@@ -75,7 +75,7 @@ class Failures:
 
     Attributes:
         kind: the reason.
-        count: how many.
+        count: number of them.
         example: what one of them said.
     """
 
@@ -127,7 +127,7 @@ class TaskSummary:
 
     @property
     def failed(self) -> int:
-        """How many candidates failed."""
+        """Number of failed candidates."""
         return sum(failure.count for failure in self.failures)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
 
 FINALISTS: Final = 5
-"""How many candidates of a task are measured again at a time."""
+"""Number of candidates of a task that are measured again at a time."""
 
 CLOSE: Final = 1.15
 """Candidates that took longer than the best one by this factor were not unlucky."""
@@ -28,7 +28,7 @@ ROUNDS: Final = 3
 """Once measured again, the best may be slower than others that were not; then these follow."""
 
 DISTANT: Final = 2.0
-"""The default schedule is not measured again if it took so many times the best."""
+"""The default schedule is not measured again if it took this many times as long as the best."""
 
 NOISE: Final = 0.02
 """Candidates that are faster than the default schedule by less than this part, measured in turns,
@@ -132,7 +132,7 @@ class _Final:
         return found
 
     def _places(self, wanted: int) -> int:
-        """How many candidates there is time for: one is not worth it, unless it is the only one."""
+        """Number of candidates that there is time for; one alone is not worth it."""
         left = self._end - time.monotonic()
         if math.isinf(left):
             return wanted
@@ -209,7 +209,7 @@ def _counts(task: TaskRecord, candidate: Any, result: RunnerResult) -> bool:
     """Whether a result replaces the one before.
 
     A candidate that is known to be right ran before: if it fails now, that is the machine's fault.
-    One of which that is not known must not win without having been checked.
+    Another one must not win unchecked.
     """
     if result.error_kind in (None, "wrong-result"):
         return True

@@ -19,7 +19,7 @@ from tilewright.tune.scheduler.task_record import TaskRecord
 _logger = logging.getLogger(__name__)
 
 KEPT: Final = 2
-"""How many of the fastest candidates of earlier runs take part in the final of this one."""
+"""Number of the fastest candidates of earlier runs that take part in the final of this one."""
 
 
 class KnownTrials:

@@ -27,7 +27,7 @@ POLLING: Final = 0.005
 """Seconds between questions whether a result is there, where time is limited."""
 
 TIMES_DEFAULT: Final = 8.0
-"""Building a candidate may take so many times the processor time of the default schedule."""
+"""Limit of the processor time of a build, relative to that of the default schedule."""
 
 CHECK_PATIENCE: Final = 5.0
 """Seconds to wait for the right results of a program, where time is limited."""
@@ -111,7 +111,7 @@ class Measuring:
         builds: Sequence[BuilderResult],
         seconds: float,
     ) -> list[RunnerResult]:
-        """The results of candidates that run in turns, each for so many seconds."""
+        """The results of candidates that run in turns, `seconds` each."""
         inputs = self._inputs(task, candidates, builds)
         for item in inputs:
             item.seconds = seconds

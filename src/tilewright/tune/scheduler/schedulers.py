@@ -44,7 +44,7 @@ class GradientBased(TaskScheduler):
 
     Args:
         alpha: how much the recent past counts.
-        window_size: how many batches the recent past has.
+        window_size: number of batches of the recent past.
         seed: of the choice between equals; -1 for another one every time.
     """
 

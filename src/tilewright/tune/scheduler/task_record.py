@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 REMEMBERED: Final = 20
-"""How many of the fastest candidates are kept."""
+"""Number of the fastest candidates that are kept."""
 
 
 def latency_of(result: Any) -> float:
@@ -58,7 +58,7 @@ class TaskRecord:
         history: trials and latency after each batch.
         improved_at: `trials` when `latency` became better for the last time.
         failures: candidates that failed.
-        refusals: how many candidates the search made in vain, by reason; known in the end.
+        refusals: number of rejected candidates per reason; known at the end.
         has_begun: whether its sketches were made, when it was first chosen.
         is_terminated: whether it gets no more trials.
         is_exhausted: whether the search had no more candidates.
@@ -191,7 +191,7 @@ EXAMPLE_LINES: Final = 12
 
 
 class FailureTally:
-    """How many candidates failed for which reason, with an example of each."""
+    """Number of failed candidates per reason, with an example of each."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -205,7 +205,7 @@ class FailureTally:
 
     @property
     def total(self) -> int:
-        """How many candidates failed."""
+        """Number of failed candidates."""
         return sum(self.counts.values())
 
     def by_count(self) -> list[tuple[str, int]]:

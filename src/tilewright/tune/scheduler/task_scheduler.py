@@ -27,7 +27,7 @@ SCHEDULERS: Final = Registry["TaskScheduler"]("task scheduler")
 """Task schedulers by name."""
 
 HOPELESS_BATCHES: Final = 2
-"""A task is given up after so many batches of which nothing ran."""
+"""Number of batches without a candidate that ran, after which a task is given up."""
 
 
 class TaskScheduler:
@@ -38,7 +38,7 @@ class TaskScheduler:
         measure_callbacks: what happens after each batch.
         database: where the results go.
         cost_model: what the search asks; None for nothing.
-        remaining_tasks: how many tasks are not done.
+        remaining_tasks: number of tasks that are not done.
         was_interrupted: whether the user stopped the run.
     """
 
@@ -139,7 +139,7 @@ class TaskScheduler:
 
     @property
     def remaining_tasks(self) -> int:
-        """How many tasks are not done."""
+        """Number of tasks that are not done."""
         return sum(not task.is_terminated for task in self.tasks)
 
     def touch_task(self, task_id: int) -> None:

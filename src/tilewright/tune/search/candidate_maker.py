@@ -50,8 +50,8 @@ class CandidateMaker:
         postprocs: the postprocessors.
 
     Attributes:
-        refusals: how many candidates were refused, by reason: the schedule primitive that refused,
-            or the postprocessor.
+        refusals: number of refused candidates per reason: the schedule primitive that refused, or
+            the postprocessor.
     """
 
     def __init__(self, mod: IRModule, postprocs: Sequence[Postproc]) -> None:

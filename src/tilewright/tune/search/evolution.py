@@ -18,7 +18,7 @@ SELECTION: Final = 4.0
 """The first of a ranking is a parent e to the power of this as often as the last."""
 
 SATURATED: Final = 12
-"""A generation is complete when all attempts for so many children in a row failed."""
+"""Number of children in a row whose attempts have all failed, after which a generation ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Breeding:
     """How new generations are made.
 
     Attributes:
-        generations: how many.
+        generations: their number.
         mutate_prob: how often a child has one parent, and a decision of its own; else it has two.
-        max_fail_count: how many attempts are made for one child.
+        max_fail_count: maximum number of attempts for one child.
     """
 
     generations: int
@@ -162,7 +162,7 @@ class _Roulette:
 def crossover(one: Trace, other: Trace, rng: random.Random) -> Trace | None:
     """A trace with each decision from one of two traces of the same sketch.
 
-    None for traces of which no mixture can be applied: those of different length, or with
+    None for traces that cannot be mixed: those of different length, or with
     instructions that return something else.
     """
     if len(one) != len(other):

@@ -33,7 +33,7 @@ REFINED: Final = 0.3
 """The part of a batch that are neighbours of the best candidates that were measured."""
 
 BEST: Final = 3
-"""The neighbours of how many candidates these are."""
+"""Number of candidates whose neighbours these are."""
 
 
 @STRATEGIES.add("evolutionary")
@@ -50,7 +50,7 @@ class EvolutionarySearch(TraceSearch):
         population_size: candidates of a generation, for batches of 128 and traces of up to 40
             instructions; generations are smaller for smaller batches and longer traces.
         init_measured_ratio: the part of the first generation that were measured already.
-        init_min_unmeasured: how many random candidates the first generation has at least.
+        init_min_unmeasured: minimum number of random candidates of the first generation.
         max_fail_count: random candidates of each sketch that may be refused or known in a row,
             before no more are tried.
         genetic_num_iters: generations for a batch.
@@ -161,7 +161,7 @@ def unlike_first(ranking: Sequence[Individual]) -> Iterator[Individual]:
     """All individuals in their order, but those that are almost like an earlier one at the end.
 
     Two are almost alike if one decision makes the difference. The best ones of a cost model are
-    often variants of one, of which one shows what all of them are worth.
+    often variants of one another, and measuring one shows the worth of all.
     """
     covered: set[Key] = set()
     later: list[Individual] = []
@@ -200,7 +200,7 @@ def interleaved(
     """Individuals of several sources, each with its share as long as it has any.
 
     Args:
-        sources: the sources and their shares, of which the ratios count.
+        sources: the sources and their shares, whose ratios count.
         rng: decides which source comes how early, so that a small share counts in small batches,
             too.
     """

@@ -54,7 +54,7 @@ def refinements(run: SearchRun, count: int) -> Iterator[Individual]:
 
     Args:
         run: what is known.
-        count: how many of the best; when none of them has neighbours left, there are no more.
+        count: number of the best candidates; it ends when none of them has neighbours left.
     """
     lines = [iter(neighbours_of(run, best)) for best in run.best_measured(count)]
     while lines:
@@ -74,9 +74,9 @@ class LocalRefinement(TraceSearch):
     neighbours left that were not measured, the next best one goes on, and in the end random ones.
 
     Args:
-        num_starts: how many candidates of the first batch are random ones.
-        num_best: how many of the best candidates are looked around at a time.
-        max_fail_count: how many random candidates in a row may be refused or known.
+        num_starts: number of random candidates of the first batch.
+        num_best: number of the best candidates whose neighbours are measured at a time.
+        max_fail_count: maximum number of refused or known random candidates in a row.
     """
 
     def __init__(

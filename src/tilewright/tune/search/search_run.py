@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 REMEMBERED: Final = 64
-"""How many of the fastest candidates of earlier runs a search starts from."""
+"""Number of the fastest candidates of earlier runs that a search starts from."""
 
 
 class SearchRun:
@@ -43,8 +43,8 @@ class SearchRun:
         maker: makes candidates of traces.
         mutators: ways to change a trace, with weights.
         seen: the candidates that were chosen to be measured, now or before.
-        measured: those of them of which there are results.
-        trials: how many were handed out.
+        measured: those with results.
+        trials: number of candidates that were handed out.
         has_begun: whether a batch was proposed; before that, the default schedule is measured.
     """
 
@@ -130,8 +130,8 @@ class SearchRun:
         """Candidates with random decisions that were not chosen yet.
 
         Args:
-            max_fail_count: a sketch is left out after so many candidates in a row that were
-                refused or known.
+            max_fail_count: number of refused or known candidates in a row after which a sketch
+                is left out.
         """
         failures = dict.fromkeys(self.book.sketches, 0)
         while failures and not self.context.is_over():

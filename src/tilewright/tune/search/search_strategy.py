@@ -46,8 +46,8 @@ class SearchStrategy(TaskPart):
         """Begin.
 
         Args:
-            max_trials: how many candidates to measure at most.
-            num_trials_per_iter: how many of them at a time.
+            max_trials: maximum number of measured candidates.
+            num_trials_per_iter: maximum number per batch.
             design_spaces: the sketches.
             database: what was measured before.
             cost_model: says which candidates are fast before they are measured.
@@ -73,7 +73,7 @@ class SearchStrategy(TaskPart):
 
     @property
     def refusals(self) -> Mapping[str, int]:
-        """How many candidates were not worth or not capable of measuring, by reason."""
+        """Number of rejected candidates per reason."""
         return {}
 
     def _undefined(self, method: str) -> NotImplementedError:
@@ -100,7 +100,7 @@ class SearchStrategy(TaskPart):
 
 
 YOUNG: Final = 100_000
-"""So many more objects than before are made before it looks."""
+"""Number of new objects after which the garbage collector runs."""
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def few_collections() -> Iterator[None]:
 
 REFUSED_AT_MOST: Final = 100
 REFUSED_PER_TRIAL: Final = 10
-"""A batch ends after so many candidates that were scored, but then not accepted."""
+"""Number of scored candidates that are refused by a proof, after which a batch ends."""
 
 
 class TraceSearch(SearchStrategy):
@@ -233,7 +233,7 @@ class TraceSearch(SearchStrategy):
 
         Args:
             run: what is known.
-            count: how many are wanted.
+            count: number of wanted candidates.
         """
         raise self._undefined("proposals")
 
@@ -246,7 +246,7 @@ class TraceSearch(SearchStrategy):
 
     @property
     def refusals(self) -> dict[str, int]:
-        """How many candidates were refused in this run, by reason."""
+        """Number of candidates that were refused in this run, per reason."""
         return {} if self._run is None else dict(self._run.maker.refusals)
 
     def clone(self) -> SearchStrategy:

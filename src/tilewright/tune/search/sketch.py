@@ -17,7 +17,7 @@ Key = tuple[Any, ...]
 
 
 class Sketch:
-    """A trace the decisions of which are free.
+    """A trace whose decisions are free.
 
     Args:
         number: which sketch of the task it is.

@@ -14,7 +14,7 @@ from tilewright.tune.search.search_strategy import STRATEGIES, TraceSearch
 from tilewright.tune.search.sketch import Sketch
 
 HOPELESS: Final = 4096
-"""After so many refused candidates in a row, none that is left is expected to be accepted."""
+"""Number of refused candidates in a row after which none of the rest is expected to be accepted."""
 
 
 def all_traces(run: SearchRun, sketch: Sketch) -> Iterator[Trace]:
@@ -87,7 +87,7 @@ class ReplayTrace(TraceSearch):
     """Replays the traces of random sketches with random decisions, none of them twice.
 
     Args:
-        max_fail_count: it ends after so many candidates in a row that are refused or known.
+        max_fail_count: number of refused or known candidates in a row after which it ends.
     """
 
     def __init__(self, max_fail_count: int = 100) -> None:
@@ -106,7 +106,7 @@ class ReplayFunc(TraceSearch):
     schedule that asks ``if`` about what it has sampled needs this one.
 
     Args:
-        max_fail_count: it ends after so many candidates in a row that are refused or known.
+        max_fail_count: number of refused or known candidates in a row after which it ends.
     """
 
     def __init__(self, max_fail_count: int = 100) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext
 
 MAX_SKETCHES: Final = 64
-"""So many sketches are followed up at the most."""
+"""Maximum number of sketches that are followed up."""
 
 SCHEDULE_RULE: Final = "schedule_rule"
 """The annotation of a block that a rule of its own schedules."""

@@ -31,7 +31,7 @@ class SpaceGenerator:
     """Makes the space in which the tuner looks: schedules with decisions that can be changed.
 
     Subclasses define `generate_design_space`. What they return are sketches: schedules whose traces
-    have sampling instructions, the decisions of which the search changes.
+    have sampling instructions, whose decisions the search changes.
 
     Attributes:
         sch_rules: the schedule rules that it applies, None if it has none.
@@ -148,7 +148,7 @@ def _made(given: Any, create: Callable[[str], Any], context: TuneContext, name: 
 
 
 def distinct(sketches: Iterable[Schedule]) -> list[Schedule]:
-    """The sketches of which no earlier one has an equal trace.
+    """The sketches without those whose trace equals an earlier one.
 
     Those with the same instructions and other decisions remain: the search begins with the
     decisions of each.

@@ -14,7 +14,7 @@ from tilewright.tune.measure.process import channel
 from tilewright.tune.measure.process.fork_server import ForkServer, shared_fork_server
 
 LAST_WORDS: Final = 2000
-"""How many bytes of what a dead child wrote are told."""
+"""Number of bytes of the output of a dead child in messages."""
 
 
 class Death(NamedTuple):

@@ -23,7 +23,7 @@ CallableOrName = Callable[..., Any] | str
 """A function, or the name under which one is registered."""
 
 TRACEBACK: Final = 20
-"""How many lines of a traceback are told."""
+"""Number of lines of a traceback in messages."""
 
 
 def _reduce_view(view: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
