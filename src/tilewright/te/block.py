@@ -56,11 +56,8 @@ class _ReadBuffers(Rewriter):
 class BlockBuilder:
     """Builds the blocks of one compute operation.
 
-    Args:
-        op: the operation.
-        buffers: the buffer of each tensor that it reads or writes.
-        sizes: the variables that are defined everywhere in the function.
-        iter_types: iterator types of axes that are not the usual ones.
+    `sizes` are the variables that are defined everywhere in the function, `iter_types` iterator
+    types of axes that are not the usual ones.
     """
 
     def __init__(

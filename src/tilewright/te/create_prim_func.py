@@ -35,12 +35,8 @@ TRUE = IntImm(BOOL, 1)
 class FunctionBuilder:
     """Collects parameters, intermediate buffers and statements of a function.
 
-    Subclasses decide by `compute` how the loops of an operation look.
-
-    Args:
-        caller: the function that the user called, for messages.
-        args: the parameters: tensors and scalar variables.
-        binds: buffers that the user wants for some of the tensors.
+    Subclasses decide by `compute` how the loops of an operation look. Messages name the `caller`,
+    the function that the user called.
     """
 
     def __init__(

@@ -47,11 +47,7 @@ def broadcast_binary(function: str, left: object, right: object) -> Any:
 def broadcast_with(apply: Callable[..., Any], label: str, left: object, right: object) -> Tensor:
     """`apply` to each pair of elements of two operands, at least one of which is a tensor.
 
-    Args:
-        apply: from two elements to the element of the result.
-        label: what the result is called after.
-        left: a tensor or a scalar.
-        right: a tensor or a scalar.
+    The result is called after `label`.
 
     Raises:
         ShapeError: if the shapes do not fit together, or cannot be proved to.

@@ -240,13 +240,7 @@ def _without_root(body: Stmt) -> tuple[Stmt, tuple[Buffer, ...]]:
 
 
 def loop_nest(extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt], name: str = "i") -> Stmt:
-    """Loops over all elements of a box, the first outermost.
-
-    Args:
-        extents: of the box.
-        body: from the loop variables to the body.
-        name: prefix of the names of loop variables.
-    """
+    """Loops over all elements of a box, the first outermost; `body` gets the loop variables."""
     variables = [Var(f"{name}{n}", extent.dtype) for n, extent in enumerate(extents)]
     statement = body(list(variables))
     for variable, extent in zip(reversed(variables), reversed(extents), strict=True):

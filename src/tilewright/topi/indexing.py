@@ -23,11 +23,8 @@ MODES = ("clip", "wrap", "fast")
 def place_of(index: Expr, extent: Expr, mode: str) -> Expr:
     """Where an index that may be outside of a dimension goes.
 
-    Args:
-        index: the index.
-        extent: of the dimension.
-        mode: ``"clip"`` for the nearest element, ``"wrap"`` for the place modulo the extent,
-            ``"fast"`` where indices are known to be inside.
+    The mode ``"clip"`` takes the nearest element, ``"wrap"`` the place modulo the extent,
+    ``"fast"`` knows that indices are inside.
     """
     if mode == "fast":
         return index

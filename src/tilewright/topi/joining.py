@@ -16,7 +16,7 @@ from tilewright.te.elementwise import same_extent
 from tilewright.te.tensor import Tensor, extent_text, shape_text, zero_like
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
-from tilewright.topi.operands import as_int, normalized_axis
+from tilewright.topi.operands import as_int, normalized_axis, nth
 from tilewright.topi.reshape import number_of_elements, reshape
 
 
@@ -83,10 +83,7 @@ def stack(a_tuple: Sequence[Tensor], axis: int) -> Tensor:
 
     def element(*i: Expr) -> Expr:
         place = (*i[:along], *i[along + 1 :])
-        value = tensors[-1](*place)
-        for n in range(len(tensors) - 2, -1, -1):
-            value = choose(i[along] == n, tensors[n](*place), value)
-        return value
+        return nth([tensor(*place) for tensor in tensors], i[along], choose)
 
     first = tensors[0].shape
     shape = (*first[:along], len(tensors), *first[along:])

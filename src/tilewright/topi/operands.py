@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from tilewright import te, tir
 from tilewright.error import ArgumentError, ShapeError
-from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.arithmetic import logical_and, select
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr, IntImm
@@ -87,20 +87,23 @@ def normalized_axes(owner: str, axis: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
+def nth(items: Sequence[Expr], n: Expr, choose: Callable[..., Expr] = select) -> Expr:
+    """Item number `n` of some expressions."""
+    value = items[-1]
+    for number in range(len(items) - 2, -1, -1):
+        value = choose(n == number, items[number], value)
+    return value
+
+
 Operator = TypeVar("Operator", bound=Callable[..., Tensor])
 
 
 def variant(
     model: Operator, name: str, doc: str, compute: Callable[..., Tensor], **defaults: Any
 ) -> Operator:
-    """An operator with the parameters of another one.
+    """An operator called `name`, with the parameters of another one, and other defaults.
 
-    Args:
-        model: the other operator.
-        name: of the new one.
-        doc: its help.
-        compute: called with the name, and all arguments in the order of the parameters.
-        **defaults: defaults of parameters that differ from those of `model`.
+    `compute` is called with the name, and all arguments in the order of the parameters.
     """
     signature = inspect.signature(model)
     signature = signature.replace(

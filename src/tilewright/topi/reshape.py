@@ -16,6 +16,7 @@ from tilewright.te.elementwise import same_extent
 from tilewright.te.tensor import Tensor, as_shape, extent_text, shape_text, zero_like
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
+from tilewright.topi.operands import nth
 from tilewright.topi.utils import ravel_index
 
 
@@ -167,9 +168,6 @@ def unravel_index(indices: Tensor, shape: Any) -> Tensor:
 
     def element(*i: Expr) -> Expr:
         digits = _digits(indices(*i[1:]), extents)
-        value = digits[-1]
-        for n in range(len(digits) - 2, -1, -1):
-            value = if_then_else(i[0] == n, digits[n], value)
-        return value.astype(indices.dtype)
+        return nth(digits, i[0], if_then_else).astype(indices.dtype)
 
     return compute((len(extents), *indices.shape), element, "T_unravel_index", tag.INJECTIVE)

@@ -47,16 +47,8 @@ def _scatter(
 ) -> Tensor:
     """`data` after each element of `updates`, one after the other, was put in its place.
 
-    A negative index counts from the end; places outside of `data` are left out.
-
-    Args:
-        owner: the operator.
-        data: the tensor.
-        indices: where the updates go.
-        updates: new elements.
-        reduction: a key of `REDUCTIONS`.
-        place_of: from a function that loads an index, and the place of an update, to the place
-            in `data`.
+    A negative index counts from the end; places outside of `data` are left out. `place_of` leads
+    from a function that loads an index, and the place of an update, to the place in `data`.
     """
     if reduction not in REDUCTIONS:
         names = ", ".join((*REDUCTIONS, "mean"))

@@ -16,7 +16,7 @@ from tilewright.tir.index_map import IndexMap
 from tilewright.tir.op.control import if_then_else
 from tilewright.tir.substitute import substitute
 from tilewright.topi import tag
-from tilewright.topi.operands import normalized_axes, normalized_axis
+from tilewright.topi.operands import normalized_axes, normalized_axis, nth
 from tilewright.topi.reshape import number_of_elements
 
 
@@ -137,16 +137,9 @@ def reverse_sequence(
 def shape(array: Tensor, dtype: str = "int32") -> Tensor:
     """The extents of `array` as a vector."""
     extents = [extent.astype(dtype) for extent in array.shape]
-
-    def element(i: Expr) -> Expr:
-        value: Expr = extents[-1]
-        for n in range(len(extents) - 2, -1, -1):
-            value = select(i == n, extents[n], value)
-        return value
-
     if not extents:
         return compute((0,), lambda i: const(0, dtype), "T_shape", tag.INJECTIVE)
-    return compute((len(extents),), element, "T_shape", tag.INJECTIVE)
+    return compute((len(extents),), lambda i: nth(extents, i), "T_shape", tag.INJECTIVE)
 
 
 def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:

@@ -15,7 +15,7 @@ from tilewright.te.tensor import Tensor, as_shape, shape_text
 from tilewright.tir.op.control import all as all_of
 from tilewright.tir.op.control import if_then_else
 from tilewright.topi import tag
-from tilewright.topi.operands import as_int, normalized_axes, normalized_axis
+from tilewright.topi.operands import as_int, normalized_axes, normalized_axis, nth
 
 LARGEST = (1 << 31) - 1
 """An end at or above it is the end of the dimension, for any extent."""
@@ -44,15 +44,8 @@ def slice_of(
 ) -> Slice:
     """What ``begin:end:stride`` is of a dimension, as in Python.
 
-    Args:
-        owner: the operator, for messages.
-        extent: of the dimension.
-        begin: the first element, counted from the end if it is negative; None for the first one.
-        end: where to stop; None for the end.
-        stride: the distance of two elements, not 0.
-        assume_inbound: whether the bounds of a symbolic extent are known to be inside of it and
-            in order, so that they need not be limited.
-        analyzer: knows the ranges of symbolic sizes.
+    With `assume_inbound`, the bounds of a symbolic extent are known to be inside of it and in
+    order, so that they need not be limited.
     """
     dtype = extent.dtype
     backwards = stride < 0
@@ -195,11 +188,8 @@ def dynamic_strided_slice(
     def element(*ax: Expr) -> Expr:
         indices = []
         for n, (index, extent) in enumerate(zip(ax, a.shape, strict=True)):
-            first, stride = cast("int64", begin(n)), cast("int64", strides(n))
-            length = cast("int64", extent)
-            first = select(first < 0, first + length, first)
-            highest = select(stride < 0, length - 1, length)
-            first = minimum(maximum(first, select(stride < 0, const(-1, "int64"), 0)), highest)
+            stride = cast("int64", strides(n))
+            first = _limited(begin(n), cast("int64", extent), stride)
             indices.append(first + cast("int64", index) * stride)
         return a(*indices)
 
@@ -212,23 +202,22 @@ def dynamic_slice_extents(
     """The shape of `dynamic_strided_slice`, as a vector of int64."""
 
     def element(i: Expr) -> Expr:
-        length: Expr = cast("int64", extents[-1])
-        for n in range(len(extents) - 2, -1, -1):
-            length = select(i == n, cast("int64", extents[n]), length)
+        length = nth([cast("int64", extent) for extent in extents], i)
         stride = cast("int64", strides(i))
-        bounds = []
-        for bound in (begin, end):
-            value = cast("int64", bound(i))
-            value = select(value < 0, value + length, value)
-            low = select(stride < 0, const(-1, "int64"), const(0, "int64"))
-            high = select(stride < 0, length - 1, length)
-            bounds.append(minimum(maximum(value, low), high))
-        first, last = bounds
+        first, last = (_limited(bound(i), length, stride) for bound in (begin, end))
         span = select(stride < 0, first - last, last - first)
         step = maximum(select(stride < 0, 0 - stride, stride), const(1, "int64"))
         return maximum(floordiv(span + step - 1, step), const(0, "int64"))
 
     return compute((len(extents),), element, "T_slice_shape", tag.INJECTIVE)
+
+
+def _limited(bound: Expr, length: Expr, stride: Expr) -> Expr:
+    """A bound of a slice, counted from the end if it is negative, moved into the dimension."""
+    value = cast("int64", bound)
+    value = select(value < 0, value + length, value)
+    low = select(stride < 0, const(-1, "int64"), const(0, "int64"))
+    return minimum(maximum(value, low), select(stride < 0, length - 1, length))
 
 
 def strided_set(a: Tensor, v: Tensor, begin: Any, end: Any, strides: Any = None) -> Tensor:

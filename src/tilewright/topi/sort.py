@@ -129,11 +129,7 @@ def _less(a: Any, b: Any) -> Expr:
 def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) -> Tensor:
     """The places of the elements of each row along a dimension, in order, as rows.
 
-    Args:
-        data: the tensor.
-        along: the dimension.
-        ascending: whether the smallest element comes first.
-        count: how many of them, if not all.
+    Only the first `count`, if given.
     """
     outer = [extent for n, extent in enumerate(data.shape) if n != along]
     number = math.prod(outer, start=const(1, INT64))

@@ -27,12 +27,7 @@ from tilewright.tir.substitute import substitute
 def requested_layouts(
     bounds: Bounds, buffers: Mapping[Tensor, Buffer], params: Collection[Buffer]
 ) -> dict[Buffer, Layout]:
-    """The layouts that stages ask for, by buffer.
-
-    Args:
-        bounds: of the stages.
-        buffers: of their results.
-        params: those that are parameters of the function.
+    """The layouts that stages ask for, by buffer; `params` are the parameters of the function.
 
     Raises:
         TEScheduleError: if something needs the usual layout.

@@ -149,15 +149,8 @@ def unscheduled_function(
 ) -> PrimFunc | None:
     """What a schedule computes, as `te.create_prim_func` makes it.
 
-    Args:
-        schedule: the schedule.
-        args: the parameters: tensors and scalar variables.
-        name: of the function.
-        binds: buffers to use for some of the tensors.
-
-    Returns:
-        The function; None if stages of the schedule have been transformed, or `args` has tensors
-        that it does not compute.
+    None if stages of the schedule have been transformed, or `args` has tensors that it does not
+    compute.
 
     Raises:
         ArgumentError: as `tvm.lower`.

@@ -82,12 +82,8 @@ def replace_tensors(
     """Make stages read other tensors, and what follows from that.
 
     An operation that reads another tensor is a new operation with new results, so its readers
-    change too.
-
-    Args:
-        stages: all stages, in topological order; those that read replaced tensors are changed.
-        tensors: what stands for each tensor; what follows is added.
-        readers: only these stages read the replaced tensors; by default all.
+    change too: what follows is added to `tensors`. Only the stages `readers` read the replaced
+    tensors; by default all of them.
     """
     first = set(tensors) if readers is not None else set()
     chosen = set(readers or ())

@@ -80,11 +80,7 @@ class History:
     ) -> Any:
         """Apply a primitive, and record it if it was not refused.
 
-        Args:
-            primitive: the primitive.
-            owner: the schedule, or the stage, which stays as it was if it refuses.
-            args: positional arguments of the method.
-            kwargs: the others.
+        The owner is the schedule or the stage, which stays as it was if it refuses.
         """
         bound = primitive.bind(owner, args, kwargs)
         steps, known = len(self.steps), len(self._known)
@@ -114,13 +110,7 @@ class History:
     def sample(self, name: str, arguments: dict[str, Any], decision: Any) -> Any:
         """Choose numbers at random, and record which.
 
-        Args:
-            name: of the sampling, as in `tir.Schedule`.
-            arguments: by name.
-            decision: what to choose; None to choose at random.
-
-        Returns:
-            Variables that stand for the numbers, or one variable.
+        Returns variables that stand for the numbers, or one variable; see `Samples.choose`.
         """
         result, taken = self.samples.choose(name, arguments, decision)
         encoded = {key: self._value(value) for key, value in arguments.items()}
@@ -179,9 +169,7 @@ class History:
     def _value(self, value: Any, stage: Stage | None = None) -> Any:
         """An argument in terms of references; what is unknown stays as it is.
 
-        Args:
-            value: the argument.
-            stage: whose loops it may mention; None if they are of any.
+        It may mention loops of `stage`, or of any stage without one.
         """
         if isinstance(value, (Stage, Tensor, Operation)):
             return self._tensor(value)

@@ -251,12 +251,8 @@ def read_boxes(
 ) -> list[Box]:
     """For each read of what `producer` computes by `op`, the box of elements.
 
-    Args:
-        op: the reader.
-        producer: what it reads.
-        variables: the values of the axes of `op`, in terms of loop variables.
-        ranging: the loops that run, and over what.
-        analyzer: what is known about other loop variables.
+    `variables` has the values of the axes of `op` in terms of loop variables; the loops `ranging`
+    run over their domains, and `analyzer` knows about the others.
     """
     unknown = _bound_inside(op)
     boxes: dict[ProducerLoad, Box] = {}

@@ -38,10 +38,6 @@ class Layout:
 class Transform(Relation):
     """The axes of an operation in another layout.
 
-    Args:
-        axes: the axes.
-        layout: from their values to those of the new loops.
-
     Raises:
         ArgumentValueError: if two values of the axes have the same place, or that is not known.
     """
@@ -84,12 +80,9 @@ class Transform(Relation):
 
 
 def layout_of(function: Any, ndim: int, separators: Sequence[int]) -> Layout:
-    """The layout that an index map or a Python function of the indices describes.
+    """The layout that an index map, or a Python function of `ndim` indices, describes.
 
-    Args:
-        function: the index map or function.
-        ndim: number of indices.
-        separators: dimensions at which a physical axis starts, besides those of `function`.
+    Physical axes start at the dimensions `separators`, besides those that a function separates.
     """
     if isinstance(function, IndexMap):
         index_map, found = function, []

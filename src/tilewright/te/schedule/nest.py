@@ -27,13 +27,7 @@ InLoop = Callable[[Stage, IterVar, Stmt], Stmt]
 
 
 class Nest:
-    """The loops of the stage of a te.compute.
-
-    Args:
-        stage: the stage.
-        bounds: of all stages.
-        in_loop: what else is in the body of a loop.
-    """
+    """The loops of the stage of a te.compute; `in_loop` adds what else is in the body of a loop."""
 
     def __init__(self, stage: Stage, bounds: Bounds, in_loop: InLoop) -> None:
         assert isinstance(stage.op, ComputeOp)

@@ -58,11 +58,8 @@ class Relation:
 class Split(Relation):
     """One loop into two: ``parent = outer * factor + inner``.
 
-    Args:
-        parent: the iteration variable.
-        factor: extent of the inner loop; or None.
-        nparts: extent of the outer loop, where `factor` is None.
-        guarded: whether instances beyond the parent's domain must be skipped.
+    The inner loop has the extent `factor`, or the outer one the extent `nparts`. If `guarded`,
+    instances beyond the domain of the parent are skipped.
     """
 
     __slots__ = ("_guarded", "children", "factor", "inner", "nparts", "outer", "parent", "parents")
@@ -123,12 +120,8 @@ class Split(Relation):
 class Fuse(Relation):
     """Two loops into one: ``outer = fused // inner_extent, inner = fused % inner_extent``.
 
-    The fused loop counts in int64 if its iterations may be too many for the dtype of the loops.
-
-    Args:
-        outer: the outer loop.
-        inner: the loop directly inside of it.
-        shapes: those of the arrays that functions are called with, which limit sizes.
+    The fused loop counts in int64 if its iterations may be too many for the dtype of the loops; the
+    shapes of the arrays that functions are called with limit them.
     """
 
     __slots__ = ("_dtype", "children", "fused", "inner", "outer", "parents")

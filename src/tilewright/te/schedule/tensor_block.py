@@ -27,15 +27,10 @@ def tensor_block(
     name: str,
     reads: tuple[bool, bool],
 ) -> Block:
-    """A block without iterators; it mentions the loop variables around it.
+    """A block without iterators around one of the statements of an intrinsic.
 
-    Args:
-        stage: the stage.
-        tile: what the intrinsic computes.
-        body: one of the statements of the intrinsic.
-        buffers: of the tensors.
-        name: of the block.
-        reads: whether `body` reads the inputs, and whether it reads the outputs.
+    It mentions the loop variables around it. `reads` says whether the statement reads the inputs,
+    and whether it reads the outputs.
 
     Raises:
         TEScheduleError: if a buffer of the intrinsic demands a layout that the box does not have.

@@ -161,15 +161,10 @@ class Samples:
         return self._symbols.with_numbers(value)
 
     def choose(self, name: str, arguments: dict[str, Any], decision: Any) -> tuple[Any, Any]:
-        """Choose numbers as a sampling of `tir.Schedule` does.
+        """Choose numbers as a sampling of `tir.Schedule` does; a loop is one of a stage.
 
-        Args:
-            name: of the sampling.
-            arguments: by name; a loop is one of a stage.
-            decision: what to choose; None to choose at random.
-
-        Returns:
-            Variables that stand for the numbers (or one variable), and the decision.
+        Without a decision they are chosen at random. Returns variables that stand for the numbers
+        (or one variable), and the decision.
         """
         primitive = InstructionKind.get(name).primitive
         given = {key: self.with_numbers(value) for key, value in arguments.items()}

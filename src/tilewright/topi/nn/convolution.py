@@ -102,20 +102,9 @@ def windows_times(
 ) -> Tensor:
     """The sums of products that all convolutions are.
 
-    Args:
-        owner: the operator.
-        padded: the images.
-        window: the extents of a window.
-        strides: how far it moves.
-        dilation: the distances of its elements.
-        weight: the factor of a group, an output channel of the group, an input channel of the
-            group, and a place in the window.
-        out_dtype: dtype of the accumulation; by default that of the images.
-        groups: into how many parts, which do not mix, the channels are divided.
-        filters: how many channels a group of the result has.
-        depth: how many channels a group of the images has.
-        layout: of the images and of the result.
-        starts: where the first window is; by default at the first element.
+    `weight` gives the factor of a group, an output channel of the group, an input channel of the
+    group, and a place in the window. A group has `depth` channels of the images and `filters` of
+    the result. The first window is at `starts`, by default at the first element.
     """
     axes = spatial_axes(layout)
     starts = [0] * len(axes) if starts is None else starts

@@ -226,12 +226,8 @@ def deviations(
 ) -> tuple[Tensor, Tensor, Any]:
     """The mean, the sum of squares of the differences from it, and the number of elements.
 
-    Args:
-        shape: of the results.
-        extents: what one mean runs over.
-        value: the element at a place in `shape` and one in `extents`.
-        dtype: of the results.
-        may_be_empty: whether the sum of no elements is 0.
+    `value` is the element at a place in `shape`, that of the results, and one in `extents`, what
+    one mean runs over. If these may be empty, the sum of no elements is 0.
     """
     count = _count(extents, dtype)
     steps, again = _reduce_axes(extents), _reduce_axes(extents)

@@ -148,11 +148,8 @@ def _continued(
 def least_extents(mode: str, before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
     """How many elements each dimension must have, so that there are enough to continue it by.
 
-    Args:
-        mode: ``"reflect"``, ``"symmetric"``, ``"replicate"`` or ``"circular"``; any other one needs
-            none.
-        before: how many elements are added before each dimension.
-        after: how many after each.
+    The modes are ``"reflect"``, ``"symmetric"``, ``"replicate"`` and ``"circular"``; any other one
+    needs none.
     """
     least = {}
     for axis, ends in enumerate(zip(before, after, strict=True)):

@@ -101,13 +101,7 @@ def spread_extent(
 ) -> Expr:
     """The extent of a transposed convolution.
 
-    Args:
-        extent: that of the input.
-        window: that of the kernel.
-        stride: how far apart the windows are.
-        dilation: the distance of the elements of a window.
-        cut: number of elements cut off at both ends together.
-        extra: number of elements added to the end.
+    `cut` elements are cut off at both ends together, and `extra` ones are added to the end.
     """
     return simplified((extent - 1) * stride + reach(window, dilation) - cut + extra)
 
@@ -140,14 +134,8 @@ def interleaved(
 ) -> Tensor:
     """The results of all phases in turn.
 
-    Args:
-        totals: by phases along each dimension: their results, as channels of each group; None for
-            zeros.
-        kinds: the phases along each dimension.
-        axes: the spatial dimensions.
-        along: the transposed convolution along each of them.
-        outputs: the number of output channels of a group.
-        layout: of the images.
+    `totals` has the results by phases along each dimension, as channels of each group; None for
+    zeros. A group has `outputs` output channels.
     """
     known, first = next((kind, total) for kind, total in totals.items() if total is not None)
     channel, shape, zero = layout.index("C"), list(first.shape), as_expr(0, first.dtype)
