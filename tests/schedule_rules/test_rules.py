@@ -202,6 +202,16 @@ def test_panels_of_constants_that_come_from_memory_are_asked_for_ahead(is_consta
     assert len(asked) == (is_constant and depth == 40)
 
 
+@pytest.mark.parametrize(("shared_cache", "ahead"), [(32 << 20, 8), (1 << 20, 0)])
+def test_columns_are_asked_for_ahead_from_the_shared_cache_but_not_from_memory(shared_cache, ahead):
+    X, k = te.placeholder((1024, 1024), name="X"), te.reduce_axis((0, 1024), name="k")
+    Y = te.compute((1024,), lambda j: te.sum(X[k, j], axis=k), name="Y")
+    machine = LARGE._replace(own_cache=1 << 17, shared_cache=shared_cache)
+    sch = scheduled(te.create_prim_func([X, Y]), machine)
+    _, _, piece, *_ = (sch.get(loop) for loop in sch.get_loops("Y"))
+    assert int(piece.annotations["software_prefetch"]["X"]) == ahead
+
+
 @pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
 @pytest.mark.parametrize("consumer", [False, True])
 def test_windows_of_images_that_no_cache_holds_run_in_bands(consumer, machine):

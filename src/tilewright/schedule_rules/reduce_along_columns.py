@@ -28,6 +28,9 @@ ROWS: Final = 8
 MOST_ROWS: Final = 32
 """Maximum number of rows that are added at a time."""
 
+AHEAD: Final = 8
+"""Pieces of rows that a prefetch from the cache that cores share is ahead."""
+
 FEW: Final = 2
 """Vectors of results with which it pays to unroll steps, because a loop does little else."""
 
@@ -132,7 +135,10 @@ def _row_by_row(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> 
     sch.unroll(row)
     sch.vectorize(lane)
     if _whole(nest, column, machine) >= 2 * MOST_ROWS:
-        prefetch(sch, piece, nest, machine, 8)
+        largest = nest.largest()
+        # Hardware that follows the rows already asks memory for all that it can deliver.
+        is_cached = largest is not None and accesses.size(largest) <= machine.shared_cache
+        prefetch(sch, piece, nest, machine, AHEAD if is_cached else 0)
     if nest.outer == 0:
         parallelize(sch, around, machine)
 
