@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tilewright.meta_schedule.trace_apply import schedule_using_anchor_trace
 
 from tilewright import meta_schedule as ms
 from tilewright import te
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
-from tilewright.meta_schedule.trace_apply import schedule_using_anchor_trace
 from tilewright.te import create_prim_func
 from tilewright.tir.interpreter.program import first_difference
 from tilewright.tir.schedule import Schedule
