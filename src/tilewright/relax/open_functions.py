@@ -27,11 +27,7 @@ from tilewright.tir.function import PrimFunc
 
 
 class SharedFunctions:
-    """The tensor programs of a module that are not exported, by structural hash.
-
-    Args:
-        module: the module; functions that it has now are hashed when they are first needed.
-    """
+    """The tensor programs of a module that are not exported, by structural hash."""
 
     def __init__(self, module: IRModule) -> None:
         self._module = module
@@ -134,11 +130,7 @@ class ModuleBuilder:
 
 
 class OpenFunctions(ModuleBuilder):
-    """The functions that are being built, innermost last, and what is known of their variables.
-
-    Args:
-        mod: the module to begin with, which is not changed.
-    """
+    """The functions that are being built, innermost last, and what is known of their variables."""
 
     def __init__(self, mod: IRModule | None = None) -> None:
         super().__init__(mod)

@@ -50,8 +50,6 @@ class OpenBlock:
     """A block that is being built.
 
     Attributes:
-        is_dataflow: whether it becomes a `DataflowBlock`.
-        bindings: what it has so far.
         values: the variable of each expression that is bound.
     """
 
@@ -69,11 +67,9 @@ class Scope:
     """The body of a function or a branch: blocks, the last of which may be open.
 
     Attributes:
-        blocks: the finished blocks.
         open: the block that bindings go to; None before there is one.
         values: the variable of each expression that the finished blocks bind for later ones.
         sizes: symbolic sizes that are defined here first.
-        variables: graph variables that are bound here.
     """
 
     def __init__(self) -> None:
@@ -107,14 +103,8 @@ class FunctionScope:
 
     Attributes:
         name: its name in the module; None for a function inside of another, and outside of all.
-        params: its parameters, as far as they are known.
-        attrs: its attributes.
         is_pure: whether it promises to have no effects.
-        is_private: whether it is not exported.
         scopes: the scopes that are open, innermost last.
-        analyzer: what is known of symbolic sizes.
-        names: those of its variables.
-        bound: the value of each variable.
         casts: the variables that a `match_cast` binds.
         writes: how many calls that may write over arrays have been bound.
         writes_before: how many of them came before each variable.

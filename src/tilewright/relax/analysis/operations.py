@@ -105,7 +105,6 @@ class Operations(Visibility):
     Attributes:
         check_struct_info: whether the struct info of calls is inferred again and compared.
         signature_of: what is known of the functions of the module.
-        is_pure: whether nothing may have an effect here.
         in_dataflow: whether the check has come to a dataflow block.
     """
 

@@ -176,7 +176,6 @@ def definition(lookup: Callable[[Var], Any], value: Any) -> Any:
 
     Args:
         lookup: the value that a variable is bound to; None for a parameter.
-        value: the operand.
     """
     while isinstance(value, Var) and (bound := lookup(value)) is not None:
         value = bound

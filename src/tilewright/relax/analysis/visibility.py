@@ -25,12 +25,8 @@ class Visibility:
     Attributes:
         module: where functions are found by name; None if that is not known.
         bound: all variables that have been bound anywhere, and the function of each.
-        name: the function that is checked.
         place: where in it, for messages.
         span: where that was written.
-        visible: the variables in scope.
-        sizes: the symbolic sizes in scope.
-        analyzer: what is known of them.
     """
 
     def __init__(self, module: IRModule | None) -> None:

@@ -157,7 +157,6 @@ class PatternSeq:
     """Patterns, each of which uses the one before.
 
     Args:
-        *patterns: the patterns.
         links: how each one but the first uses the one before.
     """
 

@@ -32,9 +32,6 @@ class Place:
     """Where a box is, or where an arrow passes a layer.
 
     Attributes:
-        width: that of the box; 0 for an arrow.
-        x: the centre.
-        layer: counted from the top.
         above: the places that lines come from.
         below: the places that lines go to.
     """

@@ -63,9 +63,7 @@ class Box:
     """A box.
 
     Attributes:
-        title: the name of what it stands for.
         known: texts of its operands that are known, such as constants.
-        kind: what it stands for.
         ports: its results, in the order of their first use: the field of the result (a path of
             indices, as results may be tuples in tuples), and the text at the arrow.
     """

@@ -43,12 +43,7 @@ RECURSION_LIMIT: Final = 12_000
 
 
 class Frame:
-    """The variables of a function that is running.
-
-    Attributes:
-        values: of graph variables.
-        sizes: of symbolic sizes.
-    """
+    """The variables of a function that is running."""
 
     __slots__ = ("sizes", "values")
 
@@ -72,12 +67,10 @@ class Evaluator:
     """Runs the functions of a module.
 
     Args:
-        module: the module.
         kernels: runs its tensor programs; by default the reference interpreter.
         check: whether each value is checked against the struct info of its variable.
 
     Attributes:
-        module: the module.
         kernels: runs its tensor programs.
     """
 
@@ -259,8 +252,6 @@ class Legalized(NamedTuple):
     Attributes:
         call: the call of the operator, which must outlive this.
         evaluator: runs its tensor programs.
-        body: what computes the result.
-        params: the arrays that it is computed from.
     """
 
     call: Call

@@ -42,11 +42,7 @@ class Kernels(Protocol):
 
 
 class InterpretedKernels:
-    """Tensor programs in the reference interpreter.
-
-    Args:
-        module: where they are.
-    """
+    """Tensor programs in the reference interpreter."""
 
     def __init__(self, module: IRModule) -> None:
         self._interpreter = Interpreter(module)
@@ -64,7 +60,6 @@ class CompiledKernels:
     """Tensor programs as native code; each is compiled when it is first called.
 
     Args:
-        module: where they are.
         target: what they are compiled for, which must be a CPU.
     """
 
@@ -98,12 +93,7 @@ _FIXED: Final = (Constant, StringImm, DataTypeImm, ExternFunc)
 
 
 class Operands:
-    """The operands of an operator: arrays as variables, shapes and scalars as what they are.
-
-    Attributes:
-        params: a variable for each array.
-        values: the arrays.
-    """
+    """The operands of an operator: arrays as variables, shapes and scalars as what they are."""
 
     def __init__(self, evaluator: Evaluator, frame: Frame) -> None:
         self.params: list[Var] = []

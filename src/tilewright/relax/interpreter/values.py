@@ -90,13 +90,7 @@ def struct_info_of(value: Any) -> StructInfo:
 
 
 class _Equation(NamedTuple):
-    """An expression of sizes, and the number that it must be.
-
-    Attributes:
-        expr: what the struct info says.
-        found: what the value has.
-        place: where, for messages.
-    """
+    """An expression of sizes, and the number that it must be."""
 
     expr: Expr
     found: Any
@@ -180,9 +174,6 @@ class Match:
 
     def solve(self, defines: bool = True) -> None:
         """Solve for the sizes, and require that all expressions have the values found.
-
-        Args:
-            defines: whether new sizes may occur.
 
         Raises:
             ShapeError: if one is not.

@@ -210,10 +210,7 @@ def call_broadcasting(
     """The call of the kernel that `function` makes of operands which broadcast.
 
     Args:
-        builder: where it is emitted.
-        call: the call of the operator.
         function: from tensors and scalars to a tensor, or to a scalar if all are scalars.
-        name: of the kernel.
         positions: the arguments of `call` that are operands.
         scalar_dtype: what numbers are converted to; by default the dtype of the first array.
     """

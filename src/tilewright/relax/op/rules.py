@@ -57,10 +57,8 @@ def array_like(
     """An array of another shape, on the same device.
 
     Args:
-        info: the array.
         extents: the shape; None where only the rank is known.
         ndim: the rank, for unknown extents.
-        dtype: of the elements; by default those of `info`.
     """
     kind = dtype or info.dtype
     if extents is None:
@@ -193,8 +191,6 @@ def with_elements(
     """`value`, with a check that it has elements along `axes` if any are read.
 
     Args:
-        builder: where the check is emitted.
-        value: an array.
         axes: the dimensions that places are in.
         places: the shape of the array of places.
     """

@@ -80,10 +80,6 @@ def register(
     Args:
         name: such as ``"add"`` or ``"nn.conv2d"``.
         arguments: the names of the operands; one that ends in ``*`` stands for any number.
-        infer: gives the struct info of a call.
-        legalize: gives the tensor program.
-        is_pure: whether a call has no effect but its result.
-        is_view: whether the result has the elements of the first argument in the same order.
     """
     effect = CallEffectKind.PURE if is_pure else CallEffectKind.OPAQUE
     variable = any(argument.endswith("*") for argument in arguments)
@@ -97,7 +93,6 @@ def kernel(function: Callable[..., Any], *attributes: str, name: str | None = No
 
     Args:
         function: from the operands, as tensors, and the values of attributes to the result.
-        attributes: the names of these attributes.
         name: of the tensor program; by default that of the function.
     """
 

@@ -43,7 +43,6 @@ class GraphFunction:
     """A graph function that is being read.
 
     Attributes:
-        name: its name.
         names: visible names, innermost scope first.
         sizes: its symbolic sizes by name.
         candidates: names that its signature defines somewhere as symbolic sizes.
@@ -85,7 +84,6 @@ class GraphBuilder(Builder):
 
     Attributes:
         blocks: the builder of their blocks.
-        module: the module that they are in.
         verifies: whether annotations that say more than is known of the value are refused.
         allowance: of the source, see `tilewright.script.parser.source.Source`.
         functions: the functions, innermost last.

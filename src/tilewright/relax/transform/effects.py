@@ -30,9 +30,6 @@ class WriteEpochs:
 
     Computations may move within an epoch, where the arrays stay the same. Arrays may share memory,
     so it does not matter which ones such a call writes.
-
-    Args:
-        mod: the module that has the functions that are called.
     """
 
     def __init__(self, mod: IRModule) -> None:

@@ -21,11 +21,7 @@ from tilewright.relax.transform.scopes import ScopeRewriter
 
 
 class ModuleMutator(PyExprMutator):
-    """Rewrites the graph functions of a module, one after the other.
-
-    Args:
-        mod: the module.
-    """
+    """Rewrites the graph functions of a module, one after the other."""
 
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)

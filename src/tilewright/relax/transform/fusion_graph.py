@@ -33,8 +33,6 @@ class GraphNode:
     """A binding, and who uses its value.
 
     Attributes:
-        binding: the binding.
-        position: its place in the block.
         epoch: how many calls that may write over arrays come before; see `WriteEpochs`.
         kind: pattern of its reads.
         reused: arguments whose elements are each read several times.
@@ -86,12 +84,7 @@ def kernel_arguments(binding: Binding) -> tuple[RelaxExpr, ...]:
 
 
 class FusionGraph:
-    """The nodes of a dataflow block, with their post-dominators.
-
-    Args:
-        block: the block.
-        mod: the module that has the tensor programs.
-    """
+    """The nodes of a dataflow block, with their post-dominators."""
 
     def __init__(self, block: DataflowBlock, mod: IRModule) -> None:
         self._mod = mod

@@ -37,7 +37,6 @@ class BindingGroup(NamedTuple):
 
     Attributes:
         positions: their places in the block, ascending; only the last value is used outside.
-        attrs: the attributes of the function.
         keeps_constants: whether constants stay in the function, or become parameters.
         name: the name of the function, without its prefix; by default that of its kernels.
     """
@@ -49,13 +48,7 @@ class BindingGroup(NamedTuple):
 
 
 class GroupOutliner:
-    """Moves groups of bindings into functions.
-
-    Args:
-        mod: the module, which stays as it is.
-        prefix: what the names of the functions begin with.
-        groups_of: the groups of a dataflow block.
-    """
+    """Moves groups of bindings into functions."""
 
     def __init__(
         self, mod: IRModule, prefix: str, groups_of: Callable[[DataflowBlock], list[BindingGroup]]
@@ -188,11 +181,7 @@ def _extents(info: StructInfo | None) -> tuple[Expr, ...]:
 
 
 class Outline(SizeSubstitution):
-    """Copies bindings with variables and symbolic sizes of their own.
-
-    Args:
-        sizes: the new symbolic size for each old one.
-    """
+    """Copies bindings with variables and symbolic sizes of their own."""
 
     def __init__(self, sizes: Mapping[SizeVar, Expr]) -> None:
         SizeSubstitution.__init__(self, sizes)

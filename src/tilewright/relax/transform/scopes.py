@@ -135,7 +135,6 @@ class Substitution(SizeSubstitution):
 
     Args:
         variables: what stands for each variable, a leaf.
-        sizes: what stands for each symbolic size.
         analyzer: simplifies the extents that change.
         fresh: whether all that is bound inside gets new variables, so that the result can stand
             beside the original; symbolic sizes that a match_cast defines get new ones, too.

@@ -44,9 +44,6 @@ def native_code(
     Args:
         module: where other tensor programs are that the kernels call.
         whole: the graph functions, as tensor programs, and the kernels.
-        kernels: the kernels.
-        target: what to compile for.
-        constants: what the graph functions refer to.
         units: the kernels, if they are compiled already.
 
     Returns:
@@ -96,8 +93,6 @@ class GraphPrograms:
     """The graph functions of a module that become native code, and what they need.
 
     Attributes:
-        programs: what each does.
-        plans: where its temporary arrays are.
         kernels: the tensor programs that they call.
         overlapping: the kernels whose arrays may overlap.
         packed: the symbols of graph functions that work with values of any kind.
@@ -153,10 +148,8 @@ class CompiledGraphs:
     """Native code of graph functions.
 
     Attributes:
-        code: the code.
         module: what was compiled, with its raw and packed functions.
         constants: what the code refers to.
-        graphs: the programs that it was made from.
         descriptions: how the functions are called.
         units: the kernels, where they are object files of their own.
     """
@@ -180,15 +173,7 @@ def compile_graphs(
     observers: Mapping[GlobalVar, Observer] | None = None,
     units: Mapping[GlobalVar, CompiledUnit] | None = None,
 ) -> CompiledGraphs:
-    """Compile graph functions and their kernels.
-
-    Args:
-        module: the module that they are of.
-        graphs: its programs.
-        target: what to compile for.
-        observers: what looks at the steps of functions.
-        units: the kernels, if they are compiled already.
-    """
+    """Compile graph functions and their kernels."""
     observers = observers or {}
     private = {
         name: _private(kernel, name in graphs.overlapping)

@@ -126,10 +126,6 @@ def emit(
 
     Args:
         name: under which it is exported; None if it is called by functions of the module only.
-        program: what it does.
-        plan: where its temporary arrays are.
-        constants: the constants of the module.
-        observer: what looks at the steps, if something does.
         symbol: of the packed function that calls it, if it works with values of any kind.
     """
     return _Emission(program, plan, constants, observer).function(name, symbol)

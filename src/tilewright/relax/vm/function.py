@@ -23,7 +23,6 @@ class GraphFunction:
 
     Attributes:
         native: takes the parts of tuples and shapes one by one.
-        names: of the parameters.
     """
 
     def __init__(self, native: PackedFunc, names: list[str], structure: list[Any]) -> None:
@@ -68,12 +67,7 @@ class GraphFunction:
 
 
 class SavedFunction:
-    """A function without parameters that calls another one with fixed arguments.
-
-    Attributes:
-        function: that is called.
-        arguments: its arguments.
-    """
+    """A function without parameters that calls another one with fixed arguments."""
 
     def __init__(self, function: Any, arguments: tuple[Any, ...], include_return: bool) -> None:
         self.function, self.arguments = function, arguments
@@ -89,11 +83,7 @@ class SavedFunction:
 
 
 class EvaluatedFunction:
-    """An interpreted graph function with compiled kernels.
-
-    Attributes:
-        names: of the parameters.
-    """
+    """An interpreted graph function with compiled kernels."""
 
     def __init__(self, evaluator: Evaluator, name: str) -> None:
         self._evaluator, self._name = evaluator, name

@@ -98,11 +98,8 @@ class KernelCalls:
         """The call of a tensor program with arrays for its results.
 
         Args:
-            callee: its name.
-            inputs: the arrays that it takes.
             result: the new arrays that it writes, which follow.
             scalars: what comes after the arrays.
-            analyzer: knows the ranges of the sizes.
             written_over: the numbers of inputs that it writes, too.
 
         Raises:

@@ -34,10 +34,6 @@ class Liveness:
     """Positions of the calls of a function, and of the last uses of its variables.
 
     Memory may be overwritten by a call at the position of its last use.
-
-    Attributes:
-        last_use: the position of the last use of each variable.
-        position: the position of each call, by `id`.
     """
 
     def __init__(self, function: Function) -> None:
@@ -73,7 +69,6 @@ def with_releases(steps: Sequence[Step], returned: set[int]) -> list[Step]:
     """`steps`, with a `ReleaseStep` after the last use of each slot.
 
     Args:
-        steps: the steps of a function.
         returned: slots of the returned values, which are not released.
     """
     last: dict[int, int] = {}
@@ -101,7 +96,6 @@ class MemoryPlan:
 
     Attributes:
         offsets: of temporary memory, in bytes.
-        size: bytes of the whole block.
         unshared_size: its size if no arrays shared memory.
         arenas: the plans of the blocks that are made when their sizes are known.
     """
@@ -129,12 +123,7 @@ class _SymbolicBlock:
 
 
 def plan_memory(steps: Sequence[Step], analyzer: Analyzer) -> MemoryPlan:
-    """Give each temporary memory of `steps` an offset.
-
-    Args:
-        steps: of one function.
-        analyzer: knows the ranges of its symbolic sizes.
-    """
+    """Give each temporary memory of `steps` an offset."""
     lifetimes = _lifetimes(steps)
     plan = _plan({m: t for m, t in lifetimes.items() if m.arena is None}, analyzer)
     for arena in dict.fromkeys(memory.arena for memory in lifetimes):

@@ -131,8 +131,6 @@ class KernelTime(NamedTuple):
     """The time of a kernel or a registered function.
 
     Attributes:
-        name: of the function.
-        calls: how often it is called.
         seconds: for all calls together.
         share: of the time of all kernels.
         flops: floating-point operations of all calls; None where they are not known.
@@ -154,7 +152,6 @@ class Profile(NamedTuple):
     """The result of `VirtualMachine.profile`; as text it is a table.
 
     Attributes:
-        function: the name of the graph function.
         kernels: the most expensive first.
     """
 
@@ -209,9 +206,6 @@ def profile(
 
     Args:
         observed: the functions, which see symbolic sizes.
-        module: where the kernels are.
-        name: the graph function.
-        args: its arguments.
         repeat: how often it runs; each step counts with the median of its times.
     """
     clock, begin = time.perf_counter, 0.0

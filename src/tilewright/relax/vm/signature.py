@@ -46,11 +46,8 @@ class Signature:
     """The flat parameters of a graph function, and what its own parameters are made of.
 
     Attributes:
-        params: variables of the tensor program.
-        buffers: the buffers behind those that are arrays.
         values: what each parameter of the graph function is.
         checks: what its scalars have to fulfil.
-        sizes: variables that the parameters define.
         of_any_kind: positions of the variables that stand for values of any kind.
         structure: for each parameter of the graph function how it is passed: see `passing_of`.
     """
@@ -148,7 +145,6 @@ class SizeMatch:
     """Collects the values of symbolic sizes from pairs of declared and actual sizes.
 
     Attributes:
-        values: the value of each symbolic size, in its own dtype.
         checks: what has to hold for the sizes that fit only for some inputs.
     """
 
@@ -165,7 +161,6 @@ class SizeMatch:
         Args:
             declared: an expression of the symbolic sizes.
             actual: an int64 expression of what the caller knows.
-            what: the size in messages.
 
         Raises:
             ShapeError: if they are never equal.

@@ -35,11 +35,7 @@ class MemoryOrigin(enum.Enum):
 
 @dataclass(eq=False)
 class Arena:
-    """One block of temporary memory.
-
-    Attributes:
-        known: symbolic sizes known at its allocation.
-    """
+    """One block of temporary memory."""
 
     known: frozenset[Var]
 
@@ -49,12 +45,9 @@ class Memory:
     """The elements of one array, or of several that are views of each other.
 
     Attributes:
-        origin: parameter, constant, temporary, result or value.
         position: number of the parameter or result.
         size: bytes.
-        data: the elements of a constant.
         merged_into: the memory that this one is part of, if it was merged.
-        arena: block of temporary memory; None for the first, which is allocated on entry.
         slot: slot of the array as a reference-counted object, if it escapes.
         made_as: array that it was allocated for; others are views of it.
     """
@@ -81,9 +74,7 @@ class ArrayValue(NamedTuple):
     """An array: compact, from the first byte of its memory on.
 
     Attributes:
-        memory: its elements.
         extents: int64 expressions of values known on entry.
-        dtype: the type of an element.
     """
 
     memory: Memory
@@ -133,8 +124,6 @@ class CallStep:
     """Call a function of the module.
 
     Attributes:
-        callee: its name.
-        arguments: one for each parameter.
         sizes: the symbolic sizes of the function, which follow.
         written: positions of the arrays that it writes.
         label: what the step is called in a profile.
@@ -153,7 +142,6 @@ class PackedCallStep:
 
     Attributes:
         name: under which it is registered; or the symbol of a function of the module.
-        arguments: arguments of the call.
         written: positions of the arrays that it writes.
         result: slot of the result; None to ignore it.
         is_own: whether it is a function of the module.
@@ -209,7 +197,6 @@ class ArrayStep:
     """Look at the value in a slot, which must be an array.
 
     Attributes:
-        slot: where it is.
         array: its shape and dtype after the check; None if they stay unknown.
         dtype: of the elements, if the program says that.
         where: description of the value in messages.
@@ -226,9 +213,6 @@ class NumbersStep:
     """Take numbers from the value in a slot: a scalar, or the extents of a shape.
 
     Attributes:
-        slot: where it is.
-        numbers: what they define.
-        is_shape: whether the value is a shape.
         where: description of the value in messages.
     """
 
@@ -243,10 +227,8 @@ class FieldStep:
     """Take one field of the tuple in a slot.
 
     Attributes:
-        slot: where the tuple is.
         index: of the field; None to look at the number of fields only.
         count: how many fields it must have, if that is known.
-        target: the slot for the field.
         where: what the tuple is called in messages.
     """
 

@@ -66,12 +66,8 @@ class Program:
     """A graph function as steps.
 
     Attributes:
-        name: of the function, for messages.
-        steps: its steps.
-        signature: its parameters.
         results: the arrays that it returns, whose memory is that of the results.
         structure: structure of its result, see `tir.transform.return_results`.
-        analyzer: knows the ranges of its sizes.
         slots: how many values of any kind it keeps.
     """
 
@@ -95,8 +91,6 @@ def translate(function: Function, signature: Signature, kernels: KernelCalls) ->
 
     Args:
         function: in normal form, its operators lowered to calls of tensor programs.
-        signature: its parameters.
-        kernels: functions that it may call.
 
     Raises:
         NotCompilableError: for what needs values of unknown kind.
@@ -111,13 +105,7 @@ class Translation:
 
     Attributes:
         kernels: what the function may call.
-        values: what the variables of the graph are.
-        sizes: what the symbolic sizes of the graph are.
-        analyzer: knows the ranges of sizes.
-        steps: those of the innermost branch, so far.
-        name: of the function.
         where: what the value of the current binding is called in messages.
-        liveness: the last uses of variables.
     """
 
     def __init__(self, function: Function, signature: Signature, kernels: KernelCalls) -> None:

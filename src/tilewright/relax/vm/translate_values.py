@@ -112,9 +112,6 @@ def unpack(
     """The value in a slot, checked against struct info.
 
     Args:
-        to: the translation that gets the steps.
-        slot: slot of the value.
-        info: required struct info.
         where: description of the value in messages.
         defines: whether new symbolic sizes may occur, which it defines.
     """

@@ -45,7 +45,6 @@ class Graph:
 
     Attributes:
         builder: makes the function.
-        sizes: the symbolic sizes of the program.
         values: what each node of the program has become: expressions, numbers, or lists of these.
         node: the call that is being converted.
     """

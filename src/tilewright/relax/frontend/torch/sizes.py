@@ -49,7 +49,6 @@ class Sizes:
     """The symbolic sizes of one program.
 
     Attributes:
-        variables: the size variable of each symbol.
         largest: for variables that were made for extents: the symbol, and what it is multiplied by
             and what is added.
         is_complete: whether all inputs have been seen, which define what symbols there are.

@@ -230,10 +230,8 @@ def _means(x: te.Tensor, first: te.Tensor, weights: te.Tensor, axis: int) -> te.
     """The means of windows along a dimension; pixels outside of a window do not count.
 
     Args:
-        x: the images.
         first: the first pixel of each window, ``(size,)``.
         weights: those of the pixels of each window, ``(size, most pixels)``; 0 behind its end.
-        axis: the dimension.
     """
     size, most = weights.shape
     step = te.reduce_axis((0, most), "step")
