@@ -62,7 +62,7 @@ def set_num_threads(count: int | None) -> None:
     Raises:
         ArgumentValueError: for a count that is not between 1 and 1024.
     """
-    from tilewright.target.codegen.llvm.threads import MOST_THREADS
+    from tilewright.target.codegen.llvm.helper_functions import MOST_THREADS
 
     try:
         number = 0 if count is None else operator.index(count)
@@ -83,13 +83,13 @@ def set_num_threads(count: int | None) -> None:
 def _pool() -> tuple[Any, Any] | None:
     """The functions of the pool that tell the number and set it; None without a pool."""
     from tilewright.target.codegen.llvm.compile import LOCK
-    from tilewright.target.codegen.llvm.jit import support_library
-    from tilewright.target.codegen.llvm.threads import (
+    from tilewright.target.codegen.llvm.helper_functions import (
         NUM_THREADS,
         SET_NUM_THREADS,
         has_pool,
         pool_text,
     )
+    from tilewright.target.codegen.llvm.jit import support_library
 
     target = Target("llvm")
     if not has_pool(target):

@@ -19,9 +19,9 @@ from tilewright.runtime.linking import link_shared
 from tilewright.target import Target
 from tilewright.target.codegen.llvm import compile_module
 from tilewright.target.codegen.llvm.compile import machine_for, optimised, parse
+from tilewright.target.codegen.llvm.helper_functions import pool_text
 from tilewright.target.codegen.llvm.jit import load
 from tilewright.target.codegen.llvm.support import ObjectUnit
-from tilewright.target.codegen.llvm.threads import pool_text
 
 ROOT = Path(__file__).parents[3]
 

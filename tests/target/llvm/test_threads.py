@@ -11,8 +11,8 @@ from tests.target.llvm.programs import native
 from tests.target.llvm.test_parallel import expected, scaled_copy
 
 from tilewright.target import cpu
+from tilewright.target.codegen.llvm.helper_functions import pool_text
 from tilewright.target.codegen.llvm.jit import support_library
-from tilewright.target.codegen.llvm.threads import pool_text
 
 BODY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 POOLS = []

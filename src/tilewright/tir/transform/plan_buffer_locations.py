@@ -9,8 +9,8 @@ Before::                                     After::
 
 Then `compact_buffers` makes it smaller, and the iterations of a parallel loop have memory of their
 own. An iteration must not read what another one wrote: each element that it reads must have been
-written by itself (see `definitions`). So a window that slides along a loop stays outside of it, and
-so does a sum that the loop adds up.
+written by itself (see `reaching_definitions`). So a window that slides along a loop stays outside
+of it, and so does a sum that the loop adds up.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from tilewright.target.codegen.llvm.compile import (
     optimised,
     parse,
 )
-from tilewright.target.codegen.llvm.helper_functions import SHARED
+from tilewright.target.codegen.llvm.helper_functions import SHARED, has_pool, pool_text
 from tilewright.target.codegen.llvm.support import (
     ObjectUnit,
     errors_text,
@@ -31,7 +31,6 @@ from tilewright.target.codegen.llvm.support import (
     support_text,
     workspace_text,
 )
-from tilewright.target.codegen.llvm.threads import has_pool, pool_text
 from tilewright.target.codegen.params import Param, write_objects
 from tilewright.target.target import Target
 

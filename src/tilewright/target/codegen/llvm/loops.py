@@ -21,10 +21,9 @@ from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.llvm.addresses import index_operand
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.helper_functions import POLL
+from tilewright.target.codegen.llvm.helper_functions import POLL, has_pool
 from tilewright.target.codegen.llvm.parallel import iteration_work_of, iterations_of, parallel_loop
 from tilewright.target.codegen.llvm.statements import leave_if_failed
-from tilewright.target.codegen.llvm.threads import has_pool
 from tilewright.target.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, ForKind, While

@@ -33,8 +33,8 @@ from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.llvm.addresses import index_operand
 from tilewright.target.codegen.llvm.allocations import with_memory
 from tilewright.target.codegen.llvm.emitter import Closure, FunctionEmitter
+from tilewright.target.codegen.llvm.helper_functions import POOL, has_pool
 from tilewright.target.codegen.llvm.statements import leave_if_failed
-from tilewright.target.codegen.llvm.threads import POOL, has_pool
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.parallel_schedule import ParallelSchedule, parallel_schedule
 from tilewright.tir.stmt import (

@@ -27,9 +27,9 @@ from tilewright.target.codegen.llvm.helper_functions import (
     SHARED,
     SHARED_TYPES,
     error_function_text,
+    pool_text,
 )
 from tilewright.target.codegen.llvm.module import ModuleText
-from tilewright.target.codegen.llvm.threads import pool_text
 from tilewright.target.target import Target
 from tilewright.tir.call_boundary.argument_errors import shared_functions
 
