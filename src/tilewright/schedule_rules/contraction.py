@@ -44,9 +44,6 @@ def tile_products(
     steps are unrolled, and how far ahead operands are asked for.
 
     Args:
-        sch: a copy of the schedule, to look at.
-        nest: the block.
-        machine: the machine.
         epilogue: element-wise blocks that read the result, for each tile of it.
     """
     found = find_contraction(nest.accesses)
@@ -62,8 +59,6 @@ def plans(
     """Ways to tile a contraction, the best first as far as is known.
 
     Args:
-        found: the contraction.
-        machine: the machine.
         outer: how many of the loops around the block are fixed already.
         constants: the memory of operands that are packed only once, when the program is compiled.
     """

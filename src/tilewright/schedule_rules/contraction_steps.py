@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -49,10 +49,7 @@ def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nes
     """Tile the loops of a contraction, and vectorise; pack operands if planned.
 
     Args:
-        plan: its sizes.
         epilogue: element-wise blocks that read the result, for each tile of it.
-        sch: the schedule.
-        nest: the block.
     """
     tile = choose_tile(sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, plan.machine)
     _Steps(plan, sch, nest, tile).apply(epilogue)
@@ -71,6 +68,10 @@ class _Steps:
     def block(self) -> BlockRV:
         """The block."""
         return self.nest.block
+
+    @property
+    def _iterators(self) -> list[Var]:
+        return [item.var for item in self.plan.found.accesses.block.iter_vars]
 
     def apply(self, epilogue: Sequence[BlockRV]) -> None:
         """Take all steps."""
@@ -207,8 +208,8 @@ class _Steps:
         """
         plan, sch, width = self.plan, self.sch, self.tile.width
         (operand,) = plan.found.moving
-        iterators = [item.var for item in plan.found.accesses.block.iter_vars]
-        columns = [position_of(var, iterators) for var in plan.columns]
+        iterators = self._iterators
+        columns = positions_of(plan.columns, iterators)
         used = [n for n, var in enumerate(iterators) if operand.mentions(var)]
         inner = [n for n in used if n not in columns]
 
@@ -237,10 +238,9 @@ class _Steps:
         """Copy the operand with rows: those of a tile side by side for each step of the sum."""
         plan, sch, accesses = self.plan, self.sch, self.plan.found.accesses
         (operand,) = plan.found.fixed
-        iterators = [item.var for item in accesses.block.iter_vars]
+        iterators = self._iterators
         used = [n for n, var in enumerate(iterators) if operand.mentions(var)]
-        row = position_of(plan.found.row, iterators)
-        inner = [position_of(var, iterators) for var in accesses.reduction]
+        (row,), inner = (positions_of(v, iterators) for v in ([plan.found.row], accesses.reduction))
         around = [n for n in used if n not in (row, *inner)]
         height = self.tile.rows
 
@@ -260,8 +260,7 @@ class _Steps:
     def _flat_column(self, values: Sequence[Expr]) -> Any:
         """The number of a column, given the values of all iterators."""
         accesses = self.plan.found.accesses
-        iterators = [item.var for item in accesses.block.iter_vars]
-        columns = [position_of(var, iterators) for var in self.plan.columns]
+        columns = positions_of(self.plan.columns, self._iterators)
         return flattened(values, columns, [accesses.extent(var) for var in self.plan.columns])
 
     def _stage_results(self, epilogue: Sequence[BlockRV]) -> Sequence[BlockRV]:
@@ -273,13 +272,12 @@ class _Steps:
             What reads the tile: the block that copies it, or the only consumer in its place.
         """
         plan, sch, lanes = self.plan, self.sch, self.tile.lanes
-        iterators = [item.var for item in plan.found.accesses.block.iter_vars]
-        row = position_of(plan.found.row, iterators)
-        outer = [position_of(var, iterators) for var in without(plan.found.outer, *plan.columns)]
+        kept = [*without(plan.found.outer, *plan.columns), plan.found.row]
+        positions = positions_of(kept, self._iterators)
 
         def layout(*values: Expr) -> tuple[Any, ...]:
             flat = self._flat_column(values)
-            return (*(values[n] for n in outer), values[row], flat // lanes, flat % lanes)
+            return (*(values[n] for n in positions), flat // lanes, flat % lanes)
 
         copy = sch.reindex_cache_write(self.block, 0, "global", layout)
         if len(epilogue) == 1 and attempt(sch, lambda s: s.compute_inline(copy)) is not None:
@@ -365,9 +363,9 @@ def loops_around(sch: Schedule, block: BlockRV, place: LoopRV | None) -> int:
     return 1 + next(n for n, loop in enumerate(loops) if loop is sch.get(place))
 
 
-def position_of(var: Var, iterators: Sequence[Var]) -> int:
-    """Which of `iterators` is `var`."""
-    return next(n for n, item in enumerate(iterators) if item is var)
+def positions_of(variables: Iterable[Var], iterators: Sequence[Var]) -> list[int]:
+    """Which of `iterators` the variables are."""
+    return [next(n for n, item in enumerate(iterators) if item is var) for var in variables]
 
 
 def flattened(values: Sequence[Expr], positions: Sequence[int], extents: Sequence[int]) -> Any:

@@ -15,7 +15,6 @@ def choose(sch: Schedule, candidates: Iterable[int], preferred: int) -> Expr | i
     """One of several numbers, of which the sketch itself has `preferred`.
 
     Args:
-        sch: the sketch.
         candidates: the numbers, all alike likely; `preferred` counts as one of them.
         preferred: what a good heuristic takes.
 
@@ -48,11 +47,6 @@ def at_most(value: Any, other: Any) -> Any:
     return minimum(as_expr(value), as_expr(other))
 
 
-def quotient_up(value: Any, divisor: Any) -> Any:
-    """How many parts of `divisor` cover `value`."""
-    return (value + divisor - 1) // divisor
-
-
 MOST_VECTORS: Final = 8
 """Maximum number of vectors in an iteration."""
 
@@ -73,8 +67,6 @@ def vectorized(
     """Split a loop into vectors, several in an iteration; how many is left to the search.
 
     Args:
-        sch: the schedule.
-        loop: the loop.
         extent: how often it runs; None if that is symbolic.
         lanes: elements of a vector register.
         preferred: the best number of vectors for a long loop, as far as is known.

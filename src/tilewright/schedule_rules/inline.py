@@ -33,7 +33,6 @@ def inline_producers(sch: Schedule, blocks: Sequence[BlockRV]) -> tuple[Schedule
     """Inline the producers for which that pays.
 
     Args:
-        sch: the schedule.
         blocks: all blocks of a function, in order.
 
     Returns:

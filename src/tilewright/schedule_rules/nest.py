@@ -64,8 +64,6 @@ def loops_by_iterator(sch: Schedule, block: BlockRV, outer: int = 0) -> Loops:
     counts are left out: those with one value, and those whose bindings are not such a sum.
 
     Args:
-        sch: the schedule.
-        block: the block.
         outer: how many of the loops around it are left out, from the outermost on.
     """
     by_variable = {sch.get(loop).loop_var: loop for loop in sch.get_loops(block)[outer:]}
@@ -92,8 +90,6 @@ def split_into(
     """Split a loop into tiles of `factors`, without loops that would run once.
 
     Args:
-        sch: the schedule.
-        loop: the loop.
         factors: the sizes of the inner loops, the outer ones first.
         vector: whether the innermost loop becomes a vector: it then has a power of two of lanes,
             of which some may do nothing.

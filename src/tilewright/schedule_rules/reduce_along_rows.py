@@ -122,10 +122,7 @@ def prefetch(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine, preferre
     """Leave it to the search how far ahead it is asked for an operand that no cache holds.
 
     Args:
-        sch: the schedule.
         loop: the loop whose later iterations read it.
-        nest: the block.
-        machine: the machine.
         preferred: the best number of iterations for an operand that comes from memory.
     """
     largest = nest.largest()

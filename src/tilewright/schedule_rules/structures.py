@@ -65,10 +65,6 @@ def scheduled_by(
     Structures that unroll too much do not.
 
     Args:
-        rules: the rules.
-        sch: the schedule, which stays as it is.
-        block: the block.
-        machine: the machine.
         shared: number of outermost loops, each of an iterator, that other blocks share.
         epilogue: other blocks that the rules schedule.
     """

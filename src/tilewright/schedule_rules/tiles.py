@@ -65,10 +65,8 @@ def register_tile(
 
     Args:
         rows: how many rows there are altogether.
-        columns: how many columns.
         depth: how many steps the reduction has.
         lanes: elements of a vector.
-        itemsize: bytes of an element.
         machine: its registers, and the cache in which the operands of the rows should stay.
         streams: whether the operand with columns is too large for a cache.
         near: whether rows are next to each other in memory, so that more rows take no more lines
@@ -119,10 +117,8 @@ def choose_tile(
     Rows are as many as were chosen, or as there are registers for next to the vectors.
 
     Args:
-        sch: the schedule.
         best: the best tile, as far as is known.
         rows: how many rows there are altogether.
-        columns: how many columns.
         lanes: elements of a vector register.
         machine: its registers.
     """
@@ -152,7 +148,6 @@ def tile_cost(
     """Cycles of one step of the reduction for all tiles.
 
     Args:
-        tile: the tile.
         rows: how many rows there are altogether.
         whole: how many vectors cover the columns.
         stream: cycles in which a vector arrives.
@@ -176,7 +171,6 @@ def copy_squares(
     """Transpose squares in registers, where columns come next to each other by copying.
 
     Args:
-        sch: the schedule.
         block: a block that copies.
         column: the position of the iterator over neighbours in the copy.
         outer: how many loops around it belong to others.
@@ -205,7 +199,6 @@ def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lane
     """Run along what is contiguous where the block reads, in vectors.
 
     Args:
-        sch: the schedule.
         block: a block without a reduction.
         outer: how many loops around it belong to others.
         vectors: how many vectors the tile has in a row.

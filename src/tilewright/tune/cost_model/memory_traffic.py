@@ -50,7 +50,6 @@ class Stream:
         """Account for the places that a loop around it adds; whether there are any.
 
         Args:
-            loop: the loop.
             caches: the caches.
             sizes: the sizes that their lines have.
         """
@@ -180,8 +179,6 @@ class MemoryTraffic:
         """Account for the iterations of a loop around a stream.
 
         Args:
-            loop: the loop.
-            stream: the stream.
             kept: for each cache, which part of what an iteration touches is there in the next one.
         """
         fitting = stream.fitting.copy()

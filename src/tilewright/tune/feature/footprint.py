@@ -111,7 +111,6 @@ def footprint(
     Args:
         steps: stride in elements and number of iterations of each loop, in any order; loops along
             which the access stands still are left out.
-        itemsize: bytes of an element.
         line_bytes: of a cache line.
     """
     runs = _runs(steps)
@@ -182,7 +181,6 @@ def crowding(
 
     Args:
         steps: stride in elements and number of iterations of each loop.
-        itemsize: bytes of an element.
         period: bytes after which addresses share a set again.
         ways: lines that a set holds.
         line_bytes: of a cache line.

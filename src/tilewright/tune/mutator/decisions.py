@@ -95,7 +95,6 @@ def with_other_candidate(
     """A trace in which one `sample_categorical` takes another candidate.
 
     Args:
-        trace: the trace.
         random_state: a seed of the choice.
         is_meant: whether a sampling may be changed.
     """

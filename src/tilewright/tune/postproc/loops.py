@@ -6,18 +6,12 @@ import contextlib
 from typing import Any, NamedTuple
 
 from tilewright.ir.expr import Var
+from tilewright.schedule_rules.nest import block_of, realize_of
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tir.stmt import ForKind
 from tilewright.tune.postproc.postproc import Postproc, blocks_inside, root_of, trees_of
-from tilewright.tune.rule.block_facts import (
-    LoopRole,
-    block_of,
-    is_spatial,
-    loop_roles,
-    loops_around,
-    realize_of,
-)
+from tilewright.tune.rule.block_facts import LoopRole, is_spatial, loop_roles, loops_around
 from tilewright.tune.rule.deferred import PARALLEL, UNROLL_EXPLICIT, UNROLL_IMPLICIT, VECTORIZE
 from tilewright.tune.rule.multi_level_tiling_with_intrin import AUTO_TENSORIZE, AUTO_TENSORIZE_INIT
 from tilewright.tune.rule.schedule_rule import is_claimed

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tilewright.error import TVMError
 from tilewright.ir.expr import IntImm
 from tilewright.ir.rewrite import walk
+from tilewright.schedule_rules.nest import realize_of
+from tilewright.target import Target
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, Schedule
@@ -18,7 +20,7 @@ from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tune.postproc.postproc import Postproc, all_loops, blocks_inside, root_of, trees_of
-from tilewright.tune.rule.block_facts import constant, loop_roles, realize_of
+from tilewright.tune.rule.block_facts import constant, loop_roles
 from tilewright.tune.rule.multi_level_tiling import HIGH, LOW
 from tilewright.tune.rule.threads import max_shared_memory, max_threads_per_block
 
@@ -154,16 +156,6 @@ MAX_VTHREADS: Final = 8
 MAX_VECTOR_BYTES: Final = 16
 
 
-class Limits(NamedTuple):
-    """What a kernel may use."""
-
-    threads: int
-    shared_bytes: int
-    local_bytes: int | None
-    vthreads: int = MAX_VTHREADS
-    vector_bytes: int = MAX_VECTOR_BYTES
-
-
 class VerifyGPUCode(Postproc):
     """Rejects a candidate of which a kernel has too many threads, or uses too much memory.
 
@@ -174,23 +166,18 @@ class VerifyGPUCode(Postproc):
 
     def apply(self, sch: Schedule) -> bool:
         """Whether all kernels stay below the limits."""
-        limits = Limits(
-            max_threads_per_block(self.target),
-            max_shared_memory(self.target),
-            self.target.attrs.get("max_local_memory_per_block"),
+        return all(
+            _respects_annotations(tree) and _is_lowered_right(tree.func, self.target)
+            for tree in trees_of(sch)
         )
-        for tree in trees_of(sch):
-            if not _respects_annotations(tree) or not _is_lowered_right(tree.func, limits):
-                return False
-        return True
 
 
-def _is_lowered_right(func: PrimFunc, limits: Limits) -> bool:
+def _is_lowered_right(func: PrimFunc, target: Target) -> bool:
     try:
         lowered = without_blocks(func)
     except TVMError:
         return False
-    return all(_stays_below(kernel, limits) for kernel in _kernels(lowered.body))
+    return all(_stays_below(kernel, target) for kernel in _kernels(lowered.body))
 
 
 def _kernels(stmt: Stmt) -> Iterator[Stmt]:
@@ -205,7 +192,8 @@ def _kernels(stmt: Stmt) -> Iterator[Stmt]:
             yield from _kernels(child)
 
 
-def _stays_below(kernel: Stmt, limits: Limits) -> bool:
+def _stays_below(kernel: Stmt, target: Target) -> bool:
+    """Whether a kernel uses no more than its target has."""
     if not isinstance(kernel, For):
         return False
     threads = _extents(kernel)
@@ -213,13 +201,14 @@ def _stays_below(kernel: Stmt, limits: Limits) -> bool:
         return False
     count = math.prod(n for tag, n in threads.items() if tag.startswith("threadIdx"))
     virtual = math.prod(n for tag, n in threads.items() if tag.startswith("vthread"))
-    if count > limits.threads or virtual > limits.vthreads:
+    if count > max_threads_per_block(target) or virtual > MAX_VTHREADS:
         return False
-    if allocated_bytes(kernel, "shared") > limits.shared_bytes:
+    if allocated_bytes(kernel, "shared") > max_shared_memory(target):
         return False
-    if limits.local_bytes is not None and allocated_bytes(kernel, "local") > limits.local_bytes:
+    local = target.attrs.get("max_local_memory_per_block")
+    if local is not None and allocated_bytes(kernel, "local") > local:
         return False
-    return all(_widest(loop) <= limits.vector_bytes for loop in _vectors(kernel))
+    return all(_widest(loop) <= MAX_VECTOR_BYTES for loop in _vectors(kernel))
 
 
 def _extents(kernel: For) -> dict[str, int] | None:

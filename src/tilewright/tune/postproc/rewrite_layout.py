@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright.ir.expr import Expr, Var
+from tilewright.schedule_rules.nest import block_of, realize_of
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.schedule.contents import contents
@@ -15,7 +16,7 @@ from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tune.postproc.postproc import Postproc, root_of, trees_of
-from tilewright.tune.rule.block_facts import block_of, constant, realize_of
+from tilewright.tune.rule.block_facts import constant
 
 LAYOUT_FREE: Final = "layout_free_buffers"
 """The attribute of a function with the positions of parameters of which the layout is free."""

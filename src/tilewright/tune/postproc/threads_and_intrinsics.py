@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.rewrite import walk
+from tilewright.schedule_rules.nest import block_of
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.stmt import Block, For
 from tilewright.tune.postproc.postproc import Postproc, blocks_inside, root_of, trees_of
-from tilewright.tune.rule.block_facts import block_of, constant, loops_around
+from tilewright.tune.rule.block_facts import constant, loops_around
 from tilewright.tune.rule.multi_level_tiling_tensor_core import WARP_EXECUTION
 from tilewright.tune.rule.multi_level_tiling_with_intrin import AUTO_TENSORIZE
 from tilewright.tune.rule.reuse import COOPERATIVE_FETCH

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from tilewright.schedule_rules.nest import attempt
+from tilewright.schedule_rules.nest import attempt, block_of, realize_of
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tune.rule.block_facts import (
-    block_of,
     has_reuse,
     is_reduction,
     is_root,
     loop_types,
-    realize_of,
     spatial_and_reduction_size,
 )
 from tilewright.tune.rule.deferred import COMPUTE_PRODUCER
@@ -70,8 +68,6 @@ def needs_more_parallelism(sch: Schedule, block: BlockRV, enough: int, basic: in
     """Whether a reduction has so few results that its sum should be cut.
 
     Args:
-        sch: the schedule.
-        block: the block.
         enough: how many results are enough for one that would otherwise be tiled.
         basic: sums of no more elements than that are never cut.
     """

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.nest import block_of, realize_of
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.buffer import BufferRegion
@@ -21,17 +22,6 @@ from tilewright.tir.transform.analysis.affine import affine, split
 
 TILING_STRUCTURE = "meta_schedule.tiling_structure"
 """The annotation of blocks that are tiled already."""
-
-
-def realize_of(sch: Schedule, block: BlockRV) -> BlockRealize:
-    """The block with its bindings."""
-    _, realize = sch.statement(block)
-    return realize
-
-
-def block_of(sch: Schedule, block: BlockRV) -> Block:
-    """The block itself."""
-    return realize_of(sch, block).block
 
 
 def tree_of(sch: Schedule, block: BlockRV) -> FunctionTree:

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.error import ArgumentValueError
-from tilewright.schedule_rules.nest import attempt
+from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.nest import attempt, block_of, realize_of
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.rule.block_facts import (
     TILING_STRUCTURE,
-    block_of,
     consumers_of,
     is_root,
     is_spatial,
     loops_around,
-    realize_of,
     tree_of,
 )
 from tilewright.tune.rule.schedule_rule import CLAIMED, ScheduleRule, is_claimed
@@ -73,11 +72,8 @@ class ParallelizeVectorizeUnroll(ScheduleRule):
         if self.max_vectorize_extent != -1:
             sch.annotate(block, VECTORIZE, self.max_vectorize_extent)
         if self.unroll_max_steps and _has_free_reductions(sch, block):
-            count = len(self.unroll_max_steps)
-            first = min(range(count), key=lambda n: abs(self.unroll_max_steps[n] - FIRST_STEP))
-            step = sch.sample_categorical(
-                self.unroll_max_steps, probs=[1.0 / count] * count, decision=first
-            )
+            preferred = min(self.unroll_max_steps, key=lambda step: abs(step - FIRST_STEP))
+            step = choose(sch, self.unroll_max_steps, preferred)
             sch.annotate(block, UNROLL_EXPLICIT if self.unroll_explicit else UNROLL_IMPLICIT, step)
         return [sch]
 

@@ -9,14 +9,13 @@ from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.inline import inlined
-from tilewright.schedule_rules.nest import attempt
+from tilewright.schedule_rules.nest import attempt, block_of
 from tilewright.tir.buffer import BufferRegion
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.stmt import Block, BufferStore, IfThenElse
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tune.rule.block_facts import (
     TILING_STRUCTURE,
-    block_of,
     constant,
     consumers_of,
     is_output,

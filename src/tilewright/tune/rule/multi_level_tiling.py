@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.nest import block_of
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tune.rule.block_facts import (
     TILING_STRUCTURE,
-    block_of,
     constant,
     counted_iterators,
     has_reuse,
@@ -162,9 +162,6 @@ class MultiLevelTiling(ScheduleRule):
         """Split a loop into so many parts, with sizes for the search to choose.
 
         Args:
-            sch: the schedule.
-            block: the block.
-            loop: the loop.
             item: the iterator that it counts.
             parts: how many parts; a loop that has no constant extent stays the outermost one.
         """

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.schedule_rules.nest import block_of
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
-from tilewright.tune.rule.block_facts import block_of, has_reuse, is_root
+from tilewright.tune.rule.block_facts import has_reuse, is_root
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling, Tiling
 from tilewright.tune.rule.multi_level_tiling_with_intrin import (
     AUTO_TENSORIZE,

@@ -10,19 +10,13 @@ from typing import Any, Final, NamedTuple
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access, accesses_of
+from tilewright.schedule_rules.nest import block_of, realize_of
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
 from tilewright.tir.transform.analysis.affine import affine, split
-from tilewright.tune.rule.block_facts import (
-    block_of,
-    constant,
-    has_reuse,
-    is_root,
-    loops_around,
-    realize_of,
-)
+from tilewright.tune.rule.block_facts import constant, has_reuse, is_root, loops_around
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling, Tiling
 from tilewright.tune.rule.reuse import ReuseType
 from tilewright.tune.rule.schedule_rule import is_claimed
@@ -44,7 +38,6 @@ def tile_for_intrinsic(
 
     Args:
         sch: the schedule, which is changed if there is a way.
-        block: the block.
         name: the intrinsic.
         packs: whether operands may be copied, tile by tile, where the intrinsic does not apply to
             their layout.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import ClassVar
 
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.default import schedule_group
@@ -13,7 +14,7 @@ from tilewright.schedule_rules.nest import DoesNotFitError, Nest, attempt, is_pl
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
-from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.structures import Rule, Structure
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import tile_windows
 from tilewright.tir.schedule import BlockRV, Schedule
@@ -27,12 +28,19 @@ Find = Callable[[Schedule, Nest], Sequence[Structure]]
 class NestRule(ScheduleRule):
     """Tries some structures of loops on blocks that are as in a program without a schedule.
 
-    Subclasses define `structures`. Each structure that the primitives accept is a sketch; a block
-    for which there is none stays as it is.
+    Each structure that the primitives accept is a sketch; a block for which there is none stays as
+    it is.
 
     Args:
         machine: what the schedule is for; by default the machine of the target.
+
+    Attributes:
+        rule: finds the structures.
+        leaves_products: whether it is not about products of matrices.
     """
+
+    rule: ClassVar[Rule]
+    leaves_products: ClassVar[bool] = False
 
     def __init__(self, machine: Machine | None = None) -> None:
         self._machine = machine
@@ -69,18 +77,17 @@ class NestRule(ScheduleRule):
         """The structures that fit a block, the one that is best as far as is known first.
 
         Args:
-            sch: a copy of the schedule, to look at.
-            nest: the block in it.
+            nest: the block in a copy of the schedule, to look at.
         """
-        raise NotImplementedError
+        if self.leaves_products and find_contraction(nest.accesses) is not None:
+            return []
+        return type(self).rule(sch, nest, self.machine)
 
 
 class TileStencil(NestRule):
     """The bands of `tilewright.schedule_rules.windows`."""
 
-    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
-        """For reductions over windows that overlap."""
-        return tile_windows(sch, nest, self.machine)
+    rule = staticmethod(tile_windows)
 
 
 class TileProduct(NestRule):
@@ -145,13 +152,13 @@ class ShareOuterLoops(NestRule):
 class TileTransposition(NestRule):
     """The tiles of `tilewright.schedule_rules.transposition`."""
 
-    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
-        """For blocks in which an operand is transposed."""
-        return tile_transposition(sch, nest, self.machine)
+    rule = staticmethod(tile_transposition)
 
 
 class VectorizeElements(NestRule):
     """The vectors of `tilewright.schedule_rules.elementwise`."""
+
+    rule = staticmethod(vectorize_elements)
 
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
         """For blocks that are not transpositions.
@@ -160,33 +167,26 @@ class VectorizeElements(NestRule):
         """
         if any(_is_free_product(sch, producer) for producer in sch.get_producers(nest.block)):
             return []
-        return vectorize_elements(sch, nest, self.machine)
+        return super().structures(sch, nest)
 
 
 class ReduceAlongRows(NestRule):
     """The structures of `tilewright.schedule_rules.reduce_along_rows`."""
 
-    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
-        """For reductions along what is contiguous in the largest operand."""
-        return [] if _is_product(nest) else reduce_along_rows(sch, nest, self.machine)
+    rule = staticmethod(reduce_along_rows)
+    leaves_products = True
 
 
 class ReduceAlongColumns(NestRule):
     """The structures of `tilewright.schedule_rules.reduce_along_columns`."""
 
-    def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
-        """For reductions whose result and largest operand are contiguous along one iterator."""
-        return [] if _is_product(nest) else reduce_along_columns(sch, nest, self.machine)
+    rule = staticmethod(reduce_along_columns)
+    leaves_products = True
 
 
 def _is_free_product(sch: Schedule, block: BlockRV) -> bool:
     """Whether a block is a product of matrices without a schedule."""
-    return is_plain(sch, block) and _is_product(plain_nest(sch, block))
-
-
-def _is_product(nest: Nest) -> bool:
-    """Whether a block is a product of matrices, which other rules are for."""
-    return find_contraction(nest.accesses) is not None
+    return is_plain(sch, block) and find_contraction(plain_nest(sch, block).accesses) is not None
 
 
 def _plain_stages(sch: Schedule, block: BlockRV) -> list[Stage]:

@@ -6,15 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.dtype import DType
+from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.nest import block_of
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
-from tilewright.tune.rule.block_facts import (
-    TILING_STRUCTURE,
-    block_of,
-    consumers_of,
-    is_output,
-    is_spatial,
-)
+from tilewright.tune.rule.block_facts import TILING_STRUCTURE, consumers_of, is_output, is_spatial
 from tilewright.tune.rule.inline import copies_in_order
 from tilewright.tune.rule.schedule_rule import CLAIMED
 
@@ -120,22 +115,14 @@ def annotate_cooperative_fetch(sch: Schedule, copy: BlockRV, lengths: Sequence[i
     """Let the search choose how many elements a thread copies at once.
 
     Args:
-        sch: the schedule.
         copy: the block that copies.
         lengths: the numbers to choose from; those of more than a vector of bytes are left out.
     """
     dtype = block_of(sch, copy).writes[0].buffer.dtype
-    fitting = [length for length in lengths if length * dtype.itemsize <= most_bytes(dtype)]
+    most = max(MOST_BYTES, dtype.itemsize)
+    fitting = [length for length in lengths if length * dtype.itemsize <= most]
     if fitting:
-        probs = [1.0 / len(fitting)] * len(fitting)
-        first = max(range(len(fitting)), key=fitting.__getitem__)
-        length = sch.sample_categorical(fitting, probs=probs, decision=first)
-        sch.annotate(copy, COOPERATIVE_FETCH, length)
-
-
-def most_bytes(dtype: DType) -> int:
-    """How many bytes of elements of that kind one thread loads at once."""
-    return max(MOST_BYTES, dtype.itemsize)
+        sch.annotate(copy, COOPERATIVE_FETCH, choose(sch, fitting, max(fitting)))
 
 
 def add_write_reuse(tiling: Tiling, reuse: ReuseType) -> list[Tiling]:

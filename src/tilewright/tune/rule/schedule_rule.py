@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.runtime.registry import get_global_func
-from tilewright.schedule_rules.nest import is_plain
+from tilewright.schedule_rules.nest import block_of, is_plain
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.parts import Registry, TargetPart
-from tilewright.tune.rule.block_facts import block_of
 
 RULE_SETS: Registry[list[ScheduleRule]] = Registry("list of schedule rules for")
 """The rules for a kind of target, in the order in which they are applied."""
@@ -58,13 +57,7 @@ CLAIMED: Final = "tune.claimed_by"
 
 
 def claim(sch: Schedule, block: BlockRV, rule: str) -> None:
-    """Keep other rules from scheduling a block.
-
-    Args:
-        sch: the schedule.
-        block: the block.
-        rule: name of the rule.
-    """
+    """Keep other rules from scheduling a block."""
     sch.annotate(block, CLAIMED, rule)
 
 
@@ -74,8 +67,6 @@ def claim_changed(before: Schedule, after: Schedule, block: BlockRV, rule: str) 
     Args:
         before: the schedule before the steps of the rule.
         after: the schedule after them.
-        block: the block.
-        rule: name of the rule.
     """
     view = before.copy()  # looking at it leaves no instructions in the trace
     plain = {view.get(item).name_hint: is_plain(view, item) for item in siblings(view, block)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tilewright.schedule_rules.nest import attempt
+from tilewright.schedule_rules import decisions
+from tilewright.schedule_rules.nest import attempt, block_of
 from tilewright.target import Target
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
@@ -13,7 +14,6 @@ from tilewright.tir.schedule.proofs.scope import buffers_written
 from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tune.rule.add_rfactor import fuse_reduction, needs_more_parallelism
 from tilewright.tune.rule.block_facts import (
-    block_of,
     constant,
     has_reuse,
     is_root,
@@ -68,8 +68,6 @@ def bind_to_threads(
     only, the loops around these become the blocks of threads.
 
     Args:
-        sch: the schedule.
-        block: the block.
         max_threadblocks: how many blocks of threads there are at the most.
         max_threads: how many threads a block has at the most.
         choose: says how many threads a block has.
@@ -120,13 +118,13 @@ def chosen_from(extents: Sequence[int]) -> Choice:
 
     def choose(sch: Schedule, most: int) -> Any:
         fitting = [extent for extent in extents if extent <= most]
-        if len(fitting) <= 1:
-            return fitting[0] if fitting else most
-        first = min(range(len(fitting)), key=lambda n: abs(fitting[n] - CHOSEN))
-        probs = [1.0 / len(fitting)] * len(fitting)
-        return sch.sample_categorical(fitting, probs=probs, decision=first)
+        return _choose_threads(sch, fitting) if fitting else most
 
     return choose
+
+
+def _choose_threads(sch: Schedule, counts: Sequence[int]) -> Any:
+    return decisions.choose(sch, counts, min(counts, key=lambda count: abs(count - CHOSEN)))
 
 
 def _first_bound(loops: Sequence[For], axis: str) -> int | None:
@@ -198,7 +196,7 @@ class CrossThreadReduction(ScheduleRule):
         if not needs_more_parallelism(sch, block, most, thread_warp_size(self.target)):
             return [sch]
         crossed = attempt(sch, lambda s: self._join_consumer(s, block)) or attempt(
-            sch, lambda s: self._cross(s, block, self._choose_threads(s))
+            sch, lambda s: self._cross(s, block, _choose_threads(s, self.thread_extents))
         )
         return [sch] if crossed is None else [crossed, sch]
 
@@ -211,12 +209,12 @@ class CrossThreadReduction(ScheduleRule):
         consumers = sch.get_consumers(block)
         shared = _shared_loops(sch, block, consumers)
         if shared is None:
-            return self._cross(sch, block, self._choose_threads(sch))
+            return self._cross(sch, block, _choose_threads(sch, self.thread_extents))
         loops = sch.get_loops(consumers[0])
         place, inner = loops[shared - 1], loops[-1]
         threads: Any = _threads_around(loops_around(sch, consumers[0]))
         if threads is None:
-            threads = self._choose_threads(sch)
+            threads = _choose_threads(sch, self.thread_extents)
             rest, thread = sch.split(inner, [None, threads])
             sch.bind(thread, "threadIdx.x")
             place = rest if place is inner else place
@@ -228,12 +226,6 @@ class CrossThreadReduction(ScheduleRule):
         _, reduction = fuse_reduction(sch, block)
         _, thread = sch.split(reduction, [None, threads])
         sch.bind(thread, "threadIdx.x")
-
-    def _choose_threads(self, sch: Schedule) -> Any:
-        count = len(self.thread_extents)
-        first = min(range(count), key=lambda n: abs(self.thread_extents[n] - CHOSEN))
-        probs = [1.0 / count] * count
-        return sch.sample_categorical(self.thread_extents, probs=probs, decision=first)
 
 
 def _shared_loops(sch: Schedule, block: BlockRV, consumers: Sequence[BlockRV]) -> int | None:

@@ -78,7 +78,6 @@ class TileSizes:
         """Sizes for a loop on a GPU: blocks, ones, threads, ones, results of each thread.
 
         Args:
-            var: the iterator.
             extent: how many values it has.
             parts: how many tiles.
             threads: which of them the threads of a block compute.
