@@ -64,8 +64,8 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         whole = [tensor.op for tensor in self.buffers]
         self._bounds = Bounds(schedule, whole)
         self.attachments = self._bounds.attachments
-        self._homeless: list[Buffer] = []
-        """Memory of stages in the loop that is being built, which the loop cannot have."""
+        self._outer_memory: list[Buffer] = []
+        """Buffers of stages in the loop that is being built, to be allocated around it."""
         self._inside: dict[tuple[Stage, IterVar], list[Stage]] = {}
         self._memory: dict[Stage, list[Buffer]] = {}
         for stage in self.attachments.stages:
@@ -95,7 +95,7 @@ class ScheduledFunctionBuilder(FunctionBuilder):
     def body(self) -> list[Stmt]:
         """The statements of the function."""
         result = self.statements(stage.op for stage in self.attachments.stages)
-        self.allocated += self._homeless
+        self.allocated += self._outer_memory
         return [self._checked(seq(result))]
 
     def _checked(self, body: Stmt) -> Stmt:
@@ -135,9 +135,9 @@ class ScheduledFunctionBuilder(FunctionBuilder):
 
     def compute(self, op: ComputeOp, bound: Mapping[IterVar, Var]) -> Stmt:
         """The nest of the stage of `op`."""
-        around, self._homeless = self._homeless, []
+        around, self._outer_memory = self._outer_memory, []
         nest = self._nest(op, bound)
-        self._homeless = around + self._homeless
+        self._outer_memory = around + self._outer_memory
         return nest
 
     def _nest(self, op: ComputeOp, bound: Mapping[IterVar, Var]) -> Stmt:
@@ -217,8 +217,8 @@ class ScheduledFunctionBuilder(FunctionBuilder):
         for tensor, distance in stage.prefetches.get(leaf, ()):
             body = seq(self._prefetch(stage, leaf, tensor, distance), body)
         attached = self._inside.get((stage, leaf), ())
-        if attached or self._homeless:
-            memory, self._homeless = self._homeless, []
+        if attached or self._outer_memory:
+            memory, self._outer_memory = self._outer_memory, []
             before: list[Stmt] = []
             lasting: list[Buffer] = []
             for other in attached:
@@ -230,15 +230,15 @@ class ScheduledFunctionBuilder(FunctionBuilder):
                     before.append(self.compute(other.op, bound))
                 else:
                     before += self.statements_of(other.op, {})
-                memory += self._homeless
-                self._homeless = []
+                memory += self._outer_memory
+                self._outer_memory = []
             body = seq(before, body)
             # The iterations of a vectorized loop become one piece of code.
             if stage.kinds.get(leaf) is ForKind.VECTORIZED:
-                self._homeless = memory
+                self._outer_memory = memory
             elif memory:
                 body = self._with_memory(f"{stage.name}_{leaf.name}", memory, body)
-            self._homeless += lasting
+            self._outer_memory += lasting
         return body
 
     def _prefetch(self, stage: Stage, leaf: IterVar, tensor: Tensor, distance: Expr) -> Stmt:
