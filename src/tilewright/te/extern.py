@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
+from tilewright.ir.convert import cast
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.te.operation import ExternOp
 from tilewright.te.tag import TagScope
 from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
-from tilewright.tir.buffer import ZERO, Buffer, BufferLoad, BufferRegion, Range, decl_buffer
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range, decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize, Evaluate, For, ForKind, Stmt, seq
 from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.building.allocations import compact_strides
 
 
 def extern(
@@ -210,18 +212,8 @@ def _parts(placeholder: Buffer, buffer: Buffer) -> dict[Var, Expr]:
     strides = (buffer.strides or compact_strides(buffer.shape)) if placeholder.strides else ()
     for symbol, value in zip(wanted, (*buffer.shape, *strides, buffer.elem_offset), strict=True):
         if isinstance(symbol, Var) and symbol is not value:
-            parts[symbol] = value
+            parts[symbol] = cast(symbol.dtype, value)
     return parts
-
-
-def compact_strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The strides of a row-major array of the given shape."""
-    strides: list[Expr] = []
-    stride: Expr = IntImm(shape[-1].dtype, 1) if shape else ZERO
-    for extent in reversed(shape):
-        strides.append(stride)
-        stride = stride * extent
-    return tuple(reversed(strides))
 
 
 def _whole(buffer: Buffer) -> BufferRegion:

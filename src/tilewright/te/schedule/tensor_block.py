@@ -10,13 +10,13 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
-from tilewright.te.extern import compact_strides
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.tensorize import Tile
 from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.stmt import Block, BufferStore, Stmt
 from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.building.allocations import compact_strides
 
 
 def tensor_block(
