@@ -8,7 +8,7 @@ from tilewright.ir import GlobalVar, IRModule
 from tilewright.relax import transform
 from tilewright.relax.dpl import is_op, wildcard
 from tilewright.relax.interpreter import evaluate
-from tilewright.relax.transform.effects import WriteEpochs
+from tilewright.relax.transform.function_pass import WriteEpochs
 from tilewright.script import ir as I
 from tilewright.script import relax as R
 from tilewright.script import tir as T

@@ -22,8 +22,12 @@ from tilewright.relax.expr import (
     Var,
 )
 from tilewright.relax.sizes import symbolic_vars_of
-from tilewright.relax.transform.effects import WriteEpochs, is_pure
-from tilewright.relax.transform.function_pass import DataflowBlockPass, FunctionPass
+from tilewright.relax.transform.function_pass import (
+    DataflowBlockPass,
+    FunctionPass,
+    WriteEpochs,
+    is_pure,
+)
 from tilewright.relax.transform.scopes import (
     Substitution,
     map_scopes,

@@ -31,8 +31,12 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
 from tilewright.relax.struct_info_relation import is_base_of
-from tilewright.relax.transform.effects import WriteEpochs, is_pure, writes_arguments
-from tilewright.relax.transform.function_pass import map_functions
+from tilewright.relax.transform.function_pass import (
+    WriteEpochs,
+    is_pure,
+    map_functions,
+    writes_arguments,
+)
 from tilewright.relax.transform.scopes import (
     ScopeRewriter,
     Substitution,

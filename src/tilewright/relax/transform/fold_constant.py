@@ -38,7 +38,7 @@ from tilewright.relax.transform.constant_evaluation import (
     is_computable,
     work_of,
 )
-from tilewright.relax.transform.effects import writes_arguments
+from tilewright.relax.transform.function_pass import writes_arguments
 from tilewright.relax.transform.scopes import Substitution, variables_in, with_bindings, with_blocks
 from tilewright.relax.visitor import bindings_of
 

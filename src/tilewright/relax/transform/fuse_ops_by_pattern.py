@@ -23,7 +23,7 @@ from tilewright.relax.expr import (
     Var,
     VarBinding,
 )
-from tilewright.relax.transform.effects import WriteEpochs
+from tilewright.relax.transform.function_pass import WriteEpochs
 from tilewright.relax.transform.fuse_ops import PRIMITIVE
 from tilewright.relax.transform.group_functions import BindingGroup, GroupOutliner
 

@@ -20,7 +20,7 @@ from tilewright.relax.expr import (
 )
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
-from tilewright.relax.transform.effects import WriteEpochs
+from tilewright.relax.transform.function_pass import WriteEpochs
 from tilewright.tir.analysis.pattern_kind import FunctionPattern, PatternKind, function_pattern
 from tilewright.tir.function import PrimFunc
 

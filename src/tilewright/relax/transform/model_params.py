@@ -25,8 +25,7 @@ from tilewright.relax.expr import (
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
 from tilewright.relax.transform.bind_params import require_no_caller
-from tilewright.relax.transform.effects import is_pure
-from tilewright.relax.transform.function_pass import ModuleMutator
+from tilewright.relax.transform.function_pass import ModuleMutator, is_pure
 from tilewright.relax.transform.scopes import Substitution, variables_in, with_bindings, with_blocks
 
 NUM_INPUT: Final = "num_input"
