@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -206,7 +206,7 @@ class Analyzer:
             facts.forget()
 
     @contextmanager
-    def constraint(self, condition: Expr | bool) -> Iterator[None]:
+    def constraint(self, condition: Expr | bool) -> Generator[None]:
         """Within the scope, take `condition` to hold.
 
         Comparisons of integers are used, alone and joined by `And`, but not those that read memory.

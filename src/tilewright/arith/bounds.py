@@ -131,12 +131,11 @@ def fits(interval: Interval, dtype: DType) -> bool:
     return dtype.min_int <= interval[0] and interval[1] <= dtype.max_int
 
 
-def bounds_of(facts: Facts, expr: Expr) -> Interval:
+def bounds_of(facts: Facts, expr: Any) -> Interval:
     """The smallest and the largest value that `expr` (integer) can have, as far as known."""
     kind = expr.__class__
     if kind is IntImm:
-        value = expr.value  # type: ignore[attr-defined]
-        return value, value
+        return expr.value, expr.value
     if kind is Var or kind is SizeVar:
         found = facts.ranges.get(expr)
         return _unknown_variable(facts, expr) if found is None else found

@@ -265,7 +265,8 @@ class _Detector:
         """Splits with the most significant first."""
         if all(isinstance(split.scale, int) for split in splits):
             return sorted(splits, key=lambda split: -abs(split.scale))
-        rest, ordered = list(splits), []
+        rest = list(splits)
+        ordered: list[IterSplit] = []
         scale: Size = 1
         while rest:
             found = next((s for s in rest if self._equal(s.scale, scale)), None)

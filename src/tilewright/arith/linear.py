@@ -25,7 +25,7 @@ def keep(expr: Expr) -> Expr:
     return expr
 
 
-def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr] = keep) -> int:
+def collect(expr: Any, scale: int, terms: Terms, opaque: Callable[[Expr], Expr] = keep) -> int:
     """Add ``scale * expr`` to `terms` and return its constant part.
 
     Args:
@@ -40,20 +40,20 @@ def collect(expr: Expr, scale: int, terms: Terms, opaque: Callable[[Expr], Expr]
         terms[expr] = terms.get(expr, 0) + scale
         return 0
     if kind is IntImm:
-        return scale * expr.value  # type: ignore[attr-defined]
+        return scale * expr.value
     if kind in _ARITHMETIC:
         # A number that the dtype does not hold is not an index: it wraps around.
-        folded = fold_constants(kind, expr.a, expr.b)  # type: ignore[attr-defined]
+        folded = fold_constants(kind, expr.a, expr.b)
         if folded is not None:
             return scale * folded.value  # type: ignore[attr-defined]
     if kind is Add:
-        left = collect(expr.a, scale, terms, opaque)  # type: ignore[attr-defined]
-        return left + collect(expr.b, scale, terms, opaque)  # type: ignore[attr-defined]
+        left = collect(expr.a, scale, terms, opaque)
+        return left + collect(expr.b, scale, terms, opaque)
     if kind is Sub:
-        left = collect(expr.a, scale, terms, opaque)  # type: ignore[attr-defined]
-        return left + collect(expr.b, -scale, terms, opaque)  # type: ignore[attr-defined]
+        left = collect(expr.a, scale, terms, opaque)
+        return left + collect(expr.b, -scale, terms, opaque)
     if kind is Mul:
-        a, b = expr.a, expr.b  # type: ignore[attr-defined]
+        a, b = expr.a, expr.b
         if b.__class__ is IntImm:
             return collect(a, scale * b.value, terms, opaque)
         if a.__class__ is IntImm:

@@ -10,7 +10,7 @@ raise instead of silently choosing a branch (see `values_unknown`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import ClassVar, Final
@@ -30,7 +30,7 @@ _UNKNOWN: ContextVar[frozenset[Expr] | None] = ContextVar("unknown values", defa
 
 
 @contextmanager
-def values_unknown(variables: Iterable[Expr] | None) -> Iterator[None]:
+def values_unknown(variables: Iterable[Expr] | None) -> Generator[None]:
     """Inside, `a == b` has no truth value if it depends on one of `variables`, say, on an index.
 
     Which of two variables is meant may be asked all the same.

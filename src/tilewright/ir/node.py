@@ -443,7 +443,7 @@ def _children_of(arguments: tuple[Field, ...]) -> list[Field]:
 
 
 def _children_source(arguments: tuple[Field, ...]) -> str:
-    parts = []
+    parts: list[str] = []
     for field in _children_of(arguments):
         item = f"*self.{field.name}" if field.many else f"self.{field.name}"
         if field.optional:

@@ -20,7 +20,7 @@ import contextvars
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Generic, ParamSpec, TypeVar
@@ -51,7 +51,7 @@ _IS_LARGE: Final = threading.local()
 
 
 @contextmanager
-def raised_recursion_limit(frames: int) -> Iterator[None]:
+def raised_recursion_limit(frames: int) -> Generator[None]:
     """Within the scope, `frames` functions of Python may nest, or more if that was so before."""
     with _RAISED.lock:
         if _RAISED.count == 0:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
 import tvm_ffi
 from tvm_ffi import core
@@ -86,7 +86,15 @@ def _register(name: object, function: Any, override: bool) -> Any:
     return function
 
 
-def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc:
+@overload
+def get_global_func(name: str, allow_missing: Literal[False] = False) -> PackedFunc: ...
+
+
+@overload
+def get_global_func(name: str, allow_missing: bool) -> PackedFunc | None: ...
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None:
     """The function registered under `name`.
 
     Args:
@@ -100,7 +108,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc:
     if function is not None:
         return packed_func(function, name)
     if allow_missing:
-        return None  # type: ignore[return-value]
+        return None
     hint = did_you_mean(name, list_global_func_names())
     raise UnknownNameError(f"no function is registered under {name!r}{hint}")
 

@@ -224,8 +224,9 @@ def _recombine_products(s: Simplifier, terms: Terms) -> int:
     ``y``, so ``y`` must be known to be different from 0.
     """
     constant = 0
-    for second in [t for t in terms if t.__class__ is FloorMod]:
-        x, y = second.a, second.b  # type: ignore[attr-defined]
+    remainders: list[Any] = [term for term in terms if term.__class__ is FloorMod]
+    for second in remainders:
+        x, y = second.a, second.b
         if second not in terms or y.__class__ is IntImm:
             continue
         quotient = s.make(FloorDiv, x, y)

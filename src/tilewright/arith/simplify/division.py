@@ -128,13 +128,14 @@ def _nested(s: Simplifier, terms: Terms, constant: int, divisor: int, dtype: Any
     """``(x // c + constant) // divisor`` is ``(x + constant * c) // (c * divisor)``."""
     if len(terms) != 1:
         return None
+    term: Any
     ((term, factor),) = terms.items()
-    if factor != 1 or term.__class__ is not FloorDiv or term.b.__class__ is not IntImm:  # type: ignore[attr-defined]
+    if factor != 1 or term.__class__ is not FloorDiv or term.b.__class__ is not IntImm:
         return None
-    inner: int = term.b.value  # type: ignore[attr-defined]
+    inner: int = term.b.value
     if inner <= 0 or inner * divisor > dtype.max_int:
         return None
-    shifted, offset = s.terms_of(term.a)  # type: ignore[attr-defined]
+    shifted, offset = s.terms_of(term.a)
     offset += constant * inner
     if not dtype.min_int <= offset <= dtype.max_int:
         return None

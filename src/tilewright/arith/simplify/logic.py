@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from math import gcd
 from typing import Any
@@ -41,7 +41,7 @@ _INEQUALITIES = frozenset({LT, LE, GT, GE, EQ})
 
 
 @contextmanager
-def assuming(s: Simplifier, condition: Expr) -> Iterator[None]:
+def assuming(s: Simplifier, condition: Expr) -> Generator[None]:
     """Within the scope, the simplified `condition` is taken to hold.
 
     Conditions on values in memory are not used: the memory may change within the scope.
@@ -192,17 +192,17 @@ def combine(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr:
     return s.make(kind, a, b) if found is None else found
 
 
-def negation(s: Simplifier, a: Expr) -> Expr:
+def negation(s: Simplifier, a: Any) -> Expr:
     """``not a`` of a simplified operand."""
     if a.__class__ is IntImm:
-        return s.constant(1 - a.value, BOOL)  # type: ignore[attr-defined]
+        return s.constant(1 - a.value, BOOL)
     if a.__class__ is Not:
-        return a.a  # type: ignore[attr-defined]
+        return a.a
     if a.__class__ is Broadcast:
-        return s.intern(Broadcast(negation(s, a.value), a.lanes))  # type: ignore[attr-defined]
+        return s.intern(Broadcast(negation(s, a.value), a.lanes))
     opposite = NEGATED.get(a.__class__)
-    if opposite is not None and (a.a.dtype.is_integral or a.__class__ in (EQ, NE)):  # type: ignore[attr-defined]
-        return s.make(opposite, a.a, a.b)  # type: ignore[attr-defined]
+    if opposite is not None and (a.a.dtype.is_integral or a.__class__ in (EQ, NE)):
+        return s.make(opposite, a.a, a.b)
     return s.intern(Not(a))
 
 
@@ -219,21 +219,21 @@ def simplify_select(s: Simplifier, expr: Any) -> Expr:
     return selection(s, s(expr.condition), s(expr.true_value), s(expr.false_value))
 
 
-def selection(s: Simplifier, condition: Expr, a: Expr, b: Expr) -> Expr:
+def selection(s: Simplifier, condition: Any, a: Expr, b: Expr) -> Expr:
     """``Select(condition, a, b)`` of simplified parts."""
     lanes = a.dtype.lanes
     if condition.__class__ is Broadcast:
-        condition = condition.value  # type: ignore[attr-defined]
+        condition = condition.value
         if condition.__class__ is not IntImm:
             condition = s.intern(Broadcast(condition, lanes))
     if condition.__class__ is IntImm:
-        chosen, other = (a, b) if condition.value else (b, a)  # type: ignore[attr-defined]
+        chosen, other = (a, b) if condition.value else (b, a)
         if s.total(other):
             return chosen
         if lanes != 1:
             condition = s.intern(Broadcast(condition, lanes))
     if condition.__class__ is Not:
-        return selection(s, condition.a, b, a)  # type: ignore[attr-defined]
+        return selection(s, condition.a, b, a)
     found = _TABLE.apply(s, Select, condition, a, b)
     return s.intern(Select(condition, a, b)) if found is None else found
 

@@ -251,7 +251,7 @@ class RuleTable:
         )
 
     def _add(self, rule: Rule) -> None:
-        seen = set()
+        seen: set[str] = set()
         for lhs in _commuted(parse(rule.lhs)):
             if ast.dump(lhs) in seen:
                 continue

@@ -7,6 +7,8 @@ of what remains decide. A claim that cannot be proved this way may still be true
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.arith.bounds import bounds_of, product
 from tilewright.arith.facts import UNBOUNDED, Interval
 from tilewright.arith.linear import Terms
@@ -112,7 +114,7 @@ def _stronger_claims(s: Simplifier, claim: Polynomial) -> list[list[Polynomial]]
     return []
 
 
-def _split_on(claim: Polynomial, atom: Expr) -> tuple[Polynomial, Polynomial] | None:
+def _split_on(claim: Polynomial, atom: Any) -> tuple[Polynomial, Polynomial] | None:
     """``claim == slope * atom + rest``, or None if `atom` appears squared."""
     slope: Polynomial = {}
     rest: Polynomial = {}
@@ -147,13 +149,13 @@ def _at_extreme(s: Simplifier, claim: Polynomial, var: Expr) -> Polynomial | Non
     return result
 
 
-def _without_division(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomial | None:
+def _without_division(s: Simplifier, claim: Polynomial, atom: Any) -> Polynomial | None:
     """A claim that implies `claim`, with ``x`` in the place of the quotient ``x // d``.
 
     ``x // d <= r`` if and only if ``x <= r * d + d - 1``, and ``x // d >= r`` if and only if
     ``x >= r * d``. A multiple of the quotient is scaled: ``d * (x // d)`` is ``x - x % d``.
     """
-    x, d = atom.a, atom.b  # type: ignore[attr-defined]
+    x, d = atom.a, atom.b
     split = _split_on(claim, atom)
     if split is None or not s.exact(x) or s.lower(d) < 0:
         return None
@@ -184,9 +186,9 @@ def _without_division(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomia
     return result
 
 
-def _without_remainder(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomial | None:
+def _without_remainder(s: Simplifier, claim: Polynomial, atom: Any) -> Polynomial | None:
     """`claim` with the remainder ``x % d`` at 0 or at ``d - 1``, where it is smallest."""
-    d = atom.b  # type: ignore[attr-defined]
+    d = atom.b
     split = _split_on(claim, atom)
     if split is None or s.lower(d) < 0 or not s.exact(d):
         return None
@@ -232,9 +234,9 @@ def _divide(polynomial: Polynomial, factors: tuple[Expr, ...], scale: int) -> Po
     return result
 
 
-def _without_cast(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomial | None:
+def _without_cast(s: Simplifier, claim: Polynomial, atom: Any) -> Polynomial | None:
     """A widening conversion of a sum is the sum of the conversions of its terms."""
-    source, target = atom.value, atom.dtype  # type: ignore[attr-defined]
+    source, target = atom.value, atom.dtype
     if not source.dtype.is_int or not target.is_int or target.bits < source.dtype.bits:
         return None
     terms, constant = s.terms_of(source)
@@ -252,15 +254,15 @@ def _without_cast(s: Simplifier, claim: Polynomial, atom: Expr) -> Polynomial | 
     return result
 
 
-def _without_choice(s: Simplifier, claim: Polynomial, atom: Expr) -> list[list[Polynomial]]:
+def _without_choice(s: Simplifier, claim: Polynomial, atom: Any) -> list[list[Polynomial]]:
     """A minimum is at most either side, and it is one of them; likewise a maximum."""
     split = _split_on(claim, atom)
     if split is None:
         return []
     slope, rest = split
     low, high = polynomial_bounds(s, slope)
-    sides = []
-    for side in (atom.a, atom.b):  # type: ignore[attr-defined]
+    sides: list[Polynomial] = []
+    for side in (atom.a, atom.b):
         if not s.exact(side):
             return []
         result = multiply(slope, expand(s, side))

@@ -33,7 +33,7 @@ Sizes = dict[Var, int]
 """The values of symbolic sizes."""
 
 
-class Shape(tuple):
+class Shape(tuple[Any, ...]):
     """A shape while a graph runs."""
 
     __slots__ = ()

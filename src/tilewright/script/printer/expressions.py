@@ -144,10 +144,6 @@ def _let(p: Printer, node: Let) -> Rendered:
     return f"{p.tir}Let({p.expr(node.body)}, where={{{name}: {value}}})", ATOM
 
 
-UNARY = 11
-"""Precedence of a sign."""
-
-
 @prints(EXPRESSIONS, IntImm)
 def _int(p: Printer, node: IntImm) -> Rendered:
     if node.dtype.is_bool:

@@ -134,7 +134,8 @@ def check_extent(what: str, found: int | None, expected: int) -> None:
 
 def check_stride(view: BufferView, dimension: int, expected: int) -> None:
     """Check one stride of an argument; of a dimension with one element any will do."""
-    found, extent = view.strides[dimension], view.shape[dimension]
+    found: Any = view.strides[dimension]
+    extent = view.shape[dimension]
     if found is not None and found != expected and extent > 1 and 0 not in view.shape:
         raise ShapeError(
             f"argument {view.name}: stride {dimension} must be {expected} elements, got {found}"
@@ -143,7 +144,8 @@ def check_stride(view: BufferView, dimension: int, expected: int) -> None:
 
 def check_compact(view: BufferView) -> None:
     """Check that an argument is row-major and without gaps."""
-    if view.shape and view.shape[0] is None:
+    shape: Any = view.shape
+    if None in shape:
         return
     for dimension, expected in enumerate(compact_strides(view.shape)):
         check_stride(view, dimension, expected)

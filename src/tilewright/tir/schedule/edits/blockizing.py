@@ -69,7 +69,7 @@ def divide(
 ) -> list[Division]:
     """The bindings of a block divided into loops around `place` and those from there on."""
     divider = Divider(tree.loops_above(place), loops, tree.analyzer(realize), keep_unit)
-    divisions = []
+    divisions: list[Division] = []
     for iter_var, binding in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         division = divider.divide(iter_var, binding)
         if division is None:
@@ -100,7 +100,8 @@ def inner_half(
         outer: the iterators of the outer block, one for each division.
         keep_unit: whether it keeps iterators that have one value.
     """
-    iterators, values = [], []
+    iterators: list[IterVar] = []
+    values: list[Expr] = []
     variables: dict[Var, Expr] = {}
     analyzer = Analyzer()
     for old, division, outer_value in zip(realize.block.iter_vars, divisions, outer, strict=True):

@@ -47,7 +47,7 @@ def _new_declarations(
     before: FunctionTree, after: FunctionTree, outer: BlockRealize
 ) -> list[BlockRealize]:
     """The blocks in `outer` that are new or declare something else than before."""
-    found = []
+    found: list[BlockRealize] = []
     for realize in after.blocks_below(outer):
         known = before.block(realize.block.key) if realize.block.key is not None else None
         if (

@@ -66,7 +66,7 @@ def init_stores(block: Block, reduction: Reduction) -> tuple[Expr, ...] | None:
     init = block.init
     assert init is not None
     stores = init.seq if isinstance(init, SeqStmt) else (init,)
-    values = []
+    values: list[Expr] = []
     for target in reduction.targets:
         found = [s for s in stores if isinstance(s, BufferStore) and s.buffer is target.buffer]
         if len(found) != 1 or not structural_equal(
@@ -237,7 +237,8 @@ def _predicate(
     The init must run for every partial result, also for those that no value belongs to.
     """
     nest, loop = factoring.nest, factoring.loop
-    always, tail = [], []
+    always: list[Expr] = []
+    tail: list[Expr] = []
     parts = conjuncts(nest.realize.predicate)
     plain = {part for part in parts if not any(v in nest.start for v in variables_of(part))}
     rest = {var: low for var, low in nest.start.items() if var is not loop.loop_var}

@@ -70,7 +70,7 @@ def require_intermediate(tree: FunctionTree, realize: BlockRealize, buffer: Buff
 def users(tree: FunctionTree, buffer: Buffer) -> list[BlockRealize]:
     """The leaf blocks that mention `buffer`; refuses uses that are not plain accesses."""
     require_only_blocks(tree)
-    found = []
+    found: list[BlockRealize] = []
     for realize in tree.blocks_mentioning(buffer):
         block = realize.block
         for match in block.match_buffers:

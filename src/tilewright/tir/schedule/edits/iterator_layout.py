@@ -133,7 +133,7 @@ def _extents(
     except ArgumentValueError as error:
         raise ScheduleError(str(error), at=[block]) from None
     analyzer = Analyzer()
-    extents = []
+    extents: list[Expr] = []
     for index, item in zip(indices, ranges, strict=True):
         if not analyzer.can_prove(item.min >= 0):
             raise ScheduleError(

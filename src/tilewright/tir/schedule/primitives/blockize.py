@@ -46,7 +46,7 @@ def joint_block(tree: FunctionTree, blocks: Sequence[BlockRealize], keep_unit: b
     place, first, last = _place(tree, blocks)
     stmts = place.seq[first:last] if isinstance(place, SeqStmt) else (place,)
     around = stmts[0]
-    cuts = []
+    cuts: list[_Cut] = []
     for stmt in stmts:
         (realize,) = [stmt] if isinstance(stmt, BlockRealize) else tree.blocks_below(stmt)
         loops = loops_between(tree, stmt, realize)
@@ -55,7 +55,7 @@ def joint_block(tree: FunctionTree, blocks: Sequence[BlockRealize], keep_unit: b
     chosen = [iterators.of(cut) for cut in cuts]
     values = {iter_var.var: value for iter_var, value in iterators.found}
     without = _common_condition(tree, around, cuts, iterators.found)
-    body = []
+    body: list[Stmt] = []
     for cut, outer in zip(cuts, chosen, strict=True):
         _require_init_inside(tree, cut)
         inner = inner_half(cut.realize, cut.loops, cut.divisions, outer, keep_unit)
@@ -109,7 +109,7 @@ def _place(tree: FunctionTree, blocks: Sequence[BlockRealize]) -> tuple[Stmt, in
     place = tree.lowest_common_ancestor(blocks)
     if not isinstance(place, SeqStmt):
         raise ScheduleError("the blocks are inside of each other", at=blocks)
-    positions = []
+    positions: list[int] = []
     for position, stmt in enumerate(place.seq):
         below = [stmt] if isinstance(stmt, BlockRealize) else tree.blocks_below(stmt)
         if not any(block is stmt or tree.is_above(stmt, block) for block in blocks):

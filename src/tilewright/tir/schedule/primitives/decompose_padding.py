@@ -23,7 +23,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad, Range
-from tilewright.tir.expr import IterType
+from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.edits.bindings import conjunction, reads_memory
 from tilewright.tir.schedule.edits.loops import in_copies
 from tilewright.tir.schedule.errors import ScheduleError
@@ -145,7 +145,7 @@ def _fill(padding: _Padding, chain: list[For]) -> tuple[BlockRealize, Stmt]:
     """The block that stores the constant everywhere, inside of copies of the loops."""
     block, store = padding.realize.block, padding.store
     values: dict[Var, Expr] = {}
-    iterators = []
+    iterators: list[IterVar] = []
     for item in block.iter_vars:
         fresh = values[item.var] = Var(item.var.name, item.var.dtype)
         iterators.append(item.replace(var=fresh))
@@ -178,7 +178,7 @@ def _copy_inside(padding: _Padding, chain: list[For], analyzer: Analyzer) -> Stm
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     bound = {item.var: substitute(value, moved) for item, value in pairs}
     conditions = [analyzer.simplify(substitute(condition, bound)) for condition in rest]
-    iterators = []
+    iterators: list[IterVar] = []
     inner = Analyzer()
     for item, _ in pairs:
         if item.var in shrunk:
@@ -216,7 +216,7 @@ def _shrink(
     loops = _own_loops(padding.realize, chain, analyzer)
     iterators = {item.var for item in padding.realize.block.iter_vars}
     domains: dict[Var, tuple[Expr, Expr]] = {}
-    rest = []
+    rest: list[Expr] = []
     for condition in padding.conditions:
         found = _bound(condition, iterators, loops)
         if found is None:

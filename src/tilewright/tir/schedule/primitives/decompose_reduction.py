@@ -10,7 +10,7 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
-from tilewright.tir.expr import IterType
+from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.contents import memory_in
 from tilewright.tir.schedule.edits.bindings import bindings_of, bound_values, conjunction
 from tilewright.tir.schedule.edits.copying import copied
@@ -48,7 +48,7 @@ def init_block(realize: BlockRealize) -> Block:
                 hint=f"allocate {buffer.name} outside of the block, or one buffer for each",
             )
     values: dict[Var, Expr] = {}
-    iter_vars = []
+    iter_vars: list[IterVar] = []
     for item in block.iter_vars:
         if item.iter_type is IterType.COMM_REDUCE:
             assert item.dom is not None
@@ -108,7 +108,7 @@ def _declarations(block: Block, part: Stmt) -> _Declarations:
         return _Declarations((), ())
     memory = set(memory_in(part).anywhere)
     sizes = {node for node in walk(part) if isinstance(node, Var)}
-    views = []
+    views: list[MatchBufferRegion] = []
     for view in reversed(block.match_buffers):
         buffer = view.buffer
         layout = (*buffer.shape, *buffer.strides, buffer.elem_offset)

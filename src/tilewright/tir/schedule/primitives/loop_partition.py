@@ -81,7 +81,8 @@ def loop_partition(
     """
     require_plain(loop)
     require_schedulable(tree, loop)
-    parts, start = [], loop.min
+    parts: list[For] = []
+    start = loop.min
     analyzer = tree.analyzer(loop)
     for position, extent in enumerate(_extents(tree, loop, factors)):
         parts.append(_part(tree, loop, position, start, extent, preserve_unit_iters))
@@ -91,7 +92,7 @@ def loop_partition(
     analyzer = tree.analyzer(tree.scope(loop).block)
     bind_scope(analyzer, common.block)
     body = common.block.body
-    blocks = []
+    blocks: list[BlockRealize] = []
     for part in body.seq if isinstance(body, SeqStmt) else (body,):
         assert isinstance(part, For)
         block = Block((), (), (), f"{name}_{part.loop_var.name}_partition", part)

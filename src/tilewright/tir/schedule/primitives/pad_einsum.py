@@ -97,7 +97,7 @@ def pad_einsum(tree: FunctionTree, block: BlockRealize, padding: list[Number]) -
         for buffer, pad in pads.items()
         if buffer is not target
     ]
-    after = []
+    after: list[Stmt] = []
     if target in pads:
         name = pads[target].name
         after.append(_copy_nest(name, pads[target], target, target.shape, analyzer))

@@ -279,7 +279,7 @@ def _in_text_order(tree: FunctionTree, chains: Sequence[list[For]]) -> list[list
 def _merged(tree: FunctionTree, chains: Sequence[list[For]]) -> tuple[Stmt, For]:
     """The merged loops around the bodies of all; and the innermost of them."""
     variables = [Var(_name(loop), loop.loop_var.dtype) for loop in chains[0]]
-    bodies = []
+    bodies: list[Stmt] = []
     extents: dict[Var, Expr] = {}
     for chain in reversed(chains):
         analyzer = tree.analyzer(chain[0])

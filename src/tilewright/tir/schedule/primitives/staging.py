@@ -30,7 +30,7 @@ from tilewright.tir.schedule.proofs.scope import (
     is_intermediate,
 )
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, For, ForKind
+from tilewright.tir.stmt import BlockRealize, For, ForKind, Stmt
 from tilewright.tir.substitute import variables_of
 
 
@@ -91,7 +91,9 @@ def stage_mem(tree: FunctionTree, loop: For, buffer: Any, storage_scope: str = "
     part = _Part(tree, loop, scope, staged, inside, analyzer)
     require_in_blocks(scope, staged, only_writes=not part.writers)
     cache = cache_of(staged, storage_scope)
-    before, after, blocks = [], [], []
+    before: list[Stmt] = []
+    after: list[Stmt] = []
+    blocks: list[BlockRealize] = []
     if part.is_copied_in():
         nest, copy = copy_nest(cache.name, staged, cache, part.accessed)
         before.append(nest)

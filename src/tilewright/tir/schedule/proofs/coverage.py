@@ -6,7 +6,7 @@ any case, because the indices of one store run through all values of a box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import NamedTuple
@@ -91,7 +91,7 @@ def region_written(
 
 
 @contextmanager
-def _nonempty(realize: BlockRealize, buffer: Buffer, analyzer: Analyzer) -> Iterator[None]:
+def _nonempty(realize: BlockRealize, buffer: Buffer, analyzer: Analyzer) -> Generator[None]:
     """Within the scope, the sizes of what the block accesses of a buffer are taken to be positive.
 
     Where one is 0, nothing is accessed, and boxes are as empty. So are those of a reduction: where

@@ -144,7 +144,7 @@ def reads_of(realize: BlockRealize, buffer: Buffer) -> list[Access]:
     inside = contents(realize.block)
     if inside.has_blocks:
         return accesses([realize], buffer, written=False)
-    found = []
+    found: list[Access] = []
     for load in inside.loads:
         if load.buffer is not buffer:
             continue

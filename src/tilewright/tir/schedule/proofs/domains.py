@@ -102,7 +102,7 @@ def first_predicate(nest: ReductionNest, analyzer: Analyzer) -> list[Expr]:
     Where a reduction loop has no iteration, its elements get their initial values all the same, so
     its extent is not a condition.
     """
-    parts = []
+    parts: list[Expr] = []
     with analyzer.constraint(nonempty(nest.realize)):
         for part in conjuncts(nest.realize.predicate):
             if any(var in nest.start for var in variables_of(part)):

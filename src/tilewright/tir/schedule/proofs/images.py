@@ -120,7 +120,7 @@ def _restriction(
             if not is_run(substitute(domain.extent, start), analyzer):
                 return None
             start[var] = substitute(domain.min, start)
-    kept = []
+    kept: list[Expr] = []
     for condition in conditions:
         if mentions(condition, used) and not mentions(condition, start):
             kept.append(condition)

@@ -173,7 +173,7 @@ def relaxed_threads(tree: FunctionTree, loop: For, scope: str, box: Box, analyze
                 threads[above.loop_var] = Range.from_min_extent(above.min, above.extent)
     if not threads:
         return box
-    relaxed = []
+    relaxed: list[IntervalSet] = []
     for low, high in box:
         first = EVERYTHING if low is None else interval_of(low, threads, analyzer)
         last = EVERYTHING if high is None else interval_of(high, threads, analyzer)

@@ -67,7 +67,7 @@ def windows(
         inner: the other loops around the block.
         analyzer: what is known about the loops.
     """
-    found = []
+    found: list[Window] = []
     variables = [loop.loop_var for loop in (*common, *inner)]
     for axis, index in enumerate(indices):
         linear = detect_linear_equation(index, variables)

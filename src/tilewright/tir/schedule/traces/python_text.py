@@ -192,7 +192,7 @@ _RESERVED: Final = frozenset({"sch", "te", "tir", *keyword.kwlist})
 
 
 def _arguments(inst: Instruction, names: dict[Any, str], decision: Any) -> list[str]:
-    texts = []
+    texts: list[str] = []
     for parameter in inst.kind.primitive.parameters:
         value = inst.arguments.get(parameter.name)
         if parameter.name == "decision":

@@ -96,7 +96,8 @@ def count(number: int, parts: int) -> int:
 
 def _exponents(number: int) -> list[int]:
     """The exponents of the primes in a positive number."""
-    exponents, prime = [], 2
+    exponents: list[int] = []
+    prime = 2
     while prime * prime <= number:
         exponent = 0
         while number % prime == 0:
@@ -109,7 +110,7 @@ def _exponents(number: int) -> list[int]:
 
 def choose(random: RandomState, number: int, parts: int) -> list[int]:
     """One of the lists of `parts` positive numbers with the product `number`, all alike likely."""
-    factors = []
+    factors: list[int] = []
     for left in range(parts - 1, 0, -1):
         candidates = divisors(number)
         factor = weighted(random, candidates, [count(number // d, left) for d in candidates])
@@ -153,7 +154,7 @@ def decided(primitive: str, extent: int, parts: int, decision: Sequence[int]) ->
         raise ArgumentValueError(
             f"{primitive}: a decision is a list of {parts} positive numbers, got {decision!r}"
         )
-    factors = []
+    factors: list[int] = []
     for value in reversed(values[1:]):
         factors.append(math.gcd(extent, int(value)))
         extent //= factors[-1]

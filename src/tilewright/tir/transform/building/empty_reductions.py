@@ -73,7 +73,8 @@ class _Initialisation:
             case AttrStmt() | DeclBuffer():
                 body = self.of(stmt.body)
                 return None if body is None else stmt.replace(body=body)
-        return None
+            case _:
+                return None
 
     def _of_loop(self, loop: For) -> Stmt | None:
         self._loops.append(loop)
