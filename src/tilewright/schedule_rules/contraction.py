@@ -3,6 +3,7 @@ convolutions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -22,7 +23,11 @@ from tilewright.tir.transform.machine import Machine
 
 
 def tile_products(
-    sch: Schedule, nest: Nest, machine: Machine, epilogue: Sequence[BlockRV] = ()
+    sch: Schedule,
+    nest: Nest,
+    machine: Machine,
+    epilogue: Sequence[BlockRV] = (),
+    most: float = math.inf,
 ) -> Sequence[Structure]:
     """Tiles sums of products for registers and caches.
 
@@ -45,11 +50,17 @@ def tile_products(
 
     Args:
         epilogue: element-wise blocks that read the result, for each tile of it.
+        most: ways that are estimated to take more than so many times the time of the best one are
+            left out.
     """
     found = find_contraction(nest.accesses)
     if found is None:
         return []
-    ways = plans(found, machine, nest.outer, constant_memory(sch))
+    constants = constant_memory(sch)
+    ways = plans(found, machine, nest.outer, constants)
+    if most < math.inf:
+        limit = most * min((plan.cycles(constants) for plan in ways), default=0.0)
+        ways = [plan for n, plan in enumerate(ways) if n == 0 or plan.cycles(constants) <= limit]
     return [partial(tile_contraction, plan, epilogue) for plan in ways]
 
 

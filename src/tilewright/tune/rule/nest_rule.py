@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.default import schedule_group
@@ -23,6 +23,10 @@ from tilewright.tune.rule.schedule_rule import ScheduleRule, claim_changed, sibl
 
 Find = Callable[[Schedule, Nest], Sequence[Structure]]
 """From a copy of a schedule and a nest to the structures that fit, the best first."""
+
+
+MOST_TIME: Final = 2.0
+"""Products may be estimated to take so many times the time of the best way to tile them."""
 
 
 class NestRule(ScheduleRule):
@@ -101,9 +105,9 @@ class TileProduct(NestRule):
         if stage is None or stage.contraction is None:
             return [sch]
         epilogue = [item.block for item in stage.epilogue]
-        tiled = partial(tile_products, machine=self.machine, epilogue=epilogue)
+        alone = partial(tile_products, machine=self.machine, most=MOST_TIME)
+        tiled = partial(alone, epilogue=epilogue)
         sketches = self.sketches(found, block, tiled) if epilogue else []
-        alone = partial(tile_products, machine=self.machine)
         return sketches or self.sketches(sch, block, alone) or [sch]
 
 
