@@ -92,9 +92,9 @@ class Split(Relation):
         if self.nparts is None:
             assert self.factor is not None
             factor = cast(extent.dtype, self.factor)
-            return Analyzer().simplify(ceildiv(extent, factor)), factor
+            return _rounded_up(extent, factor), factor
         nparts = cast(extent.dtype, self.nparts)
-        return nparts, Analyzer().simplify(ceildiv(extent, nparts))
+        return nparts, _rounded_up(extent, nparts)
 
     def child_ranges(self, ranges: Ranges) -> tuple[Range, ...]:
         whole = ranges[self.parent].extent
@@ -228,6 +228,12 @@ def domain(axis: IterVar) -> Range:
     """The domain of an iteration variable of a stage, which is always known."""
     assert axis.dom is not None
     return axis.dom
+
+
+def _rounded_up(extent: Expr, size: Expr) -> Expr:
+    """How many parts of a size cover an extent."""
+    count = ceildiv(extent, size)
+    return count if isinstance(count, IntImm) else Analyzer().simplify(count)
 
 
 def _is_at_most(a: Expr, b: Expr, limit: Expr) -> bool:
