@@ -63,16 +63,8 @@ if TYPE_CHECKING:
     from tilewright.relax.block_builder import BlockBuilder
 
 LEAVES = (
-    Var,
-    DataflowVar,
-    Constant,
-    ShapeExpr,
-    PrimValue,
-    StringImm,
-    DataTypeImm,
-    ExternFunc,
-    GlobalVar,
-)
+    Var, DataflowVar, Constant, ShapeExpr, PrimValue, StringImm, DataTypeImm, ExternFunc, GlobalVar,
+)  # fmt: skip
 """The classes of expressions that are always operands."""
 
 

@@ -42,12 +42,8 @@ from tilewright.relax.struct_info import (
 )
 
 _CALLS_OF_NAMES: Final = (
-    CALL_TIR,
-    CALL_TIR_INPLACE,
-    CALL_TIR_WITH_GRAD,
-    CALL_DPS_PACKED,
-    CALL_PURE_PACKED,
-)
+    CALL_TIR, CALL_TIR_INPLACE, CALL_TIR_WITH_GRAD, CALL_DPS_PACKED, CALL_PURE_PACKED,
+)  # fmt: skip
 
 
 class Kind(enum.Enum):

@@ -63,18 +63,10 @@ from tilewright.relax.transform.reshape_rewrites import (
 )
 from tilewright.relax.transform.run_codegen import RunCodegen
 
-_DONE_BY_BUILD = frozenset(
-    {
-        "CallTIRRewrite",
-        "ComputePrimValue",
-        "KillAfterLastUse",
-        "LowerAllocTensor",
-        "LowerRuntimeBuiltin",
-        "StaticPlanBlockMemory",
-        "VMBuiltinLower",
-        "VMShapeLower",
-    }
-)
+_DONE_BY_BUILD = frozenset({
+    "CallTIRRewrite", "ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",
+    "LowerRuntimeBuiltin", "StaticPlanBlockMemory", "VMBuiltinLower", "VMShapeLower",
+})  # fmt: skip
 """Names of passes that lower graphs to instructions, which other compilers have."""
 
 

@@ -286,14 +286,8 @@ def dataflowblock_pass(
     """Make a pass of a function ``(block, mod, ctx) -> block``.
 
     It gets each dataflow block of the graph functions of the module. A class with a method
-    ``transform_dataflowblock(self, block, mod, ctx)`` becomes a class of passes.
-
-    Args:
-        pass_func: the function or class; without, the result is a decorator.
-        opt_level: from which level on a `Sequential` runs it.
-        name: by default that of the function or class.
-        required: passes, or their names, that a `Sequential` runs before it.
-        traceable: kept for old programs.
+    ``transform_dataflowblock(self, block, mod, ctx)`` becomes a class of passes. The arguments are
+    those of `function_pass`.
     """
     del traceable
     return pass_decorator(

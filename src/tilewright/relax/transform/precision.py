@@ -20,13 +20,8 @@ from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, is_call_of
 
 IN_HALF: Final = (
-    "matmul",
-    "nn.conv1d",
-    "nn.conv2d",
-    "nn.conv3d",
-    "nn.conv1d_transpose",
-    "nn.conv2d_transpose",
-)
+    "matmul", "nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv1d_transpose", "nn.conv2d_transpose",
+)  # fmt: skip
 """The operators that multiply in half precision."""
 
 FLOAT32: Final = DType("float32")
