@@ -19,7 +19,7 @@ from tilewright.relax.op.broadcasting import (
 from tilewright.relax.op.rules import agreeing, at_least, require_agreement, require_at_least, sized
 from tilewright.relax.op.statistical import reduced_extents
 from tilewright.relax.op.table import Inference, call, named, register
-from tilewright.relax.op.unary import is_number
+from tilewright.relax.op.unary import infer_same, is_number
 from tilewright.relax.struct_info import UNKNOWN_NDIM, TensorStructInfo
 from tilewright.te import Tensor
 
@@ -56,10 +56,8 @@ def where(condition: Any, x1: Any, x2: Any) -> Call:
 
 
 def _infer_place(inference: Inference) -> TensorStructInfo:
-    info = inference.tensor(0)
+    info = infer_same(inference, is_number, "numbers")
     axis, keepdims = inference.call.attrs.get("axis"), inference.call.attrs["keepdims"]
-    if info.dtype is not None and not is_number(info.dtype):
-        inference.error(f"argument `x` must have numbers, it has {info.dtype!s}")
     if info.ndim == UNKNOWN_NDIM:
         ndim = 0 if axis is None and not keepdims else UNKNOWN_NDIM
         return TensorStructInfo(() if ndim == 0 else None, INT64, info.vdevice, ndim)

@@ -14,7 +14,7 @@ from tilewright.relax.expr import Call
 from tilewright.relax.op.base import call_pure_packed
 from tilewright.relax.op.rules import array_like, at_least, axis_of, sized
 from tilewright.relax.op.table import Inference, call, register
-from tilewright.relax.op.unary import is_number
+from tilewright.relax.op.unary import infer_same, is_number
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.runtime.ndarray import array
 from tilewright.runtime.registry import register_func
@@ -24,9 +24,7 @@ __all__ = ["argsort", "nonzero", "sort", "topk", "unique"]
 
 
 def _infer_same(inference: Inference) -> TensorStructInfo:
-    info = inference.tensor(0)
-    if info.dtype is not None and not is_number(info.dtype):
-        inference.error(f"{inference.name_of(0)} must have numbers, it has {info.dtype!s}")
+    info = infer_same(inference, is_number, "numbers")
     if info.ndim != UNKNOWN_NDIM:
         inference.axis(inference.call.attrs["axis"], info.ndim)
     dtype = inference.attr("dtype") or info.dtype
@@ -66,9 +64,7 @@ def argsort(data: Any, axis: int = -1, descending: bool = False, dtype: str = "i
 
 
 def _infer_topk(inference: Inference) -> StructInfo:
-    info, attrs = inference.tensor(0), inference.call.attrs
-    if info.dtype is not None and not is_number(info.dtype):
-        inference.error(f"{inference.name_of(0)} must have numbers, it has {info.dtype!s}")
+    info, attrs = infer_same(inference, is_number, "numbers"), inference.call.attrs
     if info.ndim != UNKNOWN_NDIM:
         inference.axis(attrs["axis"], info.ndim)
     shape: Any = None

@@ -15,7 +15,7 @@ from tilewright.ir.expr import Expr
 from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import array_like, axes_of, axis_of
 from tilewright.relax.op.table import Inference, call, kernel, named, register
-from tilewright.relax.op.unary import is_number
+from tilewright.relax.op.unary import infer_same, is_float, is_number
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo
 from tilewright.te.tensor import Tensor
 from tilewright.topi.operands import normalized_axes
@@ -27,15 +27,10 @@ Kernel = Callable[[Tensor, Any, bool], Tensor]
 
 
 def _infer_reduction(inference: Inference, floats_only: bool) -> StructInfo:
-    info = inference.tensor(0)
-    if info.dtype is not None and not (
-        info.dtype.is_float if floats_only else is_number(info.dtype)
-    ):
-        wanted = "a float dtype" if floats_only else "numbers"
-        inference.error(
-            f"{inference.name_of(0)} must have {wanted}, it has {info.dtype!s}; convert it with "
-            "astype"
-        )
+    if floats_only:
+        info = infer_same(inference, is_float, "a float dtype")
+    else:
+        info = infer_same(inference, is_number, "numbers")
     keepdims = bool(inference.attr("keepdims"))
     if info.ndim == UNKNOWN_NDIM:
         known = inference.attr("axis") is None and not keepdims

@@ -66,7 +66,10 @@ TEST: Final = {
 
 
 def infer_same(
-    inference: Inference, is_allowed: Callable[[DType], bool], wanted: str, result: DType | None
+    inference: Inference,
+    is_allowed: Callable[[DType], bool],
+    wanted: str,
+    result: DType | None = None,
 ) -> TensorStructInfo:
     """An array like the first argument, whose dtype must be allowed."""
     info = inference.tensor(0)
@@ -138,7 +141,7 @@ bitwise_not = _unary(
 
 
 def _infer_clip(inference: Inference) -> TensorStructInfo:
-    info = infer_same(inference, is_number, "numbers", None)
+    info = infer_same(inference, is_number, "numbers")
     for position in (1, 2):
         value = scalar_argument(inference, position)
         if value is not None and info.dtype is not None:

@@ -11,7 +11,7 @@ from tilewright.ir.convert import cast
 from tilewright.relax.expr import Call, Tuple
 from tilewright.relax.op.rules import agreeing, require_agreement, sized
 from tilewright.relax.op.table import Inference, call, kernel, named, register
-from tilewright.relax.op.unary import infer_same, is_number
+from tilewright.relax.op.unary import infer_same, is_float, is_number
 from tilewright.relax.struct_info import TensorStructInfo, TupleStructInfo
 from tilewright.te import Tensor
 from tilewright.topi.operands import accumulator, as_int
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _infer_float(inference: Inference) -> TensorStructInfo:
-    return infer_same(inference, lambda dtype: dtype.is_float, "a float dtype", None)
+    return infer_same(inference, is_float, "a float dtype")
 
 
 def _formula(name: str, formula: Callable[[Any], Any], doc: str) -> Callable[[Any], Call]:
@@ -64,7 +64,7 @@ silu = _formula("silu", _silu, "x / (1 + exp(-x)).")
 
 
 def _infer_number(inference: Inference) -> TensorStructInfo:
-    return infer_same(inference, is_number, "numbers", None)
+    return infer_same(inference, is_number, "numbers")
 
 
 _RELU = register("nn.relu", ("data",), _infer_number, kernel(topi.nn.relu))
@@ -92,7 +92,7 @@ def _infer_prelu(inference: Inference) -> TensorStructInfo:
         channel = inference.axis(inference.call.attrs["axis"], info.ndim)
         if info.extents is not None and slope.extents is not None:
             require_agreement(inference, "the channels", info.extents[channel], slope.extents[0])
-    return infer_same(inference, lambda dtype: dtype.is_float, "a float dtype", None)
+    return infer_same(inference, is_float, "a float dtype")
 
 
 def _legalize_prelu(builder: Any, expr: Call) -> Any:
