@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.error import ArgumentError, DatabaseError, UnknownNameError
+from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.database import Database, TuningRecord
 from tilewright.tune.workload import Workload
 
 if TYPE_CHECKING:
+    from tilewright.tune.measure import BuilderResult, RunnerResult
     from tilewright.tune.scheduler.task_record import TaskRecord
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
 
@@ -34,9 +36,9 @@ class MeasureCallback:
         self,
         task_scheduler: TaskScheduler,
         task_id: int,
-        measure_candidates: Sequence[Any],
-        builder_results: Sequence[Any],
-        runner_results: Sequence[Any],
+        measure_candidates: Sequence[MeasureCandidate],
+        builder_results: Sequence[BuilderResult],
+        runner_results: Sequence[RunnerResult],
     ) -> None:
         """Look at a batch: one builder result and one runner result for each candidate.
 
@@ -85,9 +87,9 @@ class AddToDatabase(MeasureCallback):
         self,
         task_scheduler: TaskScheduler,
         task_id: int,
-        measure_candidates: Sequence[Any],
-        builder_results: Sequence[Any],
-        runner_results: Sequence[Any],
+        measure_candidates: Sequence[MeasureCandidate],
+        builder_results: Sequence[BuilderResult],
+        runner_results: Sequence[RunnerResult],
     ) -> None:
         """Add a batch."""
         database = task_scheduler.database
@@ -100,8 +102,8 @@ class AddToDatabase(MeasureCallback):
 def add_to_database(
     database: Database,
     task: TaskRecord,
-    candidates: Sequence[Any],
-    results: Sequence[Any],
+    candidates: Sequence[MeasureCandidate],
+    results: Sequence[RunnerResult],
     supersede: bool = False,
 ) -> None:
     """Add results of candidates of a task, in place of earlier ones if `supersede` is set.
@@ -142,14 +144,19 @@ class RemoveBuildArtifact(MeasureCallback):
         self,
         task_scheduler: TaskScheduler,
         task_id: int,
-        measure_candidates: Sequence[Any],
-        builder_results: Sequence[Any],
-        runner_results: Sequence[Any],
+        measure_candidates: Sequence[MeasureCandidate],
+        builder_results: Sequence[BuilderResult],
+        runner_results: Sequence[RunnerResult],
     ) -> None:
         """Delete the files of a batch."""
-        for result in builder_results:
-            if result.artifact_path is not None:
-                remove(Path(result.artifact_path))
+        remove_artifacts(builder_results)
+
+
+def remove_artifacts(builder_results: Iterable[BuilderResult]) -> None:
+    """Delete the files of builds, as far as there are any."""
+    for result in builder_results:
+        if result.artifact_path is not None:
+            remove(Path(result.artifact_path))
 
 
 def remove(path: Path) -> None:
@@ -171,9 +178,9 @@ class UpdateCostModel(MeasureCallback):
         self,
         task_scheduler: TaskScheduler,
         task_id: int,
-        measure_candidates: Sequence[Any],
-        builder_results: Sequence[Any],
-        runner_results: Sequence[Any],
+        measure_candidates: Sequence[MeasureCandidate],
+        builder_results: Sequence[BuilderResult],
+        runner_results: Sequence[RunnerResult],
     ) -> None:
         """Learn from a batch."""
         model = task_scheduler.cost_model

@@ -16,6 +16,10 @@ from tilewright.target import Target
 from tilewright.target.cpu import core_count
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
+from tilewright.tune.candidate import MeasureCandidate
+from tilewright.tune.cost_model import CostModel
+from tilewright.tune.database import Database
+from tilewright.tune.measure import RunnerResult
 from tilewright.tune.search import SearchStrategy
 from tilewright.tune.space import SpaceGenerator
 from tilewright.tune.workload import normalized
@@ -101,8 +105,8 @@ class TuneContext:
         max_trials: int,
         num_trials_per_iter: int = 64,
         design_spaces: Sequence[Schedule] | None = None,
-        database: Any = None,
-        cost_model: Any = None,
+        database: Database | None = None,
+        cost_model: CostModel | None = None,
     ) -> None:
         """Begin to search.
 
@@ -123,11 +127,13 @@ class TuneContext:
         """End the search."""
         self._strategy.post_tuning()
 
-    def generate_measure_candidates(self) -> list[Any] | None:
+    def generate_measure_candidates(self) -> list[MeasureCandidate] | None:
         """The next candidates to measure; None if there are no more."""
         return self._strategy.generate_measure_candidates()
 
-    def notify_runner_results(self, measure_candidates: Sequence[Any], results: Any) -> None:
+    def notify_runner_results(
+        self, measure_candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
         """Tell the search what became of candidates.
 
         Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -14,6 +14,7 @@ from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.progress.log import TuningObserver, cells
 
 if TYPE_CHECKING:
+    from tilewright.tune.measure import RunnerResult
     from tilewright.tune.scheduler.budget import Budget
     from tilewright.tune.scheduler.task_record import TaskRecord
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
@@ -60,7 +61,7 @@ class LiveObserver(TuningObserver):
         doing = "building" if where == "builder" else "running"
         self._doing = f"{task.name}: {doing} {count} candidate(s)"
 
-    def measured(self, task: TaskRecord, result: Any) -> None:
+    def measured(self, task: TaskRecord, result: RunnerResult) -> None:
         """Count."""
         if result.error_kind != CANCELLED:
             self._measured[task.task_id] = self._measured.get(task.task_id, 0) + 1

@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tilewright.error import DatabaseError
 from tilewright.tune.measure.interfaces import CANCELLED
 
 if TYPE_CHECKING:
+    from tilewright.tir.schedule import Schedule
+    from tilewright.tune.measure import BuilderResult, RunnerResult
     from tilewright.tune.scheduler.task_record import TaskRecord
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
 
@@ -24,7 +26,7 @@ class TuningObserver:
     def begin(self, scheduler: TaskScheduler) -> None:
         """The tasks and the budget of `scheduler` are set."""
 
-    def task_begins(self, task: TaskRecord, spaces: Sequence[Any]) -> None:
+    def task_begins(self, task: TaskRecord, spaces: Sequence[Schedule]) -> None:
         """The sketches `spaces` of a task were made."""
 
     def task_picked(self, task: TaskRecord) -> None:
@@ -33,10 +35,10 @@ class TuningObserver:
     def sending(self, task: TaskRecord, count: int, where: str) -> None:
         """Candidates go to the ``"builder"`` or wait for the ``"runner"``."""
 
-    def built(self, task: TaskRecord, result: Any) -> None:
+    def built(self, task: TaskRecord, result: BuilderResult) -> None:
         """A candidate was built, or could not be."""
 
-    def measured(self, task: TaskRecord, result: Any) -> None:
+    def measured(self, task: TaskRecord, result: RunnerResult) -> None:
         """A candidate was measured, or failed."""
 
     def batch_ends(self, task: TaskRecord) -> None:
@@ -185,7 +187,7 @@ class LogObserver(TuningObserver):
         """Note the tasks."""
         self._tasks = scheduler.tasks
 
-    def task_begins(self, task: TaskRecord, spaces: Sequence[Any]) -> None:
+    def task_begins(self, task: TaskRecord, spaces: Sequence[Schedule]) -> None:
         """Log the task, and its sketches to its own logger."""
         logger.info("Initializing %s", _name(task))
         task.ctx.logger.info("%s: %d sketch(es)\n%s", _name(task), len(spaces), task.mod)
@@ -206,7 +208,7 @@ class LogObserver(TuningObserver):
         """Log the number of candidates that are built or run."""
         logger.info("Sending %d sample(s) to %s", count, where)
 
-    def measured(self, task: TaskRecord, result: Any) -> None:
+    def measured(self, task: TaskRecord, result: RunnerResult) -> None:
         """Log why a candidate failed to the logger of the task."""
         if result.error_msg is not None and result.error_kind != CANCELLED:
             task.ctx.logger.warning(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact, add_to_database
+from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure import RunnerResult
 from tilewright.tune.measure.interfaces import CANCELLED
@@ -76,7 +77,7 @@ def _gain(task: TaskRecord) -> float:
     return task.task_weight * (task.default_latency - task.latency)
 
 
-def _is_one_refuted(task: TaskRecord, taken: Sequence[tuple[float, Any]]) -> bool:
+def _is_one_refuted(task: TaskRecord, taken: Sequence[tuple[float, MeasureCandidate]]) -> bool:
     """Whether a candidate that seemed to be faster than the best one has failed."""
     left = {id(candidate) for _, candidate in task.fastest}
     return any(latency <= task.latency and id(c) not in left for latency, c in taken)
@@ -101,7 +102,7 @@ class _Final:
     def settle(self) -> None:
         """Measure again until the best candidate is known to be the best, or time is up."""
         task = self._task
-        again: list[Any] = []
+        again: list[MeasureCandidate] = []
         rounds = 0
         while chosen := self._challengers(again):
             best = task.fastest[0][1]
@@ -117,7 +118,7 @@ class _Final:
             rounds += 1
         self._put_default_first(again)
 
-    def _challengers(self, again: Sequence[Any]) -> list[Any]:
+    def _challengers(self, again: Sequence[MeasureCandidate]) -> list[MeasureCandidate]:
         """Candidates that were not measured again, and may be the best; the default schedule first.
 
         It takes part unless it is far from the best.
@@ -146,7 +147,7 @@ class _Final:
         left = (self._end - time.monotonic()) / max(count, 1)
         return min(TURNS_SECONDS, max(LEAST_SECONDS, left))
 
-    def _measure_again(self, chosen: Sequence[Any]) -> None:
+    def _measure_again(self, chosen: Sequence[MeasureCandidate]) -> None:
         """Replace the results of candidates by new ones."""
         measuring, task = self._measuring, self._task
         builds = measuring.build(task, chosen)
@@ -171,7 +172,9 @@ class _Final:
                 if isinstance(callback, RemoveBuildArtifact):
                     callback.apply(self._scheduler, task.task_id, candidates, artifacts, results)
 
-    def _take_in(self, again: Sequence[Any], results: list[RunnerResult], noise: float) -> None:
+    def _take_in(
+        self, again: Sequence[MeasureCandidate], results: list[RunnerResult], noise: float
+    ) -> None:
         """Let results take the place of earlier ones."""
         task, database = self._task, self._scheduler.database
         for candidate, result in zip(again, results, strict=True):
@@ -190,7 +193,7 @@ class _Final:
             found = [again[i] for i in order], [results[i] for i in order]
             add_to_database(database, task, *found, supersede=True)
 
-    def _put_default_first(self, again: Sequence[Any]) -> None:
+    def _put_default_first(self, again: Sequence[MeasureCandidate]) -> None:
         """Let candidates that were not measured again win only if they are clearly faster."""
         task = self._task
         done = {id(candidate) for candidate in again}
@@ -205,7 +208,7 @@ class _Final:
             self._take_in([candidate for _, candidate in close], results, FIRST_NOISE)
 
 
-def _counts(task: TaskRecord, candidate: Any, result: RunnerResult) -> bool:
+def _counts(task: TaskRecord, candidate: MeasureCandidate, result: RunnerResult) -> bool:
     """Whether a result replaces the one before.
 
     A candidate that is known to be right ran before: if it fails now, that is the machine's fault.

@@ -35,7 +35,7 @@ class KnownTrials:
     def __init__(self, task: TaskRecord, database: Database) -> None:
         self.records: list[TuningRecord] = []
         self._results: dict[str, RunnerResult] = {}
-        self.taken: list[tuple[float, Any]] = []
+        self.taken: list[tuple[float, MeasureCandidate]] = []
         self._ranking: Iterator[tuple[TuningRecord, MeasureCandidate]] | None = None
         self._mod = task.mod
         for record in records_of(database, task.mod, task.target):
@@ -53,7 +53,9 @@ class KnownTrials:
     def __len__(self) -> int:
         return len(self._results)
 
-    def split(self, candidates: Sequence[Any]) -> tuple[list[Any], list[Any], list[RunnerResult]]:
+    def split(
+        self, candidates: Sequence[MeasureCandidate]
+    ) -> tuple[list[MeasureCandidate], list[MeasureCandidate], list[RunnerResult]]:
         """Candidates that are new, those that are known, and the results of the latter."""
         new, known, results = [], [], []
         for candidate in candidates:
@@ -65,12 +67,12 @@ class KnownTrials:
                 results.append(found)
         return new, known, results
 
-    def valid(self) -> tuple[list[Any], list[RunnerResult]]:
+    def valid(self) -> tuple[list[MeasureCandidate], list[RunnerResult]]:
         """Candidates that ran, and their results, for a cost model to learn from."""
         found = list(self._candidates([record for record in self.records if record.is_valid]))
         return [candidate for _, candidate in found], [_result(record) for record, _ in found]
 
-    def take_fastest(self) -> list[tuple[float, Any]]:
+    def take_fastest(self) -> list[tuple[float, MeasureCandidate]]:
         """The latencies of the fastest candidates, and these; when called again, of the next."""
         if self._ranking is None:
             self._ranking = self._candidates(fastest(self.records, len(self.records)))
@@ -91,7 +93,7 @@ class KnownTrials:
                 _logger.warning("passed over %r: %s", record, error)
 
 
-def _form(candidate: Any) -> str:
+def _form(candidate: MeasureCandidate) -> str:
     return json.dumps(candidate.sch.trace.as_json())
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from tilewright.target.cpu import core_count
-from tilewright.tune.candidate import ArgInfo, Deployed
+from tilewright.tune.candidate import ArgInfo, Deployed, MeasureCandidate
 from tilewright.tune.measure import (
     Builder,
     BuilderInput,
@@ -68,7 +68,10 @@ class Measuring:
         self.runner.expect(self._input(task, ""), task.mod)
 
     def begin_batch(
-        self, task: TaskRecord, candidates: Sequence[Any], built: Callable[[BuilderResult], None]
+        self,
+        task: TaskRecord,
+        candidates: Sequence[MeasureCandidate],
+        built: Callable[[BuilderResult], None],
     ) -> None:
         """Build candidates and begin to run them.
 
@@ -97,7 +100,9 @@ class Measuring:
             with Profiler.timeit("SendToRunner"):
                 self._run(task, candidates, builds, futures, ready)
 
-    def build(self, task: TaskRecord, candidates: Sequence[Any]) -> list[BuilderResult]:
+    def build(
+        self, task: TaskRecord, candidates: Sequence[MeasureCandidate]
+    ) -> list[BuilderResult]:
         """Build candidates, as many as there is time for."""
         builds = [_not_built() for _ in candidates]
         for position, build in self._stream(task, candidates):
@@ -107,7 +112,7 @@ class Measuring:
     def measure_again(
         self,
         task: TaskRecord,
-        candidates: Sequence[Any],
+        candidates: Sequence[MeasureCandidate],
         builds: Sequence[BuilderResult],
         seconds: float,
     ) -> list[RunnerResult]:
@@ -149,7 +154,7 @@ class Measuring:
     def check(
         self,
         task: TaskRecord,
-        candidates: Sequence[Any],
+        candidates: Sequence[MeasureCandidate],
         builds: Sequence[BuilderResult],
         results: Sequence[RunnerResult],
         than: float,
@@ -193,7 +198,9 @@ class Measuring:
             time.sleep(POLLING)
         return True
 
-    def _stream(self, task: TaskRecord, candidates: Sequence[Any]) -> Any:
+    def _stream(
+        self, task: TaskRecord, candidates: Sequence[MeasureCandidate]
+    ) -> Iterator[tuple[int, BuilderResult]]:
         """The builds with their positions, until time is up."""
         if self.is_over:
             return
@@ -223,7 +230,7 @@ class Measuring:
     def _run(
         self,
         task: TaskRecord,
-        candidates: Sequence[Any],
+        candidates: Sequence[MeasureCandidate],
         builds: Sequence[BuilderResult],
         futures: list[RunnerFuture],
         positions: Sequence[int],
@@ -235,20 +242,25 @@ class Measuring:
             futures[position] = future
 
     def _inputs(
-        self, task: TaskRecord, candidates: Sequence[Any], builds: Sequence[BuilderResult]
+        self,
+        task: TaskRecord,
+        candidates: Sequence[MeasureCandidate],
+        builds: Sequence[BuilderResult],
     ) -> list[RunnerInput]:
         return [
             self._input(task, build.artifact_path or "", candidate)
             for candidate, build in zip(candidates, builds, strict=True)
         ]
 
-    def _deployed(self, candidate: Any) -> Deployed:
+    def _deployed(self, candidate: MeasureCandidate) -> Deployed:
         """What is built and run of a candidate."""
         if self.runner.packs_constants:
             return candidate.deployed
         return Deployed(candidate.sch.mod, {})
 
-    def _input(self, task: TaskRecord, path: str, candidate: Any = None) -> RunnerInput:
+    def _input(
+        self, task: TaskRecord, path: str, candidate: MeasureCandidate | None = None
+    ) -> RunnerInput:
         if id(task) not in self._keys:
             self._keys[id(task)] = Workload(task.mod).key
         return RunnerInput(

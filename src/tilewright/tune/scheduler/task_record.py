@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
 from tilewright.target import Target
 from tilewright.tir.analysis import estimate_tir_flops
+from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.measure.interfaces import CANCELLED
 
 if TYPE_CHECKING:
     from tilewright.tune.context import TuneContext
-    from tilewright.tune.measure import BuilderResult
+    from tilewright.tune.measure import BuilderResult, RunnerFuture, RunnerResult
 
 
 REMEMBERED: Final = 20
 """Number of the fastest candidates that are kept."""
 
 
-def latency_of(result: Any) -> float:
+def latency_of(result: RunnerResult) -> float:
     """Seconds per run of a `RunnerResult`; infinity if it failed."""
     if not result.run_secs or result.error_msg is not None:
         return math.inf
@@ -82,12 +83,12 @@ class TaskRecord:
             self.flop = 0.0
         self.trials = 0
         self.latency = math.inf
-        self.fastest: list[tuple[float, Any]] = []
-        self.default: Any = None
+        self.fastest: list[tuple[float, MeasureCandidate]] = []
+        self.default: MeasureCandidate | None = None
         self.default_latency = math.inf
         self.default_build: BuilderResult | None = None
-        self.settled: Any = None
-        self.verified: list[Any] = []
+        self.settled: MeasureCandidate | None = None
+        self.verified: list[MeasureCandidate] = []
         self.history: list[Progress] = []
         self.improved_at = 0
         self.failures = FailureTally()
@@ -95,9 +96,9 @@ class TaskRecord:
         self.has_begun = False
         self.is_terminated = False
         self.is_exhausted = False
-        self.measure_candidates: list[Any] | None = None
-        self.builder_results: list[Any] | None = None
-        self.runner_futures: list[Any] | None = None
+        self.measure_candidates: list[MeasureCandidate] | None = None
+        self.builder_results: list[BuilderResult] | None = None
+        self.runner_futures: list[RunnerFuture] | None = None
 
     @property
     def name(self) -> str:
@@ -119,7 +120,7 @@ class TaskRecord:
         """Whether the best candidate has won a final."""
         return not self.fastest or self.fastest[0][1] is self.settled
 
-    def is_verified(self, candidate: Any) -> bool:
+    def is_verified(self, candidate: MeasureCandidate) -> bool:
         """Whether a candidate is one of those that compute what the program computes."""
         return any(known is candidate for known in self.verified)
 
@@ -138,13 +139,16 @@ class TaskRecord:
         return f"{name} has no candidate" + (f"; refused were {refused}" if refused else "")
 
     def begin_batch(
-        self, candidates: Sequence[Any], builder_results: list[Any], futures: list[Any]
+        self,
+        candidates: Sequence[MeasureCandidate],
+        builder_results: list[BuilderResult],
+        futures: list[RunnerFuture],
     ) -> None:
         """A batch is measured; the lists are filled while that goes on."""
         self.measure_candidates = list(candidates)
         self.builder_results, self.runner_futures = builder_results, futures
 
-    def end_batch(self, results: Sequence[Any]) -> None:
+    def end_batch(self, results: Sequence[RunnerResult]) -> None:
         """The batch was measured: count its trials and note the best."""
         for candidate, result in zip(self.measure_candidates or (), results, strict=True):
             self._count(candidate, result)
@@ -152,7 +156,7 @@ class TaskRecord:
         self.history.append(Progress(self.trials, self.latency))
         self.measure_candidates = self.builder_results = self.runner_futures = None
 
-    def _count(self, candidate: Any, result: Any) -> None:
+    def _count(self, candidate: MeasureCandidate, result: RunnerResult) -> None:
         if result.error_kind == CANCELLED:
             return
         self.trials += 1
@@ -166,13 +170,15 @@ class TaskRecord:
         if latency < self.latency:
             self.latency, self.improved_at = latency, self.trials
 
-    def note_default(self, candidates: Sequence[Any], results: Sequence[Any]) -> None:
+    def note_default(
+        self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
         """Take in the default schedule, if it is one of candidates that were measured before."""
         for candidate, result in zip(candidates, results, strict=True):
             if candidate.is_default and self.default is None:
                 self.replace([(latency_of(result), candidate)])
 
-    def replace(self, latencies: Sequence[tuple[float, Any]]) -> None:
+    def replace(self, latencies: Sequence[tuple[float, MeasureCandidate]]) -> None:
         """Take in the latencies of candidates; those that were known of them are forgotten."""
         for latency, candidate in latencies:
             if candidate.is_default:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TuningError
-from tilewright.tune.callback import MeasureCallback, RemoveBuildArtifact
+from tilewright.tune.callback import MeasureCallback, RemoveBuildArtifact, remove_artifacts
+from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
 from tilewright.tune.interrupts import Interrupts, deferred
-from tilewright.tune.measure import Builder, Runner
+from tilewright.tune.measure import Builder, BuilderResult, Runner, RunnerResult
 from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.parts import Registry
 from tilewright.tune.progress.log import TuningObserver
@@ -148,7 +149,7 @@ class TaskScheduler:
         if task.runner_futures is not None and all(f.done() for f in task.runner_futures):
             self.join_running_task(task_id)
 
-    def join_running_task(self, task_id: int) -> list[Any]:
+    def join_running_task(self, task_id: int) -> list[RunnerResult]:
         """Wait for the batch of a task and take in its results; these are returned."""
         task = self.tasks[task_id]
         if task.runner_futures is None:
@@ -260,7 +261,7 @@ class TaskScheduler:
         if not self._measuring.overlaps(task):
             self.join_running_task(task.task_id)
 
-    def _next_candidates(self, task: TaskRecord) -> list[Any] | None:
+    def _next_candidates(self, task: TaskRecord) -> list[MeasureCandidate] | None:
         """New candidates of a task, as many as the budget has; None if there are no more."""
         known = self._known.get(task.task_id)
         left = min(self._trials_left(), self.budget.max_trials_per_task - task.trials)
@@ -282,7 +283,7 @@ class TaskScheduler:
         spent = sum(task.trials for task in self.tasks)
         return self.budget.max_trials_global - spent - running
 
-    def _take_in(self, task: TaskRecord, results: list[Any]) -> list[Any]:
+    def _take_in(self, task: TaskRecord, results: list[RunnerResult]) -> list[RunnerResult]:
         candidates, builds = task.measure_candidates or [], task.builder_results or []
         results = self._measuring.check(task, candidates, builds, results, task.latency)
         kept = [i for i, result in enumerate(results) if result.error_kind != CANCELLED]
@@ -290,7 +291,7 @@ class TaskScheduler:
         outcome = [results[i] for i in kept]
         with deferred():  # a batch counts as a whole
             task.end_batch(results)
-            self._remove_cancelled(task, candidates, builds, results)
+            self._remove_cancelled(builds, results)
             if kept:
                 with Profiler.timeit("ApplyMeasureCallbacks"):
                     for callback in self.measure_callbacks:
@@ -302,14 +303,12 @@ class TaskScheduler:
         return results
 
     def _remove_cancelled(
-        self, task: TaskRecord, candidates: list[Any], builds: list[Any], results: list[Any]
+        self, builds: Sequence[BuilderResult], results: Sequence[RunnerResult]
     ) -> None:
         """Delete the files of candidates that nobody waits for; a runner is soon done with them."""
-        lost = [i for i, result in enumerate(results) if result.error_kind == CANCELLED]
-        for callback in self.measure_callbacks:
-            if lost and isinstance(callback, RemoveBuildArtifact):
-                parts = ([items[i] for i in lost] for items in (candidates, builds, results))
-                callback.apply(self, task.task_id, *parts)
+        if any(isinstance(callback, RemoveBuildArtifact) for callback in self.measure_callbacks):
+            pairs = zip(builds, results, strict=True)
+            remove_artifacts(build for build, r in pairs if r.error_kind == CANCELLED)
 
     def _terminate_if_done(self, task: TaskRecord) -> None:
         patience = self.budget.patience
@@ -354,7 +353,7 @@ class TaskScheduler:
             getattr(observer, event)(*args)
 
     @staticmethod
-    def create(kind: Any = "gradient", *args: Any, **kwargs: Any) -> TaskScheduler:
+    def create(kind: TaskScheduler | str = "gradient", *args: Any, **kwargs: Any) -> TaskScheduler:
         """A scheduler by name.
 
         Args:

@@ -13,8 +13,11 @@ import numpy as np
 
 from tilewright.error import ArgumentValueError, RecordError
 from tilewright.tir.schedule import Schedule, Trace
+from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.cost_model import CostModel
+from tilewright.tune.database import Database, TuningRecord
 from tilewright.tune.database.selection import records_of
+from tilewright.tune.measure import RunnerResult
 from tilewright.tune.mutator import Mutator
 from tilewright.tune.mutator.decisions import MutateDecision
 from tilewright.tune.search.candidate_maker import CandidateMaker, Individual
@@ -53,7 +56,7 @@ class SearchRun:
         context: TuneContext,
         design_spaces: Sequence[Schedule],
         cost_model: CostModel | None,
-        database: Any,
+        database: Database | None,
     ) -> None:
         if context.mod is None:
             raise ArgumentValueError("the task has no program; give TuneContext `mod`")
@@ -145,7 +148,7 @@ class SearchRun:
             if failures[sketch] > max_fail_count:
                 del failures[sketch]
 
-    def hand_out(self, individual: Individual, candidate: Any) -> Any:
+    def hand_out(self, individual: Individual, candidate: MeasureCandidate) -> MeasureCandidate:
         """Note that a candidate is measured."""
         self._handed_out[id(candidate)] = individual
         # The results are about this object; another one must not get its id.
@@ -153,7 +156,9 @@ class SearchRun:
         self.trials += 1
         return candidate
 
-    def take_in(self, candidates: Sequence[Any], results: Sequence[Any]) -> None:
+    def take_in(
+        self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
         """Note results."""
         for candidate, result in zip(candidates, results, strict=True):
             individual = self._handed_out.pop(id(candidate), None)
@@ -167,7 +172,7 @@ class SearchRun:
         return sorted(ran, key=lambda individual: individual.seconds or 0.0)[:count]
 
 
-def _seconds(result: Any) -> float:
+def _seconds(result: RunnerResult) -> float:
     run_secs = getattr(result, "run_secs", None)
     if not run_secs or getattr(result, "error_msg", None):
         return math.inf
@@ -196,7 +201,7 @@ class EarlierRecords:
             `adopted_by`.
     """
 
-    def __init__(self, database: Any, context: TuneContext) -> None:
+    def __init__(self, database: Database | None, context: TuneContext) -> None:
         self.records = records_of(database, context.mod, context.target)
         self.best: list[tuple[Sketch, Trace, float]] = []
 
@@ -211,7 +216,7 @@ class EarlierRecords:
         self.best.sort(key=lambda item: item[2])
 
 
-def _adopted(record: Any, sketches: Sequence[Sketch]) -> tuple[Sketch, Trace] | None:
+def _adopted(record: TuningRecord, sketches: Sequence[Sketch]) -> tuple[Sketch, Trace] | None:
     """A record as a trace of one of the sketches; None if it is of none, or damaged."""
     with contextlib.suppress(RecordError, TypeError, ValueError, LookupError, AttributeError):
         form = record.trace_json

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TuningError
 from tilewright.tir.schedule import Schedule
+from tilewright.tune.candidate import MeasureCandidate
+from tilewright.tune.cost_model import CostModel
+from tilewright.tune.database import Database
+from tilewright.tune.measure import RunnerResult
 from tilewright.tune.parts import Registry, TaskPart
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.search_run import SearchRun
@@ -40,8 +44,8 @@ class SearchStrategy(TaskPart):
         max_trials: int,
         num_trials_per_iter: int,
         design_spaces: Sequence[Schedule],
-        database: Any = None,
-        cost_model: Any = None,
+        database: Database | None = None,
+        cost_model: CostModel | None = None,
     ) -> None:
         """Begin.
 
@@ -58,11 +62,13 @@ class SearchStrategy(TaskPart):
         """End."""
         raise self._undefined("post_tuning")
 
-    def generate_measure_candidates(self) -> list[Any] | None:
+    def generate_measure_candidates(self) -> list[MeasureCandidate] | None:
         """The next candidates; None if there are no more, or if enough were measured."""
         raise self._undefined("generate_measure_candidates")
 
-    def notify_runner_results(self, measure_candidates: Sequence[Any], results: Any) -> None:
+    def notify_runner_results(
+        self, measure_candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
         """Learn what became of candidates.
 
         Args:
@@ -150,8 +156,8 @@ class TraceSearch(SearchStrategy):
         max_trials: int,
         num_trials_per_iter: int,
         design_spaces: Sequence[Schedule],
-        database: Any = None,
-        cost_model: Any = None,
+        database: Database | None = None,
+        cost_model: CostModel | None = None,
     ) -> None:
         """Begin; see `SearchStrategy`."""
         if self._context is None:
@@ -171,7 +177,7 @@ class TraceSearch(SearchStrategy):
         """End; forgets what is only needed for searching."""
         self._run = None
 
-    def generate_measure_candidates(self) -> list[Any] | None:
+    def generate_measure_candidates(self) -> list[MeasureCandidate] | None:
         """The next candidates; None if there are no more, or if enough were measured."""
         with few_collections():
             run = self.run
@@ -182,7 +188,7 @@ class TraceSearch(SearchStrategy):
             run.has_begun = True
             return batch
 
-    def _default(self, run: SearchRun) -> Any:
+    def _default(self, run: SearchRun) -> MeasureCandidate | None:
         """The default schedule as a candidate; None if it is not a sketch."""
         individual = run.default() if self._max_trials else None
         candidate = None if individual is None else run.maker.proved(individual)
@@ -192,7 +198,7 @@ class TraceSearch(SearchStrategy):
         run.seen.add(individual.key)
         return run.hand_out(individual, candidate)
 
-    def _next_batch(self, run: SearchRun) -> list[Any] | None:
+    def _next_batch(self, run: SearchRun) -> list[MeasureCandidate] | None:
         count = min(self._batch, self._max_trials - run.trials)
         batch: list[Any] = []
         refused = 0
@@ -218,7 +224,9 @@ class TraceSearch(SearchStrategy):
             self._note_refusals(run)
         return batch or None
 
-    def notify_runner_results(self, measure_candidates: Sequence[Any], results: Any) -> None:
+    def notify_runner_results(
+        self, measure_candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
         """Learn what became of candidates; see `SearchStrategy`."""
         self.run.take_in(measure_candidates, results)
 
