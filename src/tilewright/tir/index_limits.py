@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from tilewright.arith.bounds import product
 from tilewright.error import TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
@@ -112,9 +113,9 @@ class Reach:
         if kind is Cast and expr.value.dtype.is_integral:
             low, high = self.of(expr.value)
             return (low, high) if dtype.min_int <= low and high <= dtype.max_int else size
-        if kind not in _OPERATIONS:
+        if kind not in INTERVAL_OPERATIONS:
             return size
-        low, high = _OPERATIONS[kind](self.of(expr.a), self.of(expr.b))
+        low, high = INTERVAL_OPERATIONS[kind](self.of(expr.a), self.of(expr.b))
         if dtype.min_int <= low and high <= dtype.max_int:
             return low, high
         if self._is_size(kind, expr):
@@ -140,11 +141,6 @@ def _is_symbolic(node: Mul | FloorDiv) -> bool:
 _CONDITIONS: Final = frozenset({LT, LE, GT, GE, And})
 
 
-def _product(a: Interval, b: Interval) -> Interval:
-    products = [x * y for x in a for y in b]
-    return min(products), max(products)
-
-
 def _quotient(a: Interval, b: Interval) -> Interval:
     if b[0] <= 0:
         return min(a[0], -abs(a[1])), max(abs(a[0]), abs(a[1]))
@@ -157,15 +153,16 @@ def _remainder(a: Interval, b: Interval) -> Interval:
     return (0, b[1] - 1) if b[0] > 0 else (b[0], max(0, b[1]))
 
 
-_OPERATIONS: Final[dict[type, Callable[[Interval, Interval], Interval]]] = {
+INTERVAL_OPERATIONS: Final[dict[type, Callable[[Interval, Interval], Interval]]] = {
     Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
     Sub: lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    Mul: _product,
+    Mul: product,
     FloorDiv: _quotient,
     FloorMod: _remainder,
     Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
 }
+"""Bounds of the result of an operation, from those of its operands."""
 
 
 def largest_counts(body: Stmt) -> dict[Var, int]:

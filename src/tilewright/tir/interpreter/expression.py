@@ -43,6 +43,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.rewrite import NodeMethods
 from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.index_limits import INTERVAL_OPERATIONS
 from tilewright.tir.interpreter import number
 from tilewright.tir.interpreter.calls import CallCompiler
 from tilewright.tir.interpreter.emitter import Code, Emitter
@@ -324,19 +325,10 @@ def _bounds(kind: type[Expr], a: Code, b: Code) -> tuple[int | None, int | None]
     """Bounds of the exact integer result, where they follow from those of the operands."""
     if a.low is None or a.high is None or b.low is None or b.high is None:
         return None, None
-    if kind is Add:
-        return a.low + b.low, a.high + b.high
-    if kind is Sub:
-        return a.low - b.high, a.high - b.low
-    if kind is Mul:
-        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-        return min(corners), max(corners)
-    if kind is FloorDiv and b.low > 0:
-        corners = [x // y for x in (a.low, a.high) for y in (b.low, b.high)]
-        return min(corners), max(corners)
-    if kind is FloorMod and b.low > 0:
-        return 0, b.high - 1
-    return None, None
+    operation = INTERVAL_OPERATIONS.get(kind)
+    if operation is None or (kind in _FLOORED and b.low <= 0):
+        return None, None
+    return operation((a.low, a.high), (b.low, b.high))
 
 
 def _choose(condition: bool, true_value: Any, false_value: Any) -> Any:

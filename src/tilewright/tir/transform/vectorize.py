@@ -23,7 +23,7 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import walk
+from tilewright.ir.rewrite import NodeMethods, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.vector import any_lane
@@ -167,7 +167,7 @@ def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
     return LaneStatements(loop.loop_var, pieces, body.private, reductions).statement(loop.body)
 
 
-class LaneStatements:
+class LaneStatements(NodeMethods):
     """Rewrites the statements of one iteration to those of several pieces of iterations."""
 
     def __init__(
@@ -188,25 +188,10 @@ class LaneStatements:
 
     def statement(self, stmt: Stmt) -> Stmt:
         """`stmt` for all pieces."""
-        match stmt:
-            case BufferStore():
-                return self._buffer_store(stmt)
-            case SeqStmt():
-                return self._sequence(stmt)
-            case LetStmt():
-                return self._let(stmt)
-            case IfThenElse():
-                return self._if_then_else(stmt)
-            case For():
-                return self._for(stmt)
-            case Allocate():
-                return self._allocate(stmt)
-            case AttrStmt():
-                return self._attribute(stmt)
-            case Evaluate():
-                return self._evaluate(stmt)
-            case _:
-                raise NotVectorizable(f"a {type(stmt).__name__} has no vector form")
+        hook = self._hooks.get(stmt.__class__)
+        if hook is None:
+            raise NotVectorizable(f"a {type(stmt).__name__} has no vector form")
+        return hook(self, stmt)
 
     def _depends(self, node: Node) -> bool:
         return any(var in self._varying for var in variables_of(node))
@@ -237,10 +222,10 @@ class LaneStatements:
         lane = piece.base + (piece.lanes - 1) if grows else piece.base
         return Iteration({self._var: lane})(condition)
 
-    def _sequence(self, stmt: SeqStmt) -> Stmt:
+    def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         return seq(*map(self.statement, stmt.seq))
 
-    def _buffer_store(self, store: BufferStore) -> Stmt:
+    def BufferStore(self, store: BufferStore) -> Stmt:
         stores: list[Stmt | None] = []
         for number, piece in enumerate(self._pieces):
             if piece.lanes == 1:
@@ -291,7 +276,7 @@ class LaneStatements:
         value = broadcast(value, index.dtype.lanes)
         return store.replace(value=value, indices=(index,), predicate=lanes.mask)
 
-    def _if_then_else(self, stmt: IfThenElse) -> Stmt:
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
         if not self._depends(stmt.condition):
             other = None if stmt.else_case is None else self.statement(stmt.else_case)
             return stmt.replace(then_case=self.statement(stmt.then_case), else_case=other)
@@ -317,7 +302,7 @@ class LaneStatements:
         finally:
             self._conditions.pop()
 
-    def _let(self, stmt: LetStmt) -> Stmt:
+    def LetStmt(self, stmt: LetStmt) -> Stmt:
         if not self._depends(stmt.value):
             return stmt.replace(body=self.statement(stmt.body))
         values = []
@@ -336,14 +321,14 @@ class LaneStatements:
             body = LetStmt(var, value, body)
         return body
 
-    def _for(self, stmt: For) -> Stmt:
+    def For(self, stmt: For) -> Stmt:
         if not stmt.kind.is_in_order:
             raise NotVectorizable(f"it has a loop of kind {stmt.kind.name.lower()} inside")
         if self._depends(stmt.min) or self._depends(stmt.extent):
             raise NotVectorizable("the extent of an inner loop depends on the loop variable")
         return stmt.replace(body=self.statement(stmt.body))
 
-    def _allocate(self, stmt: Allocate) -> Stmt:
+    def Allocate(self, stmt: Allocate) -> Stmt:
         count = element_count(stmt.extents)
         if self._depends(count):
             raise NotVectorizable("the size of an allocation depends on the loop variable")
@@ -355,12 +340,12 @@ class LaneStatements:
         extents = (as_expr(count * lanes),)
         return stmt.replace(extents=extents, body=substitute(body, {}, grown))
 
-    def _attribute(self, stmt: AttrStmt) -> Stmt:
+    def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         if self._depends(stmt.value):
             raise NotVectorizable(f"attribute {stmt.attr_key} depends on the loop variable")
         return stmt.replace(body=self.statement(stmt.body))
 
-    def _evaluate(self, stmt: Evaluate) -> Stmt:
+    def Evaluate(self, stmt: Evaluate) -> Stmt:
         value = self._lanes(0)(stmt.value)
         if value is not stmt.value:
             raise NotVectorizable("it evaluates something for its effect")

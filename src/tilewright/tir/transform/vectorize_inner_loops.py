@@ -304,11 +304,11 @@ class _Reducing(LaneStatements):
         LaneStatements.__init__(self, var, pieces, frozenset())
         self._accumulators = accumulators
 
-    def _buffer_store(self, store: BufferStore) -> Stmt:
+    def BufferStore(self, store: BufferStore) -> Stmt:
         for accumulator in self._accumulators:
             if accumulator.reduction.store is store:
                 return seq(*(self._reduce(accumulator, i) for i in range(len(self._pieces))))
-        return LaneStatements._buffer_store(self, store)
+        return LaneStatements.BufferStore(self, store)
 
     def _reduce(self, accumulator: Accumulator, number: int) -> Stmt:
         lanes = self._lanes(number)
