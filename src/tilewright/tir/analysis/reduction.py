@@ -108,13 +108,13 @@ def _matched(block: Block) -> Reduction | None:
     targets = tuple(BufferLoad(store.buffer, store.indices) for store in stores)
     outside = [item for t in targets for item in t.indices]
     outside += [] if condition is None else [condition]
-    if any(_touches(_inlined(expr, names), buffers) for expr in outside):
+    if any(_may_access(_inlined(expr, names), buffers) for expr in outside):
         return None
-    if any(_touches(store.value, buffers[:n]) for n, store in enumerate(stores)):
+    if any(_may_access(store.value, buffers[:n]) for n, store in enumerate(stores)):
         return None  # a store changes what a later one reads
     values = [_inlined(store.value, names) for store in stores]
     found = _match(values, targets)
-    if found is None or any(_touches(value, buffers) for value in found.values):
+    if found is None or any(_may_access(value, buffers) for value in found.values):
         return None
     return Reduction(found.combiner, targets, found.values, condition, found.laws)
 
@@ -137,7 +137,7 @@ def _mentions(expr: Expr, names: dict[Var, Expr]) -> bool:
     return any(isinstance(node, Var) and node in names for node in walk(expr))
 
 
-def _touches(expr: Node, buffers: Sequence[Buffer]) -> bool:
+def _may_access(expr: Node, buffers: Sequence[Buffer]) -> bool:
     """Whether an expression may read or change one of `buffers`, or has another effect."""
     pointers = {id(buffer.data) for buffer in buffers}
     for node in walk(expr):
@@ -194,5 +194,5 @@ def _selected(
     return [
         place
         for place, (target, update) in enumerate(zip(targets, updates, strict=True))
-        if update is None or any(_touches(value, [target.buffer]) for value in others)
+        if update is None or any(_may_access(value, [target.buffer]) for value in others)
     ]

@@ -317,7 +317,7 @@ def is_scalar_access(indices: tuple[Expr, ...]) -> bool:
 
 
 def vector_lanes(indices: tuple[Expr, ...]) -> int:
-    """The number of elements that an access touches."""
+    """Number of elements of an access."""
     return max(index.dtype.lanes for index in indices)
 
 

@@ -13,8 +13,8 @@ It is the same effect if, for any one iteration of the loops outside,
 * the reduction loops reach the start of the iterators exactly once, where all of them are at their
   minimum (each iterator is an increasing injective function of reduction loops),
 * the data-parallel loops initialise each element once (the indices are an injective function),
-* nothing else inside the outermost reduction loop touches what `init` writes, or writes what it
-  reads, and the block itself touches only the element that its instance initialises.
+* nothing else inside the outermost reduction loop accesses what `init` writes, or writes what it
+  reads, and the block itself accesses only the element that its instance initialises.
 
 A reduction loop without iterations leaves the elements at their initial value in this form.
 """
@@ -250,7 +250,7 @@ def _initialised_elements(
 ) -> dict[Buffer, tuple[Expr, ...]] | None:
     """The lowered indices at which the init stores, per buffer.
 
-    None if there is more than one place per buffer, or if the body touches another one.
+    None if there is more than one place per buffer, or if the body accesses another one.
     """
     assert block.init is not None
     written: dict[Var, tuple[Expr, ...]] = {}
@@ -271,7 +271,7 @@ def _initialised_elements(
             place = written.get(node.buffer.data)
             if place is not None and not _same_place(place, node.indices):
                 return None
-        elif _touched(node) in written:
+        elif _accessed(node) in written:
             return None
     bindings = {i.var: value for i, value in zip(block.iter_vars, values, strict=True)}
     return {
@@ -334,7 +334,7 @@ def _is_mixed_radix(strides: list[tuple[int, For]], ranges: Ranges) -> bool:
 
 
 def _nothing_interferes(outermost: Stmt, block: Block, written: set[Var]) -> bool:
-    """Whether the rest of `outermost` neither touches what init writes nor writes its inputs."""
+    """Whether the rest of `outermost` neither accesses what init writes nor writes its inputs."""
     assert block.init is not None
     read = {n.buffer.data for n in walk(block.init) if isinstance(n, BufferLoad)}
     if any(buffer.data in read | written for buffer in block.alloc_buffers):
@@ -347,13 +347,13 @@ def _nothing_interferes(outermost: Stmt, block: Block, written: set[Var]) -> boo
             continue
         if isinstance(node, Block) and any(b.data in read | written for b in node.alloc_buffers):
             return False
-        data = _touched(node)
+        data = _accessed(node)
         if data in written or (data in read and not isinstance(node, BufferLoad)):
             return False
     return True
 
 
-def _touched(node: Node) -> Var | None:
+def _accessed(node: Node) -> Var | None:
     if isinstance(node, (BufferLoad, BufferStore, BufferRegion, Prefetch)):
         return node.buffer.data
     return node if isinstance(node, Var) else None

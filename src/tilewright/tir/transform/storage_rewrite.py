@@ -4,7 +4,7 @@ Allocations that surround a sequence of statements are looked at together. Each 
 first statement that mentions it to the last. One that starts after another has ended takes over
 its memory, if scope, element type and size fit. It may even start in the statement in which the
 other one ends, if that statement works in place: each instance reads the old element and then
-writes the new one to the same position, and no other instance touches that position (``D[i] =
+writes the new one to the same position, and no other instance accesses that position (``D[i] =
 exp(C[i])``).
 """
 
@@ -197,7 +197,7 @@ class _Access(NamedTuple):
 
 def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) -> bool:
     """Whether the only store to `new` reads `old` at its own position only, which no other
-    instance touches."""
+    instance accesses."""
     accesses: list[_Access] = []
     if not _accesses(stmt, {old.buffer_var, new.buffer_var}, (), None, accesses):
         return False

@@ -148,9 +148,9 @@ class _InnerLoops(StatementRewriter):
 
     def _check_memory(self, body: LoopBody) -> None:
         written = {access.data for access in body.accesses if access.is_store}
-        touched = {access.data for access in body.accesses}
+        accessed = {access.data for access in body.accesses}
         for data in written:
-            if any(o is not data and self._aliases.may_overlap(data, o) for o in touched):
+            if any(o is not data and self._aliases.may_overlap(data, o) for o in accessed):
                 raise NotVectorizable(f"{data.name} may overlap other memory of the loop")
 
 

@@ -44,7 +44,7 @@ from tilewright.tir.stmt import (
 
 
 class Access(NamedTuple):
-    """What one load or store may touch.
+    """Elements that one load or store may access.
 
     Attributes:
         memory: the pointer variable of the buffer.
@@ -52,7 +52,7 @@ class Access(NamedTuple):
         is_write: whether it is a store.
         relation: ``[iterators] -> [element] : ...`` in the notation of isl, without braces.
         parameters: the sizes in it.
-        exact: whether all these elements are touched for certain.
+        exact: whether all these elements are accessed for certain.
         indices: the indices of a load or store of `buffer` itself.
     """
 

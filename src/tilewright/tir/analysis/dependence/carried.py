@@ -38,7 +38,7 @@ def carried_by(
     ignore: Collection[Buffer] = (),
     allow_reductions: bool = False,
 ) -> Violation | NotProved | None:
-    """Two instances in different iterations of `loop` that touch one element, one writing it.
+    """Two instances in different iterations of `loop` that access one element, one writing it.
 
     The loops around `loop` have equal values for both. Without such instances, the iterations may
     run at the same time and in any order.
@@ -83,7 +83,7 @@ def memory_in_doubt(program: Program, loop: For) -> set[Memory] | None:
 
 
 def _doubtful(first: Statement, second: Statement, loop: For) -> Iterator[Memory]:
-    """Memory that two instances may touch in different iterations of a loop."""
+    """Memory that two instances may access in different iterations of a loop."""
     if controls(first, second):
         raise UndecidedError("one decides whether the other one runs")
     if not meet(footprint(first), footprint(second)):

@@ -11,6 +11,7 @@ from typing import Any
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.analysis.dependence.buffer_accesses import BufferAccess, statement_of
 from tilewright.tir.analysis.dependence.example import (
     fixed,
     instance,
@@ -22,7 +23,6 @@ from tilewright.tir.analysis.dependence.example import (
 from tilewright.tir.analysis.dependence.program import Program
 from tilewright.tir.analysis.dependence.relations import footprint, loop_map, quantified
 from tilewright.tir.analysis.dependence.solver import answers, context, isl, limited, read_map
-from tilewright.tir.analysis.dependence.touches import Touch, statement_of
 from tilewright.tir.analysis.dependence.violation import Answer, numbers, violation
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.stmt import Block
@@ -199,8 +199,8 @@ def find_detached_instance(
 ) -> Answer:
     """An instance that reads no element of a buffer that another block writes."""
     with limited():
-        read = Touch(statement_of(program, reader), buffer, False)
-        written = Touch(statement_of(program, writer), buffer, True).map.range()
+        read = BufferAccess(statement_of(program, reader), buffer, False)
+        written = BufferAccess(statement_of(program, writer), buffer, True).map.range()
         iterations = loop_map(read.statement).map.domain()
         detached = iterations.subtract(read.map.intersect_range(written).domain())
         if detached.is_empty():

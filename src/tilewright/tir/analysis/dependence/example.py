@@ -108,7 +108,7 @@ def shown_sizes(sizes: dict[str, int]) -> dict[str, int]:
 def conflict_example(
     first: Statement, second: Statement, in_loops: Any, left: Footprint, right: Footprint
 ) -> Example:
-    """Two instances, given by their loops, that touch one element.
+    """Two instances, given by their loops, that access one element.
 
     `in_loops` are pairs of iterations of the loops around them, and not empty; `left` and `right`
     are what instances of the statements access.

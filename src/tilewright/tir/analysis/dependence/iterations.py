@@ -1,4 +1,4 @@
-"""In which loops instances that touch one element run in the same iteration, decided without isl.
+"""In which loops instances that access one element run in the same iteration, decided without isl.
 
 Tiles usually do not overlap: if both sides access ``A[i_0 * 16 + ...]``, the rest between 0 and 15,
 then an element tells in which iteration of `i_0` it is accessed. Nothing more is needed to know
@@ -30,7 +30,7 @@ Bounds = dict[Any, "tuple[int, int] | None"]
 
 def loops_in_step(
     runs: Pair,
-    touches: Pair,
+    accesses: Pair,
     shared: int,
     *,
     equal: int = 0,
@@ -38,19 +38,19 @@ def loops_in_step(
 ) -> int:
     """In how many of the loops around both instances in conflict run in the same iteration.
 
-    The instances are any two that touch the same element, one of them writing it. They certainly
+    The instances are any two that access the same element, one of them writing it. They certainly
     agree in the loops that are counted, from the outermost on; in the next one they may differ.
 
     Args:
         runs: two statements of one program, or one twice.
-        touches: the statements that tell which elements the instances touch: the same ones, or
+        accesses: the statements that tell which elements the instances access: the same ones, or
             those of another program whose instances they run.
         shared: how many loops are around both.
         equal: in how many of these loops only instances in the same iteration are of interest.
         ignore: memory that does not count.
     """
     found = shared
-    for memory, count in steps_by_memory(runs, touches, shared, equal=equal):
+    for memory, count in steps_by_memory(runs, accesses, shared, equal=equal):
         if memory not in ignore:
             found = min(found, count)
             if found <= equal:
@@ -59,14 +59,14 @@ def loops_in_step(
 
 
 def steps_by_memory(
-    runs: Pair, touches: Pair, shared: int, *, equal: int = 0
+    runs: Pair, accesses: Pair, shared: int, *, equal: int = 0
 ) -> Iterator[tuple[Memory, int]]:
-    """`loops_in_step` for each way to touch the same memory."""
+    """`loops_in_step` for each way to access the same memory."""
     outer: Bounds = {loop.loop_var: _bounds(loop) for loop in runs[0].loops[:shared]}
     same = {var for n, (var, ends) in enumerate(outer.items()) if n < equal or _is_one(ends)}
-    first, second = map(_Indices, runs, touches)
-    for a in footprint(touches[0]).accesses:
-        for b in footprint(touches[1]).accesses:
+    first, second = map(_Indices, runs, accesses)
+    for a in footprint(accesses[0]).accesses:
+        for b in footprint(accesses[1]).accesses:
             meet = a.memory is b.memory or a.memory is ANYTHING or b.memory is ANYTHING
             if not meet or not (a.is_write or b.is_write):
                 continue
@@ -195,12 +195,12 @@ class _Sum(NamedTuple):
 class _Indices:
     """Indices of accesses as sums over the loops around a statement.
 
-    `runs` is the statement, `touches` the one whose iterators the indices mention.
+    `runs` is the statement, `accesses` the one whose iterators the indices mention.
     """
 
-    def __init__(self, runs: Statement, touches: Statement) -> None:
+    def __init__(self, runs: Statement, accesses: Statement) -> None:
         self._bounds, values = _values_of_iterators(runs)
-        self._values = dict(zip(touches.iterators, values, strict=True))
+        self._values = dict(zip(accesses.iterators, values, strict=True))
         self._known: dict[Expr, _Sum | None] = {}
 
     def sum(self, index: Expr) -> _Sum | None:

@@ -39,7 +39,7 @@ def check_order(
 ) -> Violation | NotProved | None:
     """Whether `after` runs the same instances as `before`, in an order that keeps the meaning.
 
-    Each instance must run once, and of two instances that touch one element, at least one writing
+    Each instance must run once, and of two instances that access one element, at least one writing
     it, the one that ran first must still run first. Two updates of a reduction may change places
     (see `Program.ordered_conflicts`). Loops of all kinds count as serial: `carried_by` tells
     whether one may be parallel.
@@ -66,7 +66,7 @@ def check_order(
             violation = check_instances(statement, copies[statement])
             if violation is not None:
                 return violation
-        for source, sink in before.touching(_kept(before, copies)):
+        for source, sink in before.conflicting(_kept(before, copies)):
             violation = _check_pair(before, source, sink, copies)
             if violation is not None:
                 return violation
@@ -202,7 +202,7 @@ def _check_pair(
 
 def _is_kept(copies: Pair, originals: Pair) -> bool:
     """Whether it is plain without isl that no instance of the second statement runs before one of
-    the first that touches the same element."""
+    the first that accesses the same element."""
     way = shared_way(*copies)
     if not way.loops:
         return way.order < 0

@@ -45,13 +45,13 @@ KINDS: Final = {(True, False): "flow", (False, True): "anti", (True, True): "out
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Pairs of instances that touch an element, the first one before the second.
+    """Pairs of instances that access an element, the first one before the second.
 
     Attributes:
         source: the statement that comes first.
         sink: the statement that comes second.
         buffer: the buffer; None for memory that is reached in another way.
-        memory: for printing, what is touched.
+        memory: for printing, what is accessed.
         kind: ``"flow"`` (written, then read), ``"anti"`` (read, then written) or ``"output"``
             (written twice).
         relation: an `islpy.Map` from instances of the source to instances of the sink.
@@ -94,7 +94,7 @@ class Program:
         """The statements in a loop."""
         return self._around.get(loop, [])
 
-    def touching(self, kept: Collection[Statement] = ()) -> list[tuple[Statement, Statement]]:
+    def conflicting(self, kept: Collection[Statement] = ()) -> list[tuple[Statement, Statement]]:
         """The pairs of which one writes memory that the other one uses, or that decides whether
         it runs; pairs of `kept` statements left out."""
         known = [(statement, footprint(statement)) for statement in self.statements]
@@ -241,7 +241,7 @@ class DependenceTable(TextTable[Dependence]):
 
 
 def dependences(func: PrimFunc | Program) -> DependenceTable | NotProved:
-    """The pairs of blocks of which instances touch the same element, at least one writing it.
+    """The pairs of blocks of which instances access the same element, at least one writing it.
 
     An instance of a block is the values of its iterators, so the result does not change when loops
     are split, fused or reordered. Two updates of one reduction are not ordered, so a reduction

@@ -228,7 +228,7 @@ def controls(source: Statement, sink: Statement) -> bool:
 
 
 def conflict(first: Footprint, second: Footprint, ignore: frozenset[Memory] = frozenset()) -> Any:
-    """Pairs of instances that touch one element, one of them writing it; None if there are none.
+    """Pairs of instances that access one element, one of them writing it; None if there are none.
 
     Memory in `ignore` does not count.
     """
@@ -254,7 +254,7 @@ def _make_conflict(first: Footprint, second: Footprint, ignore: frozenset[Memory
 
 
 class Part(NamedTuple):
-    """Pairs of instances that touch the same element in one way.
+    """Pairs of instances that access the same element in one way.
 
     Attributes:
         memory: of which memory; the pointer variable or a name.
@@ -272,7 +272,7 @@ class Part(NamedTuple):
 
 
 def conflict_parts(first: Footprint, second: Footprint) -> Iterable[Part]:
-    """The ways in which instances of two statements touch the same element."""
+    """The ways in which instances of two statements access the same element."""
     for a, b in dict.fromkeys(_pairs(first, second)):
         buffers, writes = (a[1], b[1]), (a[2], b[2])
         memory = b[0] if a[0] is ANYTHING else a[0]

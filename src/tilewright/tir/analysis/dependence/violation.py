@@ -45,7 +45,7 @@ class Example(NamedTuple):
 
     Attributes:
         instances: the instances concerned.
-        element: what both touch, such as ``"C[0, 0]"``; empty if that does not matter.
+        element: what both access, such as ``"C[0, 0]"``; empty if that does not matter.
         actions: what each instance does to the element, such as ``"written"``.
         sizes: values of symbolic sizes for which it happens.
         certain: whether it happens, and not only may happen because an index depends on data.

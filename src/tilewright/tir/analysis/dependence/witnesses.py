@@ -10,6 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tilewright.tir.analysis.dependence.buffer_accesses import (
+    BufferAccess,
+    conflicts,
+    earlier_iterations,
+    same_element,
+    shared_element,
+    statement_of,
+)
 from tilewright.tir.analysis.dependence.example import (
     fixed,
     sample_pair,
@@ -21,14 +29,6 @@ from tilewright.tir.analysis.dependence.program import Program
 from tilewright.tir.analysis.dependence.relations import footprint, loop_map
 from tilewright.tir.analysis.dependence.solver import answers, isl, limited
 from tilewright.tir.analysis.dependence.statements import Memory
-from tilewright.tir.analysis.dependence.touches import (
-    Touch,
-    conflicts,
-    earlier_iterations,
-    same_element,
-    shared_element,
-    statement_of,
-)
 from tilewright.tir.analysis.dependence.violation import (
     Answer,
     Instance,
@@ -51,10 +51,10 @@ def find_unwritten_read(
     Only writes count that are in the same iteration of the `same` outermost loops.
     """
     with limited():
-        read = Touch(statement_of(program, reader), buffer, False)
+        read = BufferAccess(statement_of(program, reader), buffer, False)
         if not read.accesses:
             return None
-        sources = [Touch(statement_of(program, block), buffer, True) for block in writers]
+        sources = [BufferAccess(statement_of(program, block), buffer, True) for block in writers]
         sources = [source for source in sources if source.accesses]
         missing = _without_writes(read, sources, same)
         is_certain = not missing.is_empty()
@@ -80,7 +80,7 @@ def find_unwritten_read(
         return violation("unwritten", text, shown_sizes(found.sizes), [instance], element)
 
 
-def _without_writes(read: Touch, sources: Sequence[Touch], same: int) -> Any:
+def _without_writes(read: BufferAccess, sources: Sequence[BufferAccess], same: int) -> Any:
     """The iterations and elements read in them that no source writes before."""
     missing = read.map.wrap()
     for source in sources:
@@ -93,7 +93,7 @@ def _without_writes(read: Touch, sources: Sequence[Touch], same: int) -> Any:
     return missing
 
 
-def _written_by_itself(read: Touch, written: Touch) -> Any:
+def _written_by_itself(read: BufferAccess, written: BufferAccess) -> Any:
     """The iterations and elements read in them that the same instance may write before."""
     found = footprint(read.statement)
     iterations = loop_map(read.statement).map
@@ -107,7 +107,7 @@ def _written_by_itself(read: Touch, written: Touch) -> Any:
 
 
 def _writer(
-    sources: Sequence[Touch], place: Sequence[int], sizes: dict[str, int]
+    sources: Sequence[BufferAccess], place: Sequence[int], sizes: dict[str, int]
 ) -> Instance | None:
     """An instance that writes an element; None if there is none."""
     for source in sources:
@@ -125,23 +125,26 @@ def _writer(
 def find_conflict(
     program: Program, first: Block, second: Block, memory: Memory, *, ordered: bool = False
 ) -> Answer:
-    """An element of some memory that two blocks touch, at least one of them writing it.
+    """An element of some memory that two blocks access, at least one of them writing it.
 
     `ordered` tells whether the first one has to access it first.
     """
     with limited():
         one, other = statement_of(program, first), statement_of(program, second)
-        for touch, its in conflicts(one, other, memory):
-            pairs = same_element(touch, its)
+        for access, its in conflicts(one, other, memory):
+            pairs = same_element(access, its)
             if ordered:
                 pairs = pairs.intersect(earlier_iterations(one, other))
             if not pairs.is_empty():
                 found = sample_pair(pairs)
                 ends = found.first, found.second
-                element = shared_element(touch, its, ends, found.sizes)
-                instances = touch.instance(ends[0], found.sizes), its.instance(ends[1], found.sizes)
+                element = shared_element(access, its, ends, found.sizes)
+                instances = (
+                    access.instance(ends[0], found.sizes),
+                    its.instance(ends[1], found.sizes),
+                )
                 join = "; then " if ordered else ", and "
-                text = touch.told(instances[0], element) + join + its.told(instances[1], element)
+                text = access.told(instances[0], element) + join + its.told(instances[1], element)
                 return violation("conflict", text, shown_sizes(found.sizes), instances, element)
     return None
 
@@ -155,7 +158,7 @@ def find_late_init(program: Program, block: Block) -> Answer:
             return None
         starts = loop_map(statement).map.intersect_range(footprint(statement).first).domain()
         for buffer in dict.fromkeys(region.buffer for region in block.writes):
-            write = Touch(statement, buffer, True)
+            write = BufferAccess(statement, buffer, True)
             pairs = same_element(write, write).intersect_range(starts)
             pairs = pairs.intersect(earlier_iterations(statement, statement))
             if not pairs.is_empty():
@@ -174,7 +177,7 @@ def find_foreign_read(program: Program, block: Block, buffer: Buffer) -> Answer:
     """An element that an instance of a block reads and another one of its instances writes."""
     with limited():
         statement = statement_of(program, block)
-        read, write = Touch(statement, buffer, False), Touch(statement, buffer, True)
+        read, write = BufferAccess(statement, buffer, False), BufferAccess(statement, buffer, True)
         foreign = read.map.subtract(write.map).intersect_range(write.map.range())
         if not read.accesses or foreign.is_empty():
             return None
@@ -200,7 +203,7 @@ def find_overwritten_input(
     """
     with limited():
         first, middle, last = (statement_of(program, block) for block in blocks)
-        flow = Touch(first, buffer, True), Touch(last, buffer, last is first)
+        flow = BufferAccess(first, buffer, True), BufferAccess(last, buffer, last is first)
         for used, changed in conflicts(first, middle, memory):
             early = same_element(used, changed).intersect(earlier_iterations(first, middle))
             found = _three(flow, early, earlier_iterations(middle, last))
@@ -217,31 +220,31 @@ def find_overwritten_input(
 def find_disturbance(
     program: Program, blocks: tuple[Block, Block, Block], buffer: Buffer, memory: Memory
 ) -> Answer:
-    """An element that is touched after an operand is computed and before its reader touches it.
+    """An element that is accessed after an operand is computed and before its reader accesses it.
 
     Args:
         program: the program.
         blocks: the block that computes, the one in between, and the one that reads.
         buffer: what the first one computes.
-        memory: the pointer of what the second and the third one touch.
+        memory: the pointer of what the second and the third one access.
     """
     with limited():
         first, middle, last = (statement_of(program, block) for block in blocks)
-        flow = Touch(first, buffer, True), Touch(last, buffer, False)
-        for touched, own in conflicts(middle, last, memory):
-            late = same_element(touched, own).intersect(earlier_iterations(middle, last))
+        flow = BufferAccess(first, buffer, True), BufferAccess(last, buffer, False)
+        for accessed, own in conflicts(middle, last, memory):
+            late = same_element(accessed, own).intersect(earlier_iterations(middle, last))
             found = _three(flow, earlier_iterations(first, middle), late)
             if found is not None:
                 sizes, (start, between, end) = found
-                element = shared_element(touched, own, (between, end), sizes)
+                element = shared_element(accessed, own, (between, end), sizes)
                 result = shared_element(*flow, (start, end), sizes)
-                told = (flow[0], start, result), (touched, between, element), (own, end, element)
+                told = (flow[0], start, result), (accessed, between, element), (own, end, element)
                 return _sequence(told, element, sizes)
     return None
 
 
 def _three(
-    flow: tuple[Touch, Touch], early: Any, late: Any
+    flow: tuple[BufferAccess, BufferAccess], early: Any, late: Any
 ) -> tuple[dict[str, int], tuple[list[int], list[int], list[int]]] | None:
     """Three iterations of which the last one reads what the first one writes; None if there are
     none.
@@ -262,11 +265,11 @@ def _three(
 
 
 def _sequence(
-    told: Sequence[tuple[Touch, list[int], str]], element: str, sizes: dict[str, int]
+    told: Sequence[tuple[BufferAccess, list[int], str]], element: str, sizes: dict[str, int]
 ) -> Violation:
-    instances = [touch.instance(iteration, sizes) for touch, iteration, _ in told]
+    instances = [access.instance(iteration, sizes) for access, iteration, _ in told]
     steps = (
-        touch.told(instance, place)
-        for (touch, _, place), instance in zip(told, instances, strict=True)
+        access.told(instance, place)
+        for (access, _, place), instance in zip(told, instances, strict=True)
     )
     return violation("order", "; then ".join(steps), shown_sizes(sizes), instances, element)

@@ -152,7 +152,7 @@ _REDUCE_LANES: Final = Op.get("tir.reduce_lanes")
 def lane_reductions(loop: For, body: LoopBody) -> dict[BufferStore, Reduction]:
     """The stores in `loop` by which all iterations update one element.
 
-    Nothing else in the loop touches the memory of such an element.
+    Nothing else in the loop accesses the memory of such an element.
     """
     found = {}
     named = {stmt.var for stmt in statements(loop.body) if isinstance(stmt, LetStmt)}

@@ -1,4 +1,4 @@
-"""Accesses by iterations: which iteration of the loops around a block touches which element, when.
+"""Accesses by iterations: which iteration of the loops around a block accesses which element, when.
 
 Legality is decided by instances, each of which runs once. Where instances may run several times, or
 not at all, a concrete example has to tell iterations.
@@ -39,7 +39,7 @@ def statement_of(program: Program, block: Block) -> Statement:
     raise UndecidedError(f"{block.name_hint} contains other blocks")
 
 
-class Touch(NamedTuple):
+class BufferAccess(NamedTuple):
     """What a statement does with a buffer.
 
     Attributes:
@@ -54,7 +54,7 @@ class Touch(NamedTuple):
 
     @property
     def map(self) -> Any:
-        """From iterations of the loops around the statement to the elements that it touches."""
+        """From iterations of the loops around the statement to the elements that it accesses."""
         elements = footprint(self.statement).relation(self.buffer, self.is_write)
         return loop_map(self.statement).map.apply_range(elements)
 
@@ -73,7 +73,7 @@ class Touch(NamedTuple):
         return loop_map(self.statement).exact and all(a.exact for a in self.accesses)
 
     def places(self, iteration: Sequence[int], sizes: dict[str, int]) -> Any:
-        """The elements that one iteration touches."""
+        """The elements that one iteration accesses."""
         return fixed(with_sizes(self.map, sizes), isl().dim_type.in_, iteration).range()
 
     def element(self, place: Sequence[int]) -> str:
@@ -91,35 +91,37 @@ class Touch(NamedTuple):
         return f"{instance} {verb if self.is_certain else f'may {verb[:-1]}'} {element}"
 
 
-def touches(statement: Statement, memory: Memory) -> list[Touch]:
-    """The ways in which a statement touches elements of some memory."""
+def accesses(statement: Statement, memory: Memory) -> list[BufferAccess]:
+    """The ways in which a statement accesses elements of some memory."""
     found = (
-        Touch(statement, access.buffer, access.is_write)
+        BufferAccess(statement, access.buffer, access.is_write)
         for access in footprint(statement).accesses
         if access.memory is memory and access.buffer is not None
     )
     return list(dict.fromkeys(found))
 
 
-def conflicts(first: Statement, second: Statement, memory: Memory) -> list[tuple[Touch, Touch]]:
-    """The ways in which two statements touch one element of some memory, one of them writing."""
+def conflicts(
+    first: Statement, second: Statement, memory: Memory
+) -> list[tuple[BufferAccess, BufferAccess]]:
+    """The ways in which two statements access one element of some memory, one of them writing."""
     return [
         (one, other)
-        for one in touches(first, memory)
-        for other in touches(second, memory)
+        for one in accesses(first, memory)
+        for other in accesses(second, memory)
         if one.buffer is other.buffer and (one.is_write or other.is_write)
     ]
 
 
-def same_element(first: Touch, second: Touch) -> Any:
-    """Pairs of iterations that touch one element."""
+def same_element(first: BufferAccess, second: BufferAccess) -> Any:
+    """Pairs of iterations that access one element."""
     return first.map.apply_range(second.map.reverse())
 
 
 def shared_element(
-    first: Touch, second: Touch, ends: Sequence[Sequence[int]], sizes: dict[str, int]
+    first: BufferAccess, second: BufferAccess, ends: Sequence[Sequence[int]], sizes: dict[str, int]
 ) -> str:
-    """An element that both iterations of a pair in `same_element` touch."""
+    """An element that both iterations of a pair in `same_element` access."""
     both = first.places(ends[0], sizes).intersect(second.places(ends[1], sizes))
     return first.element(sample_point(both).first)
 
