@@ -37,18 +37,15 @@ _FUNCTIONS: Final = {
 convert_by({f"aten.{name}": _reduction(function) for name, function in _FUNCTIONS.items()})
 
 
-@converts("aten.any")
-def any_of(graph: Graph, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Whether any element is not zero."""
-    numbers = graph.cast(graph.cast(x, "bool"), "int8")
-    return graph.cast(graph.emit(op.max(numbers, _axes(dim), keepdim)), graph.dtype)
+def _truth(function: Any) -> Any:
+    def convert(graph: Graph, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        numbers = graph.cast(graph.cast(x, "bool"), "int8")
+        return graph.cast(graph.emit(function(numbers, _axes(dim), keepdim)), graph.dtype)
+
+    return convert
 
 
-@converts("aten.all")
-def all_of(graph: Graph, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Whether no element is zero."""
-    numbers = graph.cast(graph.cast(x, "bool"), "int8")
-    return graph.cast(graph.emit(op.min(numbers, _axes(dim), keepdim)), graph.dtype)
+convert_by({"aten.any": _truth(op.max), "aten.all": _truth(op.min)})
 
 
 @converts("aten.var.correction")
@@ -70,14 +67,6 @@ def variance(
     return combine(graph, op.divide, total, count - correction, dtype)
 
 
-@converts("aten.var.dim")
-def variance_along(
-    graph: Graph, x: Any, dim: Dims, unbiased: bool = True, keepdim: bool = False
-) -> Any:
-    """The variance along dimensions."""
-    return variance(graph, x, dim, correction=int(unbiased), keepdim=keepdim)
-
-
 @converts("aten.std.correction")
 def std(
     graph: Graph, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
@@ -86,10 +75,15 @@ def std(
     return graph.emit(op.sqrt(variance(graph, x, dim, correction=correction, keepdim=keepdim)))
 
 
-@converts("aten.std.dim")
-def std_along(graph: Graph, x: Any, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Any:
-    """The standard deviation along dimensions."""
-    return std(graph, x, dim, correction=int(unbiased), keepdim=keepdim)
+def _with_flag(function: Any) -> Any:
+    """The overload that has a flag `unbiased` in place of the correction."""
+
+    def convert(
+        graph: Graph, x: Any, dim: Dims, unbiased: bool = True, keepdim: bool = False
+    ) -> Any:
+        return function(graph, x, dim, correction=int(unbiased), keepdim=keepdim)
+
+    return convert
 
 
 @converts("aten.var_mean.correction")
@@ -132,6 +126,8 @@ def logsumexp(graph: Graph, x: Any, dim: Dims, keepdim: bool = False) -> Any:
 
 
 convert_by({
+    "aten.var.dim": _with_flag(variance),
+    "aten.std.dim": _with_flag(std),
     "aten.var.default":
         lambda graph, x, unbiased=True: variance(graph, x, correction=int(unbiased)),
     "aten.std.default": lambda graph, x, unbiased=True: std(graph, x, correction=int(unbiased)),

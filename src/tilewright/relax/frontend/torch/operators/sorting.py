@@ -10,34 +10,32 @@ from tilewright.relax.frontend.torch.operators.slices import part
 from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
 
 
-def _place(graph: Graph, function: Any, x: Any, dim: int | None, keepdim: bool) -> Any:
-    if dim is None:
-        return graph.reshape(graph.emit(function(op.reshape(x, [-1]), 0)), graph.shape)
-    return graph.cast(graph.emit(function(x, dim, keepdim)), "int64")
+def _place(function: Any) -> Any:
+    """The conversion of ``argmax`` or ``argmin``."""
+
+    def convert(graph: Graph, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return graph.reshape(graph.emit(function(op.reshape(x, [-1]), 0)), graph.shape)
+        return graph.cast(graph.emit(function(x, dim, keepdim)), "int64")
+
+    return convert
 
 
-@converts("aten.argmax")
-def argmax(graph: Graph, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Where the largest element is."""
-    return _place(graph, op.argmax, x, dim, keepdim)
+def _with_place(function: Any, place: Any) -> Any:
+    """The conversion to the largest or smallest elements along a dimension, and their places."""
+
+    def convert(graph: Graph, x: Any, dim: int, keepdim: bool = False) -> list[Any]:
+        return [graph.emit(function(x, dim, keepdim)), place(graph, x, dim, keepdim)]
+
+    return convert
 
 
-@converts("aten.argmin")
-def argmin(graph: Graph, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Where the smallest element is."""
-    return _place(graph, op.argmin, x, dim, keepdim)
-
-
-@converts("aten.max.dim")
-def max_along(graph: Graph, x: Any, dim: int, keepdim: bool = False) -> list[Any]:
-    """The largest elements along `dim`, and where they are."""
-    return [graph.emit(op.max(x, dim, keepdim)), argmax(graph, x, dim, keepdim)]
-
-
-@converts("aten.min.dim")
-def min_along(graph: Graph, x: Any, dim: int, keepdim: bool = False) -> list[Any]:
-    """The smallest elements along `dim`, and where they are."""
-    return [graph.emit(op.min(x, dim, keepdim)), argmin(graph, x, dim, keepdim)]
+convert_by({
+    "aten.argmax": _place(op.argmax),
+    "aten.argmin": _place(op.argmin),
+    "aten.max.dim": _with_place(op.max, _place(op.argmax)),
+    "aten.min.dim": _with_place(op.min, _place(op.argmin)),
+})  # fmt: skip
 
 
 @converts("aten.topk")
