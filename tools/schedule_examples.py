@@ -124,5 +124,5 @@ def _literal(default: Any) -> str:
 
 
 def _user_type(annotation: str) -> str:
-    without_place = annotation.replace("For | Place", "For")
-    return re.sub(r"\w+", lambda word: _USER_TYPES.get(word[0], word[0]), without_place)
+    without_location = annotation.replace("For | ComputeLocation", "For")
+    return re.sub(r"\w+", lambda word: _USER_TYPES.get(word[0], word[0]), without_location)

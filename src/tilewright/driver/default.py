@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 
 from tilewright.error import NestingError
+from tilewright.ir.cache import clear_caches
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Call
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.recent import forget
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import ModulePass
 from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
@@ -79,7 +79,7 @@ def _scheduled(functions: dict[GlobalVar, PrimFunc], target: Target) -> IRModule
         warnings.warn(f"tvm.build: no default schedule: {error}", RuntimeWarning, stacklevel=4)
         return None
     finally:
-        forget()  # the versions of the program in between are of no use any more
+        clear_caches()  # the versions of the program in between are of no use any more
 
 
 def _with_one_index_dtype(func: PrimFunc) -> PrimFunc:

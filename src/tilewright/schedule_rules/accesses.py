@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Final
 
 from tilewright.ir.arithmetic import multiply
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
-from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -127,7 +127,7 @@ class BlockAccesses:
         return self.count(access.strides) * access.buffer.dtype.itemsize
 
 
-_KNOWN: Final[Recent[list[BlockAccesses]]] = Recent(1024)
+_KNOWN: Final[LRUCache[list[BlockAccesses]]] = LRUCache(1024)
 
 
 def accesses_of(block: Block) -> BlockAccesses:

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from tilewright.arith import IterSplit, IterSum, detect_iter_map
 from tilewright.arith.iter_form import is_one
 from tilewright.arith.linear import mentions
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Let, Var, is_const_int
-from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.expressions import identical
 from tilewright.tir.buffer import BufferLoad, Range
@@ -49,7 +49,7 @@ class Classified(NamedTuple):
     reason: str = ""
 
 
-_KINDS: Final[Recent[Classified]] = Recent(4096)
+_KINDS: Final[LRUCache[Classified]] = LRUCache(4096)
 
 
 def block_kind(block: Block) -> BlockKind:

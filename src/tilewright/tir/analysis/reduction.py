@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
-from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.expressions import is_effect
 from tilewright.tir.analysis.reducer_laws import Disagreement, ReducerLaws, laws_of
@@ -80,7 +80,7 @@ class Reduction:
         )
 
 
-_FOUND: Final[Recent[list[Reduction | None]]] = Recent(4096)
+_FOUND: Final[LRUCache[list[Reduction | None]]] = LRUCache(4096)
 
 
 def match_reduction(block: Block) -> Reduction | None:

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, VerifyError
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Call, SizeVar, Var
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.node import Node, Role, Span
-from tilewright.ir.recent import Recent
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.rewrite import Visitor
 from tilewright.ir.structural import path_text
@@ -66,7 +66,7 @@ def verify_well_formed(func_or_mod: PrimFunc | IRModule, assert_mode: bool = Tru
     return True
 
 
-_ACCESS_WHAT_THEY_DECLARE: Final[Recent[bool]] = Recent(64)
+_ACCESS_WHAT_THEY_DECLARE: Final[LRUCache[bool]] = LRUCache(64)
 """Functions from which schedules are made, which is often done many times with the same one."""
 
 

@@ -10,7 +10,7 @@ from tilewright.ir.expr import Expr
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Parameter, Primitive, expected
-from tilewright.tir.schedule.symbols import BlockRV, LoopRV, Place
+from tilewright.tir.schedule.symbols import BlockRV, ComputeLocation, LoopRV
 
 if TYPE_CHECKING:
     from tilewright.tir.schedule.schedule import Schedule
@@ -104,7 +104,7 @@ _PLAIN: Final = frozenset({bool, int, float, str, type(None)})
 
 _ACCEPTED: Final = {
     "loop": LoopRV,
-    "loop or place": LoopRV,
+    "loop or location": LoopRV,
     "block": BlockRV,
     "loop or block": (LoopRV, BlockRV),
     "loop or blocks": (LoopRV, BlockRV),
@@ -129,7 +129,7 @@ class _Resolution:
             return self._number(argument)
         if kind == "value":
             return argument, argument
-        if isinstance(argument, str) and kind not in ("loop", "loop or place"):
+        if isinstance(argument, str) and kind not in ("loop", "loop or location"):
             argument = self._sch.get_block(argument)
         accepted = _ACCEPTED[kind]
         if not isinstance(argument, accepted):
@@ -138,7 +138,7 @@ class _Resolution:
                 f"{expected(self._parameter)}, got {argument!r}"
             )
         name, stmt = self._sch.statement(argument)
-        if isinstance(stmt, Place) and kind != "loop or place":
+        if isinstance(stmt, ComputeLocation) and kind != "loop or location":
             raise ScheduleError(
                 f"`{self._parameter.name}` stands for no loop, but for computing a block "
                 f"{stmt.value}: only compute_at and reverse_compute_at take it"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
-from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.access_walk import assumed_condition
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -42,7 +42,7 @@ class Contents(NamedTuple):
     has_blocks: bool
 
 
-_CONTENTS: Final[Recent[Contents]] = Recent(4096)
+_CONTENTS: Final[LRUCache[Contents]] = LRUCache(4096)
 
 
 def contents(block: Block) -> Contents:
@@ -81,7 +81,7 @@ class Mentioned(NamedTuple):
     outside: frozenset[Var]
 
 
-_MENTIONED: Final[Recent[Mentioned]] = Recent(8192)
+_MENTIONED: Final[LRUCache[Mentioned]] = LRUCache(8192)
 
 
 def memory_in(stmt: Stmt) -> Mentioned:

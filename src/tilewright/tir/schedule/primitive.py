@@ -133,7 +133,7 @@ def _register(found: Primitive) -> None:
 
 _KINDS = {
     "For": "loop",
-    "For | Place": "loop or place",
+    "For | ComputeLocation": "loop or location",
     "BlockRealize": "block",
     "For | BlockRealize": "loop or block",
     "For | list[BlockRealize]": "loop or blocks",
@@ -164,7 +164,7 @@ def expected(parameter: Parameter) -> str:
     """What users pass for a parameter, for messages."""
     return {
         "loop": "a LoopRV",
-        "loop or place": "a LoopRV",
+        "loop or location": "a LoopRV",
         "block": "a BlockRV or the name of a block",
         "loop or block": "a LoopRV, a BlockRV or the name of a block",
         "loop or blocks": "a LoopRV, or a list of BlockRVs or names of blocks",

@@ -25,7 +25,7 @@ from tilewright.tir.schedule.proofs.edit_checks import (
 )
 from tilewright.tir.schedule.proofs.legality import require_still_independent
 from tilewright.tir.schedule.state import ScheduleState, StmtSRef
-from tilewright.tir.schedule.symbols import BlockRV, LoopRV, Place, SymbolTable
+from tilewright.tir.schedule.symbols import BlockRV, ComputeLocation, LoopRV, SymbolTable
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
 from tilewright.tir.schedule.traces.random_choices import RandomState
 from tilewright.tir.schedule.traces.trace import Trace
@@ -160,7 +160,7 @@ class Schedule(PrimitiveMethods):
         if isinstance(rand_var_or_stmt, (Block, For)):
             return self._state.get_sref(rand_var_or_stmt)
         name, stmt = self.statement(rand_var_or_stmt)
-        if isinstance(stmt, Place):
+        if isinstance(stmt, ComputeLocation):
             raise ScheduleError(f"{rand_var_or_stmt!r} stands for no loop, but for a place")
         return self._state.get_sref(stmt.block if isinstance(stmt, BlockRealize) else stmt, name)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.error import InternalError, VerifyError
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Var
 from tilewright.ir.module import GlobalVar, IRModule
-from tilewright.ir.recent import Recent
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.analysis.verify import verify_well_formed
@@ -17,7 +17,7 @@ from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute
 
-_PREPARED: Final[Recent[PrimFunc]] = Recent(64)
+_PREPARED: Final[LRUCache[PrimFunc]] = LRUCache(64)
 
 
 def prepare(name: str, func: PrimFunc) -> PrimFunc:

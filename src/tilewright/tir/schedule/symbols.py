@@ -41,7 +41,7 @@ class LoopRV:
         return f"<loop reference {id(self):#x}>"
 
 
-class Place(enum.Enum):
+class ComputeLocation(enum.Enum):
     """What a `LoopRV` stands for that is not a loop: where to compute a block."""
 
     ROOT = "where it is"
@@ -124,7 +124,7 @@ class SymbolTable:
         value = _remembered(name, result)
         if value is None:
             return result
-        if isinstance(result, Place):
+        if isinstance(result, ComputeLocation):
             return self._set(LoopRV(), value)
         return self._set(new_expr_rv() if isinstance(result, int) else BlockRV(), value)
 
@@ -164,7 +164,7 @@ class SymbolTable:
         if target is None:
             raise ArgumentValueError(f"{rand_var!r} is unknown in this schedule, or was removed")
         name, identity = target
-        if isinstance(identity, Place):
+        if isinstance(identity, ComputeLocation):
             return name, identity
         tree = state.tree(name)
         is_loop = isinstance(rand_var, LoopRV)
@@ -224,7 +224,7 @@ def _remembered(name: str, result: Any) -> Any:
     """What a random variable stands for, from what a primitive returned; None if for nothing."""
     if isinstance(result, For):
         return name, result.loop_var
-    if isinstance(result, Place):
+    if isinstance(result, ComputeLocation):
         return name, result
     if isinstance(result, (Block, BlockRealize)):
         block = result if isinstance(result, Block) else result.block

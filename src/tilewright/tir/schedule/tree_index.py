@@ -28,7 +28,7 @@ from tilewright.tir.stmt import (
 Parents = dict[Stmt, "Stmt | None"]
 
 
-class Part:
+class StatementIndex:
     """What is in a statement.
 
     Attributes:
@@ -102,7 +102,7 @@ class Part:
             stack.append(body)
 
 
-NO_PARTS: Final[Mapping[Stmt, Part]] = MappingProxyType({})
+NO_PARTS: Final[Mapping[Stmt, StatementIndex]] = MappingProxyType({})
 
 
 class TreeIndex:
@@ -116,13 +116,13 @@ class TreeIndex:
         parents: the statement around each one.
         loops: the loops by their variables, in the order of the text.
         blocks: the realisations of blocks by their keys, in the order of the text.
-        uncounted, not_in_order, lets: as in `Part`.
+        uncounted, not_in_order, lets: as in `StatementIndex`.
         parts: what the root block consists of.
     """
 
     __slots__ = ("blocks", "lets", "loops", "not_in_order", "parents", "parts", "uncounted")
 
-    def __init__(self, root: Any, known: Mapping[Stmt, Part] = NO_PARTS) -> None:
+    def __init__(self, root: Any, known: Mapping[Stmt, StatementIndex] = NO_PARTS) -> None:
         block = root.block
         body = block.body
         self.parents: Parents = {root: None, block: root, body: block}
@@ -131,10 +131,10 @@ class TreeIndex:
         self.uncounted: list[For] = []
         self.not_in_order: list[For] = []
         self.lets: dict[Var, LetStmt] = {}
-        self.parts: dict[Stmt, Part] = {}
+        self.parts: dict[Stmt, StatementIndex] = {}
         items = body.seq if body.__class__ is SeqStmt else (body,)
         for item in items:
-            part = known.get(item) or Part(item)
+            part = known.get(item) or StatementIndex(item)
             self.parts[item] = part
             if item is not body:
                 self.parents[item] = body

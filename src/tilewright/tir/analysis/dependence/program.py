@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Var
-from tilewright.ir.recent import Recent
 from tilewright.tir.analysis.access_table import TextTable
 from tilewright.tir.analysis.dependence.relations import (
     conflict,
@@ -219,7 +219,7 @@ def union(maps: list[Any]) -> Any:
 
 # --- memory of programs ---------------------------------------------------------------------------
 
-_PROGRAMS: Final[Recent[Program]] = Recent(64)
+_PROGRAMS: Final[LRUCache[Program]] = LRUCache(64)
 
 
 def analyze(func: PrimFunc) -> Program:

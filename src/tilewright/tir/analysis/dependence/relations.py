@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import IntImm
-from tilewright.ir.recent import Recent
 from tilewright.tir.analysis.dependence.accesses import accesses_of
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.solver import (
@@ -30,8 +30,8 @@ from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
 
-_FOOTPRINTS: Final[Recent[Footprint]] = Recent(2048)
-_LOOP_MAPS: Final[Recent[LoopMap]] = Recent(2048)
+_FOOTPRINTS: Final[LRUCache[Footprint]] = LRUCache(2048)
+_LOOP_MAPS: Final[LRUCache[LoopMap]] = LRUCache(2048)
 
 
 def quantified(parameters: Iterable[str], disjuncts: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar
 
-from tilewright.ir.recent import LOCK
+from tilewright.ir.cache import LOCK
 from tilewright.tir.analysis.dependence.violation import NotProved
 
 Linear = dict[str, int]

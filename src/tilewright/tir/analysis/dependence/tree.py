@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.ir.recent import Recent
 from tilewright.ir.rewrite import NodeMethods
 from tilewright.tir.analysis.dependence.statements import (
     EnclosingBlocks,
@@ -36,7 +36,7 @@ from tilewright.tir.stmt import (
     While,
 )
 
-_FOUND: Final[Recent[list[Statement]]] = Recent(1024)
+_FOUND: Final[LRUCache[list[Statement]]] = LRUCache(1024)
 """The statements below what stands in the outermost block."""
 
 

@@ -14,7 +14,7 @@ from tilewright.ir.expr import is_const_int
 from tilewright.tir.analysis.declared_regions import ALLOCATIONS, HIDES_ACCESSES, pointer_of
 from tilewright.tir.buffer import Buffer, BufferRegion
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule.proofs.regions import Access, Box, clipped, covers, hull, relaxed
+from tilewright.tir.schedule.proofs.regions import BlockAccess, Box, clipped, covers, hull, relaxed
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize
 
@@ -80,7 +80,7 @@ def _widened(tree: FunctionTree, outer: BlockRealize, inner: list[BlockRealize])
         for realize in inner:
             for region in realize.block.writes if is_write else realize.block.reads:
                 if region.buffer.data not in private and region.buffer not in views:
-                    box = relaxed(tree, Access(realize, region), outer, analyzer.copy())
+                    box = relaxed(tree, BlockAccess(realize, region), outer, analyzer.copy())
                     declared = _merged(declared, also, region.buffer, box, analyzer)
         return declared
 

@@ -30,7 +30,7 @@ from tilewright.tir.stmt import For
 from tilewright.tir.substitute import substitute
 
 
-class Part(NamedTuple):
+class DivisionSide(NamedTuple):
     """One side of a divided binding.
 
     Attributes:
@@ -48,9 +48,9 @@ class Division(NamedTuple):
     """A binding that is ``base + outer * scale + inner``."""
 
     base: Expr
-    outer: Part
+    outer: DivisionSide
     scale: Expr
-    inner: Part
+    inner: DivisionSide
 
     def joined(self, outer: Expr, inner: Expr) -> Expr:
         """The value of the binding from those of the two parts."""
@@ -89,8 +89,8 @@ class Divider:
         """The parts of what `iter_var` is bound to, or None if it cannot be divided."""
         assert iter_var.dom is not None
         zero, one = const(0, binding.dtype), const(1, binding.dtype)
-        nothing = Part(zero, Range.from_min_extent(zero, one), True)
-        whole = Part(binding, iter_var.dom, False)
+        nothing = DivisionSide(zero, Range.from_min_extent(zero, one), True)
+        whole = DivisionSide(binding, iter_var.dom, False)
         if not mentions(binding, self._inner):
             return Division(zero, whole, one, nothing)
         if mentions(binding, self._outer):
@@ -226,8 +226,8 @@ def _falls(split: IterSplit) -> bool:
     return isinstance(split.scale, int) and split.scale <= 0
 
 
-def _part(value: Expr, span: Expr) -> Part:
-    return Part(value, Range.from_min_extent(const(0, value.dtype), span), False)
+def _part(value: Expr, span: Expr) -> DivisionSide:
+    return DivisionSide(value, Range.from_min_extent(const(0, value.dtype), span), False)
 
 
 def _sources(split: IterSplit) -> set[Var]:

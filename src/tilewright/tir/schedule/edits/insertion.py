@@ -26,7 +26,7 @@ class Late(NamedTuple):
     around: For | BlockRealize
 
 
-class Place(NamedTuple):
+class InsertionPoint(NamedTuple):
     """A place directly before or after a statement.
 
     Attributes:
@@ -81,7 +81,7 @@ def place_before(
     scope: BlockRealize,
     readers: Sequence[BlockRealize],
     writers: Sequence[Stmt],
-) -> Place:
+) -> InsertionPoint:
     """The outermost place after the writers, blocks or stores, and before the first reader.
 
     In one iteration of the loops around it, no writer runs between the place and a reader. Writers
@@ -102,7 +102,7 @@ def place_before(
             raise _overwritten(tree, behind[0], late[0].realize)
         mixed = search.inside(children[first], writers)
         if not mixed:
-            return Place(children[first], search.around, tuple(late), search.conditional)
+            return InsertionPoint(children[first], search.around, tuple(late), search.conditional)
         inside = search.inside(children[first], readers)
         late += [Late(reader, search.around) for reader in readers if reader not in set(inside)]
         readers, writers = inside, mixed
@@ -143,7 +143,7 @@ def place_after(
     scope: BlockRealize,
     realize: BlockRealize,
     others: Sequence[BlockRealize],
-) -> Place:
+) -> InsertionPoint:
     """The outermost place after `realize` such that none of `others` runs before it.
 
     More exactly: in one iteration of the loops around the place, none of `others` runs between an
@@ -154,5 +154,5 @@ def place_after(
         child = next(child for child in search.children if search.inside(child, [realize]))
         others = search.inside(child, others)
         if not others:
-            return Place(child, search.around, (), search.conditional)
+            return InsertionPoint(child, search.around, (), search.conditional)
         search.descend(child, [realize])

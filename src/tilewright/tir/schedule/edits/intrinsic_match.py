@@ -30,7 +30,7 @@ from tilewright.tir.substitute import substitute
 COMMUTATIVE: Final = (Add, Mul, Min, Max, And, Or, EQ, NE)
 
 
-class Place(NamedTuple):
+class MatchedBuffer(NamedTuple):
     """Where a buffer of a description is found: element ``[i]`` is ``buffer[base + i]``.
 
     Attributes:
@@ -60,7 +60,7 @@ class IntrinsicMatch:
         self._analyzer = analyzer
         self._variables: dict[Var, Expr] = {}
         self._inner: set[Var] = set()
-        self.places: dict[Buffer, Place] = {}
+        self.places: dict[Buffer, MatchedBuffer] = {}
 
     def match(self, block: Block, desc: Block) -> None:
         """Compare the bodies of a block of the program and of a description.
@@ -266,7 +266,7 @@ class IntrinsicMatch:
                     f"the indices of {buffer.name} are not those of {desc.buffer.name} plus an "
                     "offset"
                 )
-            self.places[desc.buffer] = Place(buffer, base)
+            self.places[desc.buffer] = MatchedBuffer(buffer, base)
         elif known.buffer is not buffer or not self._all_equal(known.base, base):
             raise MismatchError(
                 f"{desc.buffer.name} stands for another part of {known.buffer.name} before than "

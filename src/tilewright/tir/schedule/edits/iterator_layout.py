@@ -38,7 +38,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.proofs.counterexamples import collision, negative, read_before_copied
 from tilewright.tir.schedule.proofs.coverage import accessed_box, exact_box, images_written
 from tilewright.tir.schedule.proofs.images import mirrored
-from tilewright.tir.schedule.proofs.regions import Access, Box, clipped_range, relaxed
+from tilewright.tir.schedule.proofs.regions import BlockAccess, Box, clipped_range, relaxed
 from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
@@ -248,10 +248,10 @@ def reindexed_write(
 # --- the new block ------------------------------------------------------------------------------
 
 
-def _instances(block: BlockRealize, iterators: Sequence[IterVar]) -> Access:
+def _instances(block: BlockRealize, iterators: Sequence[IterVar]) -> BlockAccess:
     """The values of iterators, as if they were a region."""
     space = decl_buffer([domain_of(item).extent for item in iterators], name="instances")
-    return Access(block, BufferRegion.of_element(space, (item.var for item in iterators)))
+    return BlockAccess(block, BufferRegion.of_element(space, (item.var for item in iterators)))
 
 
 def _stage(

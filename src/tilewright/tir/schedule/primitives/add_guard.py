@@ -19,7 +19,7 @@ from tilewright.tir.schedule.edits.stage import require_in_blocks
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.proofs.counterexamples import conflict, self_conflict
-from tilewright.tir.schedule.proofs.regions import Access, relaxed
+from tilewright.tir.schedule.proofs.regions import BlockAccess, relaxed
 from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written, child_scope
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
@@ -149,7 +149,7 @@ def _window(
     """The smallest and the largest value of an iterator in one iteration."""
     point = Range.from_min_extent(iterator, const(1, iterator.dtype))
     buffer = block.block.writes[0].buffer
-    interval = relaxed(tree, Access(block, BufferRegion(buffer, (point,))), loop, analyzer)[0]
+    interval = relaxed(tree, BlockAccess(block, BufferRegion(buffer, (point,))), loop, analyzer)[0]
     return interval.min_value, interval.max_value
 
 

@@ -13,7 +13,7 @@ from tilewright.tir.schedule.buffer_reference import (
     recorded_index,
 )
 from tilewright.tir.schedule.edits.caches import cache_of, copy_nest, redirect_blocks
-from tilewright.tir.schedule.edits.insertion import Place, place_before
+from tilewright.tir.schedule.edits.insertion import InsertionPoint, place_before
 from tilewright.tir.schedule.edits.stage import (
     blocks_given,
     require_in_blocks,
@@ -132,7 +132,7 @@ def _region(
     tree: FunctionTree,
     scope: Scope,
     buffer: Buffer,
-    place: Place,
+    place: InsertionPoint,
     readers: Sequence[BlockRealize],
     writers: Sequence[BlockRealize],
 ) -> tuple[Range, ...]:
@@ -167,7 +167,7 @@ def _inside_of(
 
 
 def _require_later_reads(
-    tree: FunctionTree, buffer: Buffer, place: Place, region: tuple[Range, ...]
+    tree: FunctionTree, buffer: Buffer, place: InsertionPoint, region: tuple[Range, ...]
 ) -> None:
     """Refuse readers behind a loop around the copy unless its iterations copy all that they read.
 

@@ -13,7 +13,7 @@ from tilewright.tir.schedule.buffer_reference import (
     recorded_index,
 )
 from tilewright.tir.schedule.edits.caches import cache_of, copy_nest, redirect_blocks
-from tilewright.tir.schedule.edits.insertion import Place, place_after, place_before
+from tilewright.tir.schedule.edits.insertion import InsertionPoint, place_after, place_before
 from tilewright.tir.schedule.edits.stage import (
     blocks_given,
     reads_values_of_others,
@@ -36,7 +36,7 @@ from tilewright.tir.stmt import BlockRealize
 
 
 def region_updated(
-    tree: FunctionTree, block: BlockRealize, buffer: Buffer, place: Place
+    tree: FunctionTree, block: BlockRealize, buffer: Buffer, place: InsertionPoint
 ) -> tuple[Range, ...]:
     """All that the block reads or writes in one iteration of the loops around the copies.
 

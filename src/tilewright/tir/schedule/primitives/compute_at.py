@@ -28,7 +28,7 @@ from tilewright.tir.schedule.proofs.needed_instances import (
 from tilewright.tir.schedule.proofs.recomputation import require_same_values
 from tilewright.tir.schedule.proofs.regions import Box, accesses, hull, region_of_block, relaxed
 from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written, scope_of
-from tilewright.tir.schedule.symbols import Place
+from tilewright.tir.schedule.symbols import ComputeLocation
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize, For
 
@@ -37,7 +37,7 @@ from tilewright.tir.stmt import BlockRealize, For
 def compute_at(
     tree: FunctionTree,
     block: BlockRealize,
-    loop: For | Place,
+    loop: For | ComputeLocation,
     preserve_unit_loops: bool = False,
     index: int = -1,
 ) -> Edit:
@@ -92,8 +92,8 @@ def compute_at(
         i, j = sch.get_loops("D")
         sch.compute_at("C", i)
     """
-    if isinstance(loop, Place):
-        return Edit(tree.func) if loop is Place.ROOT else compute_inline(tree, block)
+    if isinstance(loop, ComputeLocation):
+        return Edit(tree.func) if loop is ComputeLocation.ROOT else compute_inline(tree, block)
     require_movable(tree, block, loop)
     scope = scope_of(tree, block)
     consumers = [item for item in scope.consumers(block) if tree.is_above(loop, item)]
@@ -125,7 +125,7 @@ def compute_at(
 def reverse_compute_at(
     tree: FunctionTree,
     block: BlockRealize,
-    loop: For | Place,
+    loop: For | ComputeLocation,
     preserve_unit_loops: bool = False,
     index: int = -1,
 ) -> Edit:
@@ -178,8 +178,9 @@ def reverse_compute_at(
         i, j, k = sch.get_loops("C")
         sch.reverse_compute_at("D", j)
     """
-    if isinstance(loop, Place):
-        return Edit(tree.func) if loop is Place.ROOT else reverse_compute_inline(tree, block)
+    if isinstance(loop, ComputeLocation):
+        stays = loop is ComputeLocation.ROOT
+        return Edit(tree.func) if stays else reverse_compute_inline(tree, block)
     require_movable(tree, block, loop)
     scope = scope_of(tree, block)
     producers = [item for item in scope.producers(block) if tree.is_above(loop, item)]

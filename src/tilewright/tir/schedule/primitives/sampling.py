@@ -11,7 +11,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, sampling
 from tilewright.tir.schedule.primitives.compute_at import compute_at
 from tilewright.tir.schedule.proofs.scope import scope_of
-from tilewright.tir.schedule.symbols import Place
+from tilewright.tir.schedule.symbols import ComputeLocation
 from tilewright.tir.schedule.traces.random_choices import (
     RandomState,
     check_parts,
@@ -258,11 +258,11 @@ def sample_compute_location(
     loops = _loops_around_consumer(tree, block)
     if decision is not None:
         position = _checked(decision, len(loops))
-        return Edit(tree.func, (_place(position, loops), position))
+        return Edit(tree.func, (_location(position, loops), position))
     candidates = [ROOT, INLINE, *range(len(loops))]
     while True:
         position = candidates.pop(random.integer(0, len(candidates)))
-        place = _place(position, loops)
+        place = _location(position, loops)
         if _applies(tree, block, place):
             return Edit(tree.func, (place, position))
 
@@ -271,7 +271,7 @@ def compute_locations(tree: FunctionTree, block: BlockRealize) -> list[int]:
     """All decisions from which `sample_compute_location` chooses for a block."""
     loops = _loops_around_consumer(tree, block)
     candidates = [ROOT, INLINE, *range(len(loops))]
-    return [n for n in candidates if _applies(tree, block, _place(n, loops))]
+    return [n for n in candidates if _applies(tree, block, _location(n, loops))]
 
 
 def _loops_around_consumer(tree: FunctionTree, block: BlockRealize) -> list[For]:
@@ -293,12 +293,13 @@ def _checked(decision: Any, count: int) -> int:
     return position
 
 
-def _place(position: int, loops: list[For]) -> For | Place:
-    return {ROOT: Place.ROOT, INLINE: Place.INLINE}.get(position) or loops[position]
+def _location(position: int, loops: list[For]) -> For | ComputeLocation:
+    special = {ROOT: ComputeLocation.ROOT, INLINE: ComputeLocation.INLINE}
+    return special.get(position) or loops[position]
 
 
-def _applies(tree: FunctionTree, block: BlockRealize, place: For | Place) -> bool:
-    if place is Place.ROOT:
+def _applies(tree: FunctionTree, block: BlockRealize, place: For | ComputeLocation) -> bool:
+    if place is ComputeLocation.ROOT:
         return True
     try:
         compute_at(tree, block, place)

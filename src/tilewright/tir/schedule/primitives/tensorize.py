@@ -13,7 +13,11 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, Range
 from tilewright.tir.expr import IterVar
 from tilewright.tir.schedule.edits.copying import copied
-from tilewright.tir.schedule.edits.intrinsic_match import IntrinsicMatch, MismatchError, Place
+from tilewright.tir.schedule.edits.intrinsic_match import (
+    IntrinsicMatch,
+    MatchedBuffer,
+    MismatchError,
+)
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.primitives.blockize import tile_block
@@ -37,7 +41,7 @@ class View(NamedTuple):
 
 def view_of(
     buffer: Buffer,
-    place: Place,
+    place: MatchedBuffer,
     impl: Block,
     iterators: Sequence[IterVar],
     analyzer: Analyzer | None,
@@ -141,7 +145,9 @@ def _uses_pointer(impl: Block, buffer: Buffer) -> bool:
     )
 
 
-def _require_offset(buffer: Buffer, place: Place, strides: list[Expr], analyzer: Analyzer) -> None:
+def _require_offset(
+    buffer: Buffer, place: MatchedBuffer, strides: list[Expr], analyzer: Analyzer
+) -> None:
     """Refuse an offset that an implementation which uses the pointer does not expect."""
     start = place.buffer.elem_offset
     for low, stride in zip(place.base, strides, strict=True):
@@ -236,7 +242,7 @@ def tensorize(
             at=[block_or_loop],
             hint="the loops and blocks inside must be in the order of the description",
         ) from None
-    places: dict[Buffer, Place] = {}
+    places: dict[Buffer, MatchedBuffer] = {}
     buffers = intrinsic_buffers(intrinsic.desc), intrinsic_buffers(intrinsic.impl)
     for described, implemented in zip(*buffers, strict=True):
         places[implemented] = match.places[described]

@@ -23,7 +23,7 @@ from tilewright.tir.schedule.proofs.counterexamples import read_before_copied
 from tilewright.tir.schedule.proofs.domains import runs_whole_domain
 from tilewright.tir.schedule.proofs.images import Image, box_of, box_of_ranges
 from tilewright.tir.schedule.proofs.regions import (
-    Access,
+    BlockAccess,
     Box,
     accesses,
     clipped,
@@ -115,7 +115,7 @@ def _nonempty(realize: BlockRealize, buffer: Buffer, analyzer: Analyzer) -> Gene
 
 
 def accessed_box(
-    tree: FunctionTree, access: Access, place: For | BlockRealize, analyzer: Analyzer
+    tree: FunctionTree, access: BlockAccess, place: For | BlockRealize, analyzer: Analyzer
 ) -> Box:
     """What all instances of a block in one iteration of `place` access together.
 
@@ -126,7 +126,7 @@ def accessed_box(
 
 
 def exact_box(
-    tree: FunctionTree, access: Access, place: For | BlockRealize, analyzer: Analyzer
+    tree: FunctionTree, access: BlockAccess, place: For | BlockRealize, analyzer: Analyzer
 ) -> Box | None:
     """`accessed_box` if all of it is accessed; None where that is not known."""
     realize = access.realize

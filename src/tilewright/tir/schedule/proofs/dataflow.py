@@ -11,7 +11,7 @@ from tilewright.tir.schedule.contents import accesses_outside_of_blocks, content
 from tilewright.tir.schedule.edits.bindings import bindings_of, bound_values, mentioned
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.proofs.coverage import writes_all
-from tilewright.tir.schedule.proofs.regions import Access, accesses, relaxed, whole
+from tilewright.tir.schedule.proofs.regions import BlockAccess, accesses, relaxed, whole
 from tilewright.tir.schedule.proofs.scope import buffers_read, is_intermediate
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import (
@@ -136,7 +136,7 @@ def runs_part_of_reduction(realize: BlockRealize, inside: list[Stmt]) -> bool:
     return not mentioned(values) <= loops
 
 
-def reads_of(realize: BlockRealize, buffer: Buffer) -> list[Access]:
+def reads_of(realize: BlockRealize, buffer: Buffer) -> list[BlockAccess]:
     """What a block reads of `buffer`, load by load where no loop of its body is concerned.
 
     Its own region is the hull of all loads and may contain more.
@@ -144,13 +144,13 @@ def reads_of(realize: BlockRealize, buffer: Buffer) -> list[Access]:
     inside = contents(realize.block)
     if inside.has_blocks:
         return accesses([realize], buffer, written=False)
-    found: list[Access] = []
+    found: list[BlockAccess] = []
     for load in inside.loads:
         if load.buffer is not buffer:
             continue
         if any(var in inside.bound for index in load.indices for var in variables_of(index)):
             return accesses([realize], buffer, written=False)
-        found.append(Access(realize, BufferRegion.of_element(buffer, load.indices)))
+        found.append(BlockAccess(realize, BufferRegion.of_element(buffer, load.indices)))
     return found or accesses([realize], buffer, written=False)
 
 

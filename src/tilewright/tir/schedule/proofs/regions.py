@@ -20,7 +20,7 @@ from tilewright.tir.stmt import Block, BlockRealize, For, LetStmt, Stmt
 from tilewright.tir.substitute import substitute
 
 
-class Access(NamedTuple):
+class BlockAccess(NamedTuple):
     """One region that a block accesses."""
 
     realize: BlockRealize
@@ -31,7 +31,7 @@ Box = tuple[IntervalSet, ...]
 """An interval per dimension; `EVERYTHING` where nothing is known."""
 
 
-def relaxed(tree: FunctionTree, access: Access, place: Stmt, analyzer: Analyzer) -> Box:
+def relaxed(tree: FunctionTree, access: BlockAccess, place: Stmt, analyzer: Analyzer) -> Box:
     """What all instances of a block inside of `place` access together.
 
     The ends are expressions over what is defined at `place`. If that is a loop, its own variable
@@ -161,10 +161,12 @@ def is_inside(buffer: Buffer, box: Box, analyzer: Analyzer) -> bool:
     )
 
 
-def accesses(realizes: Iterable[BlockRealize], buffer: Buffer, *, written: bool) -> list[Access]:
+def accesses(
+    realizes: Iterable[BlockRealize], buffer: Buffer, *, written: bool
+) -> list[BlockAccess]:
     """The regions of `buffer` that blocks write, or read."""
     return [
-        Access(realize, region)
+        BlockAccess(realize, region)
         for realize in realizes
         for region in (realize.block.writes if written else realize.block.reads)
         if region.buffer is buffer

@@ -1,4 +1,4 @@
-"""What was worked out last."""
+"""Caches of what was worked out about programs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LOCK: Final = threading.RLock()
 other for ever."""
 
 
-_ALL: Final[list[Recent[Any]]] = []
+_ALL: Final[list[LRUCache[Any]]] = []
 """All of them; they belong to modules, and live as long as the process."""
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Forget what was worked out about all programs, which keeps them alive."""
-    for recent in _ALL:
-        recent.clear()
+    for cache in _ALL:
+        cache.clear()
 
 
-class Recent(Generic[V]):
+class LRUCache(Generic[V]):
     """The values that were asked for last, up to a number of them."""
 
     def __init__(self, size: int) -> None:
