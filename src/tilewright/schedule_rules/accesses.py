@@ -123,7 +123,7 @@ class BlockAccesses:
         return all(follows(access) for access in (*self.loads, *self.stores))
 
     def size(self, access: Access) -> int:
-        """Bytes that all instances access together, at the most."""
+        """Maximum number of bytes that all instances access together."""
         return self.count(access.strides) * access.buffer.dtype.itemsize
 
 

@@ -50,8 +50,7 @@ def tile_products(
 
     Args:
         epilogue: element-wise blocks that read the result, for each tile of it.
-        most: ways that are estimated to take more than so many times the time of the best one are
-            left out.
+        most: maximum estimated time of a way, as a multiple of that of the best one.
     """
     found = find_contraction(nest.accesses)
     if found is None:
@@ -67,7 +66,7 @@ def tile_products(
 def plans(
     found: Contraction, machine: Machine, outer: int, constants: frozenset[Var] = frozenset()
 ) -> list[Plan]:
-    """Ways to tile a contraction, the best first as far as is known.
+    """Ways to tile a contraction, the one that is known to be best first.
 
     Args:
         outer: how many of the loops around the block are fixed already.

@@ -195,7 +195,7 @@ class Plan:
     def scatters_rows(self) -> bool:
         """Whether each step of the sum reads rows from another place, with no neighbours there.
 
-        Such places are so many, and often so far apart, that a cache does not hold those of a tile.
+        There are too many such places, often too far apart, for a cache to hold those of a tile.
         """
         accesses, fixed = self.found.accesses, self.found.fixed
         if len(fixed) != 1 or self.width_of_all < LEAST_REUSE * self.width:

@@ -33,16 +33,16 @@ MOST_UNROLLED: Final = 128
 """Maximum number of multiply-adds of vectors that are written one after the other."""
 
 DISTANCES: Final = (0, 4, 8, 12, 16)
-"""So many steps of a sum ahead may be asked for what is far away; 0 is not at all."""
+"""Prefetch distances in steps of a sum, for what is far away; 0 is none."""
 
 AHEAD: Final = 12
-"""The best of them, as far as is known."""
+"""The best known distance."""
 
 STEPS: Final = (1, 2, 4)
 """How many steps of a long sum may be unrolled."""
 
 AHEAD_BYTES: Final = 4096
-"""So much ahead it is asked for panels that come from memory one after the other."""
+"""Prefetch distance in bytes for panels that come from memory one after the other."""
 
 
 def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nest: Nest) -> None:
@@ -138,8 +138,8 @@ class _Steps:
 
         Args:
             depth: the loops over the steps.
-            least: how many loops stay in any case: results of which masks cut off a part are in
-                registers around a loop, and in memory between statements without one.
+            least: number of loops that stay in any case: partly masked results are in registers
+                around a loop, and in memory between statements without one.
 
         Returns:
             The loops that are left.

@@ -12,7 +12,7 @@ from tilewright.tir.schedule import LoopRV, Schedule
 
 
 def choose(sch: Schedule, candidates: Iterable[int], preferred: int) -> Expr | int:
-    """One of several numbers, of which the sketch itself has `preferred`.
+    """One of several numbers; the sketch itself has `preferred`.
 
     Args:
         candidates: the numbers, all alike likely; `preferred` counts as one of them.
@@ -69,7 +69,7 @@ def vectorized(
     Args:
         extent: how often it runs; None if that is symbolic.
         lanes: elements of a vector register.
-        preferred: the best number of vectors for a long loop, as far as is known.
+        preferred: the best known number of vectors for a long loop.
 
     Returns:
         The outer loop, and the vector.

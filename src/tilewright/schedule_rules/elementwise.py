@@ -25,7 +25,7 @@ from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 MOST_PHASES: Final = 8
-"""So many phases are worth a vector each, and unrolled."""
+"""Maximum number of phases that get a vector each, and are unrolled."""
 
 
 def interleaving_period(accesses: BlockAccesses, vector: Var) -> int | None:
@@ -83,7 +83,7 @@ PIECES: Final = 4
 """Pieces of the work for each core from which on they come out even."""
 
 MUCH: Final = 16
-"""So many times the cache of a core that results will not be found in a cache later."""
+"""Multiple of the cache of a core from which on results are in no cache when they are read."""
 
 
 def vectorize_elements(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:

@@ -45,7 +45,7 @@ class Stage:
 
 @dataclass(eq=False)
 class Group:
-    """Stages in the order of the program, of which the last one is the anchor.
+    """Stages in the order of the program; the last one is the anchor.
 
     Attributes:
         stages: the stages.

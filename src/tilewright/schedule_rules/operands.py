@@ -12,10 +12,10 @@ from tilewright.schedule_rules.accesses import Access, BlockAccesses
 from tilewright.tir.schedule import Schedule
 
 NEAR: Final = 2
-"""Rows that are so many elements apart, or fewer, share cache lines."""
+"""Maximum distance in elements of rows that share cache lines."""
 
 ENOUGH_ROWS: Final = 8
-"""So many rows use a vector of columns about as often as registers allow."""
+"""Number of rows that use a vector of columns about as often as registers allow."""
 
 CONSTANT_PARAMS: Final = "tir.constant_params"
 """The attribute with the positions of parameters that are constants in all calls."""

@@ -31,10 +31,10 @@ MUCH: Final = 1 << 18
 """Elements for each core from which on it pays to share a row."""
 
 MANY_CACHES: Final = 16
-"""So many times the cache of a core that an operand comes from memory."""
+"""Multiple of the cache of a core from which on an operand comes from memory."""
 
 DISTANCES: Final = (0, 4, 8, 16, 32)
-"""So many iterations ahead may be asked for what will be read; 0 is not at all."""
+"""Prefetch distances in iterations; 0 is none."""
 
 
 def reduce_along_rows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
@@ -59,7 +59,7 @@ def reduce_along_rows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[S
 
 
 def _is_short(nest: Nest, inner: Var, machine: Machine) -> bool:
-    """Whether a row is a few whole vectors, or not even so many."""
+    """Whether a row is a few whole vectors, or less."""
     accesses = nest.accesses
     row = joined_with(inner, accesses, accesses.reduction)
     if len(row) > 1 or accesses.extents[inner] is None or not nest.of(accesses.spatial):

@@ -22,7 +22,7 @@ from tilewright.tir.transform.machine import Machine
 MOST_UNROLLED_NODES: Final = 1 << 15
 """Nodes of statements and expressions that unrolling may make of one block.
 
-So many take about a second to compile. The tiles of a block with a short expression have a few
+They take about a second to compile. The tiles of a block with a short expression have a few
 hundred; one with a thousand terms is slow for other reasons than its loops.
 """
 
@@ -48,7 +48,7 @@ Structure = Callable[[Schedule, Nest], None]
 """Gives a block its loops, with decisions that are left to the search."""
 
 Rule = Callable[[Schedule, Nest, Machine], Sequence[Structure]]
-"""The structures that fit a block, the one that is best as far as is known first. The schedule is
+"""The structures that fit a block, the one that is known to be best first. The schedule is
 a copy to look at."""
 
 

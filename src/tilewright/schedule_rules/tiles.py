@@ -27,7 +27,7 @@ EDGE: Final = 0.5
 """What a tile that is cut off at the edge costs more than a whole one, in tiles."""
 
 ENOUGH_COST: Final = 1.2
-"""Tiles may be estimated to take so many times the time of the best one."""
+"""Maximum estimated time of a tile, as a multiple of that of the best one."""
 
 MOST_ROWS: Final = 14
 MOST_VECTORS: Final = 8
@@ -91,7 +91,7 @@ def register_tile(
 
 @dataclass(frozen=True, eq=False)
 class RegisterTile:
-    """A tile of results that stays in registers, of which sizes may be sampled.
+    """A tile of results that stays in registers; its sizes may be sampled.
 
     Attributes:
         rows: how many rows it has.
@@ -117,7 +117,7 @@ def choose_tile(
     Rows are as many as were chosen, or as there are registers for next to the vectors.
 
     Args:
-        best: the best tile, as far as is known.
+        best: the best known tile.
         rows: how many rows there are altogether.
         lanes: elements of a vector register.
         machine: its registers.

@@ -55,7 +55,7 @@ class Window(NamedTuple):
 
 
 def tile_windows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
-    """Computes bands of rows, of which tiles stay in registers while the window is unrolled.
+    """Computes bands of rows in tiles that stay in registers while the window is unrolled.
 
     What makes the data, such as a padding, is computed for each band right before, and what reads
     each element of the result right after. Left to the search: how many rows a band has, and how
@@ -174,7 +174,7 @@ def _at(
 def _unrolled(nest: Nest, reduced: Sequence[LoopRV], *, is_cut: bool) -> list[LoopRV]:
     """The innermost loops over the window, as far as they are few iterations together.
 
-    Results of which masks cut off a part are in registers around a loop, and in memory between
+    Partly masked results are in registers around a loop, and in memory between
     statements without one: then one loop stays.
     """
     found: list[LoopRV] = []

@@ -22,7 +22,7 @@ class XGBConfig(NamedTuple):
     """How trees are grown; the names are those of xgboost.
 
     Attributes:
-        max_depth: questions on the way to a leaf, at the most.
+        max_depth: maximum number of questions on the way to a leaf.
         gamma: what a question has to gain.
         min_child_weight: the least weight of what is left on each side of it.
         eta: which part of the error a tree takes away.

@@ -104,14 +104,7 @@ class RandomModel(CostModel, kind="random"):
 
 
 class MLPModel(CostModel, kind="mlp"):
-    """A multi-layer perceptron, which needs more measurements than a tuning run makes.
-
-    There is none here: whoever wants one defines it as a subclass of `CostModel`, on the features
-    of `PerStoreFeature`.
-
-    Raises:
-        ArgumentValueError: always; it says what to use.
-    """
+    """A name that programs know: there is no such model here, and the error says what to use."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise ArgumentValueError(

@@ -61,7 +61,7 @@ def cycles(statement: Statement, machine: Machine, reassociates: bool) -> float:
     share = 1.0
     for guard in statement.guards:
         if lanes not in guard.loops:
-            share *= guard.share  # a vector of which some lanes do not count takes the whole time
+            share *= guard.share  # a masked vector takes the whole time
     step = _Step(statement, body, machine)
     if _asks_in_each_step(statement, body):
         share *= cpu.ASKED

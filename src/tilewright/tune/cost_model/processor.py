@@ -57,7 +57,7 @@ CONDITION: Final = 1.0
 """Cycles to find out whether an element is to be loaded, per comparison of indices."""
 
 MASKED: Final = 7.0
-"""Cycles of an update of a vector in memory of which some lanes do not count."""
+"""Cycles of a masked update of a vector in memory."""
 
 ASKED: Final = 3.5
 """How many times as long a reduction takes that asks in each step whether it goes on."""

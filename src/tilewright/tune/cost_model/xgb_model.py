@@ -22,7 +22,7 @@ LEAST_SAMPLES: Final = 8
 """Fewer measurements than that say nothing about others."""
 
 LEAST_NEWS: Final = 4
-"""So many new measurements make learning anew worth its time."""
+"""Minimum number of new measurements for which learning anew is worth its time."""
 
 DOUBT: Final = 32.0
 """After how many measurements what is learned counts half."""

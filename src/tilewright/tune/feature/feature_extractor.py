@@ -55,7 +55,7 @@ class RandomFeatureExtractor(FeatureExtractor, kind="random"):
 
     Args:
         feature_size: numbers per store.
-        max_block_num: stores per candidate, at the most.
+        max_block_num: maximum number of stores per candidate.
         seed: of the numbers.
     """
 

@@ -136,7 +136,7 @@ class Operations:
         return expr.children()
 
     def _select(self, condition: Any, cases: Any) -> Any:
-        """Count a choice between values, of which the condition says how many are loaded."""
+        """Count a choice between values; the condition says which ones are loaded."""
         self.counts[SELECT] += 1
         before, around = self.comparisons, self._around
         self._count(condition)

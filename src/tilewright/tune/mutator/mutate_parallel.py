@@ -22,7 +22,7 @@ class MutateParallel(ProgramMutator):
     What is tried are the products of the extents of the outermost loops.
 
     Args:
-        max_jobs_per_core: that many iterations per core at the most; -1 not to change anything.
+        max_jobs_per_core: maximum number of iterations per core; -1 not to change anything.
     """
 
     def __init__(self, max_jobs_per_core: int) -> None:

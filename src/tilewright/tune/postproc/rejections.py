@@ -25,7 +25,7 @@ from tilewright.tune.rule.multi_level_tiling import HIGH, LOW
 from tilewright.tune.rule.threads import max_shared_memory, max_threads_per_block
 
 UNKNOWN = 1 << 40
-"""Bytes of memory of which the size is not known."""
+"""Bytes of memory of unknown size."""
 
 
 def without_blocks(func: PrimFunc) -> PrimFunc:
@@ -82,7 +82,7 @@ class DisallowAsyncStridedMemCopy(Postproc):
 
 
 def _asynchronous_in(tree: FunctionTree, realize: BlockRealize) -> For | None:
-    """The pipeline of which the copy is an asynchronous stage; None if it is none."""
+    """The pipeline that has the copy as an asynchronous stage; None if there is none."""
     if not isinstance(realize.block.body, BufferStore):
         return None
     if not isinstance(realize.block.body.value, BufferLoad):
@@ -157,7 +157,7 @@ MAX_VECTOR_BYTES: Final = 16
 
 
 class VerifyGPUCode(Postproc):
-    """Rejects a candidate of which a kernel has too many threads, or uses too much memory.
+    """Rejects a candidate with a kernel that has too many threads, or uses too much memory.
 
     The limits are attributes of the target: `max_threads_per_block`, `max_shared_memory_per_block`
     and `max_local_memory_per_block`. Besides, there are at most 8 virtual threads, no access is

@@ -19,7 +19,7 @@ from tilewright.tune.postproc.postproc import Postproc, root_of, trees_of
 from tilewright.tune.rule.block_facts import constant
 
 LAYOUT_FREE: Final = "layout_free_buffers"
-"""The attribute of a function with the positions of parameters of which the layout is free."""
+"""The attribute of a function with the positions of parameters whose layout is free."""
 
 PREPROC: Final = "meta_schedule.layout_rewrite_preproc"
 """The annotation of the block that copies: it can run once, when the constants are known."""

@@ -24,7 +24,7 @@ class RewriteUnboundBlock(Postproc):
     """Binds the outer loops of blocks outside of threads to blocks of threads and threads.
 
     Args:
-        max_threadblocks: how many blocks of threads there are at the most.
+        max_threadblocks: maximum number of blocks of threads.
     """
 
     def __init__(self, max_threadblocks: int = THREADBLOCKS) -> None:

@@ -69,7 +69,7 @@ def access_pattern(read: BufferRegion, write: BufferRegion) -> AccessPattern:
 
 
 def copies_in_order(block: Block) -> bool:
-    """Whether a block computes each element from elements of which the order is that of its own.
+    """Whether a block computes each element from elements in the same order as its own.
 
     Such a block can take the place of a cache into which its producer writes.
     """
@@ -86,7 +86,7 @@ def _point(region: BufferRegion) -> list[Expr] | None:
 
 
 def _moved_variable(index: Expr) -> tuple[Var | None, bool]:
-    """The variable of which an index is the sum with a constant, and whether that is not zero."""
+    """The variable in a sum of a variable and a constant; whether the constant is not zero."""
     if isinstance(index, Var):
         return index, False
     form = affine(index)

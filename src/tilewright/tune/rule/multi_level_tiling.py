@@ -159,7 +159,7 @@ class MultiLevelTiling(ScheduleRule):
     def split(
         self, sch: Schedule, block: BlockRV, loop: LoopRV, item: IterVar, parts: int
     ) -> list[LoopRV]:
-        """Split a loop into so many parts, with sizes for the search to choose.
+        """Split a loop into `parts`, with sizes for the search to choose.
 
         Args:
             item: the iterator that it counts.
@@ -215,11 +215,8 @@ class MultiLevelTilingWideVector(MultiLevelTiling):
     fills a vector; where the extent is not a multiple of that, it is tiled like the others.
 
     Args:
-        structure: as for `MultiLevelTiling`, which also says what the other arguments mean.
-        vector_length_in_bits: how long a vector is.
-        max_innermost_factor: the largest innermost tile of the other loops.
-        reuse_read: whether and where tiles of what is read are copied.
-        reuse_write: whether and where tiles of the result are collected.
+        structure: as for `MultiLevelTiling`, like the other arguments.
+        vector_length_in_bits: width of a vector.
     """
 
     def __init__(
@@ -230,12 +227,7 @@ class MultiLevelTilingWideVector(MultiLevelTiling):
         reuse_read: ReuseType | Mapping[str, Any] | None = None,
         reuse_write: ReuseType | Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(
-            structure,
-            max_innermost_factor=max_innermost_factor,
-            reuse_read=reuse_read,
-            reuse_write=reuse_write,
-        )
+        super().__init__(structure, None, max_innermost_factor, None, reuse_read, reuse_write)
         if vector_length_in_bits < 8:
             raise ArgumentValueError(
                 "MultiLevelTilingWideVector: vector_length_in_bits is at least 8, got "

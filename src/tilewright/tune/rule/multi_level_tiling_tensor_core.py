@@ -61,11 +61,10 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
     Args:
         intrin_groups: names of intrinsics, one dictionary for each kind of unit, with the keys
             ``"init"``, ``"load_a"``, ``"load_b"``, ``"compute"`` and ``"store"``.
-        structure: as for `MultiLevelTiling`, which also says what the other arguments mean.
+        structure: as for `MultiLevelTiling`, like `vector_load_lens`.
         tile_binds: threads to which the first tiles are bound; the threads of a warp execute an
             intrinsic together, so ``threadIdx.x`` is not among them.
         max_innermost_factor: the largest innermost tile, in tiles of the unit.
-        vector_load_lens: how many elements a thread may copy at once.
         reuse_read: where the operands are copied before the unit loads them.
         reuse_write: where the results are collected after the unit stores them.
         use_software_pipeline: not supported.
@@ -83,12 +82,7 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
         use_software_pipeline: bool = False,
     ) -> None:
         super().__init__(
-            structure,
-            tile_binds,
-            max_innermost_factor,
-            vector_load_lens,
-            reuse_read,
-            reuse_write,
+            structure, tile_binds, max_innermost_factor, vector_load_lens, reuse_read, reuse_write
         )
         if use_software_pipeline:
             raise ArgumentValueError(

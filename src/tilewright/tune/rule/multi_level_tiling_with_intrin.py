@@ -160,7 +160,7 @@ def _choices(
 
 
 def _counted(sch: Schedule, block: BlockRV, loop: For) -> IterVar | None:
-    """The iterator of which a loop counts the lowest digit."""
+    """The iterator whose lowest digit a loop counts."""
     realize = realize_of(sch, block)
     for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         parts = split(affine(value), loop.loop_var)
@@ -201,13 +201,8 @@ class MultiLevelTilingWithIntrin(MultiLevelTiling):
 
     Args:
         intrin_name: the name of the intrinsic, see `TensorIntrin`.
-        structure: as for `MultiLevelTiling`, which also says what the other arguments mean.
-        tile_binds: threads to which the first tiles are bound.
+        structure: as for `MultiLevelTiling`, like the other arguments.
         max_innermost_factor: the largest innermost tile, in intrinsics.
-        vector_load_lens: how many elements a thread may copy at once.
-        reuse_read: whether and where tiles of what is read are copied.
-        reuse_write: whether and where tiles of the result are collected.
-        filter_fn: says which blocks to tile.
 
     Raises:
         UnknownNameError: when it is applied, if there is no such intrinsic.
@@ -225,14 +220,9 @@ class MultiLevelTilingWithIntrin(MultiLevelTiling):
         filter_fn: Callable[[Schedule, Any], bool] | None = None,
     ) -> None:
         super().__init__(
-            structure,
-            tile_binds,
-            max_innermost_factor,
-            vector_load_lens,
-            reuse_read,
-            reuse_write,
+            structure, tile_binds, max_innermost_factor, vector_load_lens, reuse_read, reuse_write,
             filter_fn,
-        )
+        )  # fmt: skip
         if not isinstance(intrin_name, str):
             raise ArgumentError(
                 f"MultiLevelTilingWithIntrin: intrin_name is a string, got {intrin_name!r}"

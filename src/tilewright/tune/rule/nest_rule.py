@@ -26,7 +26,7 @@ Find = Callable[[Schedule, Nest], Sequence[Structure]]
 
 
 MOST_TIME: Final = 2.0
-"""Products may be estimated to take so many times the time of the best way to tile them."""
+"""Maximum estimated time of a way to tile a product, as a multiple of that of the best one."""
 
 
 class NestRule(ScheduleRule):
@@ -78,7 +78,7 @@ class NestRule(ScheduleRule):
         claim_changed(before, after, block, type(self).__name__)
 
     def structures(self, sch: Schedule, nest: Nest) -> Sequence[Structure]:
-        """The structures that fit a block, the one that is best as far as is known first.
+        """The structures that fit a block, the one that is known to be best first.
 
         Args:
             nest: the block in a copy of the schedule, to look at.

@@ -74,7 +74,7 @@ COOPERATIVE_FETCH: Final = "meta_schedule.cooperative_fetch"
 """
 
 MOST_BYTES: Final = 16
-"""What one thread loads at once at the most."""
+"""Maximum number of bytes that one thread loads at once."""
 
 
 def add_read_reuse(tiling: Tiling, rule: MultiLevelTiling) -> list[Tiling]:

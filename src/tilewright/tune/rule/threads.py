@@ -68,8 +68,8 @@ def bind_to_threads(
     only, the loops around these become the blocks of threads.
 
     Args:
-        max_threadblocks: how many blocks of threads there are at the most.
-        max_threads: how many threads a block has at the most.
+        max_threadblocks: maximum number of blocks of threads.
+        max_threads: maximum number of threads of a block.
         choose: says how many threads a block has.
 
     Raises:
@@ -151,7 +151,7 @@ class AutoBind(ScheduleRule):
     """Binds the outer loops of each block that is not bound yet to blocks of threads and threads.
 
     Args:
-        max_threadblocks: how many blocks of threads there are at the most.
+        max_threadblocks: maximum number of blocks of threads.
         thread_extents: numbers of threads of a block, from which the search chooses; by default
             the powers of two from 32 to 1024.
     """

@@ -98,7 +98,7 @@ class TileSizes:
 
 
 def with_rest(extent: int, sizes: list[int]) -> list[int]:
-    """Sizes of which the product is the extent; the first is what the others leave."""
+    """Sizes whose product is the extent; the first is what the others leave."""
     rest = extent
     for size in sizes[1:]:
         rest //= size
@@ -133,7 +133,7 @@ def _register_tiles(accesses: BlockAccesses, machine: Machine, most: int) -> Map
 
 
 def _by_stride(accesses: BlockAccesses) -> Sequence[Var]:
-    """The spatial iterators, those of which neighbours are nearest in the result first."""
+    """The spatial iterators by the distance of neighbours in the result, the nearest first."""
     if not accesses.stores:
         return []
     store = accesses.stores[0]
