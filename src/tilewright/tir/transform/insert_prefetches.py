@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Expr, IntImm, Ramp, Var
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
@@ -59,6 +59,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.analysis.accesses import contiguous_base
 from tilewright.tir.transform.analysis.affine import Key, affine, occurs
 from tilewright.tir.transform.branches import is_simple
 from tilewright.tir.transform.building.statements import statements
@@ -215,10 +216,7 @@ def _distances(loop: For) -> dict[str, int]:
 
 def _ahead(load: BufferLoad, var: Var, distance: int, done: set[Key]) -> list[Stmt] | None:
     """Prefetches of what `load` reads `distance` iterations later; None if there are none."""
-    index = load.indices[0]
-    lanes = 1
-    if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1:
-        index, lanes = index.base, index.lanes
+    index, lanes = contiguous_base(load.indices[0])
     if index.dtype.lanes > 1 or not occurs(var, index) or not is_simple(index):
         return None  # the same place, or one that must not be computed for a later iteration
     form = affine(index)

@@ -15,6 +15,7 @@ from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.statements import printed
 from tilewright.target.codegen.llvm.types import mangled, value_type
+from tilewright.tir.call_boundary.structures import ANY_SIZE, DLTENSOR_SIZE, DTYPE_CODES
 from tilewright.tir.op.memory import StructField
 
 OBJECT_FUNCTIONS: Final = {
@@ -142,10 +143,7 @@ FIELDS: Final = {
 VALUE_OFFSET: Final = 8
 """Offset of the value in TVMFFIAny; its dtype is that of the access."""
 
-TENSOR_SIZE, ANY_SIZE = 48, 16
-STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": TENSOR_SIZE}
-DTYPE_CODES: Final = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
-"""DLPack's type codes."""
+STACK_SIZES: Final = {"shape": 8, "arg_value": ANY_SIZE, "arg_tcode": 4, "array": DLTENSOR_SIZE}
 
 
 def _structure(emitter: FunctionEmitter, call: Call, size: int) -> str:
@@ -165,7 +163,7 @@ def _field(emitter: FunctionEmitter, call: Call, dtype: DType) -> tuple[str, DTy
     else:
         offset, found = FIELDS[field]
     is_any = field in (StructField.ANY_TYPE_INDEX, StructField.ANY_VALUE)
-    pointer = _structure(emitter, call, ANY_SIZE if is_any else TENSOR_SIZE)
+    pointer = _structure(emitter, call, ANY_SIZE if is_any else DLTENSOR_SIZE)
     return _at(emitter, pointer, offset), found
 
 
@@ -178,7 +176,7 @@ def _at(emitter: FunctionEmitter, pointer: str, offset: int) -> str:
 @emits("tir.tvm_struct_get")
 def _tvm_struct_get(emitter: FunctionEmitter, call: Call) -> str:
     if int(call.args[2]) == StructField.ARRAY_ADDRESS:  # type: ignore[call-overload]
-        return _structure(emitter, call, TENSOR_SIZE)
+        return _structure(emitter, call, DLTENSOR_SIZE)
     slot, dtype = _field(emitter, call, call.dtype)
     value = emitter.value(f"load {value_type(dtype)}, ptr {slot}")
     return cast(emitter, value, dtype, call.dtype)
@@ -225,7 +223,7 @@ def _tvm_stack_make_shape(emitter: FunctionEmitter, call: Call) -> str:
 @emits("tir.tvm_stack_make_array")
 def _tvm_stack_make_array(emitter: FunctionEmitter, call: Call) -> str:
     data, shape, strides, ndim, element, offset = call.args
-    array, dtype = _stack(emitter, TENSOR_SIZE), element.dtype
+    array, dtype = _stack(emitter, DLTENSOR_SIZE), element.dtype
     start = index_operand(emitter, offset)
     values = {
         StructField.ARRAY_DATA: emitter.operand(data),
