@@ -205,7 +205,6 @@ class PrimFuncDecorator(FunctionDecorator):
         """Parse a function to a `PrimFunc`.
 
         Args:
-            func: the function.
             private: leave out the `global_symbol`, so that it is not exported.
             check_well_formed: verify the result.
         """

@@ -110,7 +110,6 @@ class Source:
     """The text of one file and its syntax tree.
 
     Args:
-        text: the text.
         filename: what errors call it.
         allowance: what the text may use, if it is not trusted; None for a program's own source.
 

@@ -99,7 +99,6 @@ def buffer_arguments(p: Printer, buffer: Buffer, *, data: bool = True) -> str:
     """Shape and non-default properties, as the arguments of a declaration.
 
     Args:
-        buffer: the buffer.
         data: whether to name the pointer, if it is defined already.
     """
     parts = [p.tuple(buffer.shape)]

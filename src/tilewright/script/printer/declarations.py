@@ -93,7 +93,6 @@ def find_declarations(
     """What the script of a function with this body must declare.
 
     Args:
-        body: the body.
         params: variables that are defined around it.
         buffers: buffers that are declared around it, with the variables that they define.
         fragment: whether it is a part of a function: buffers of the function come first then.

@@ -64,7 +64,6 @@ class ScheduleError(TVMError):
 
         Args:
             primitive: the name of the primitive.
-            tree: the program.
             level: how much to say.
             attempt: makes the program that the primitive makes without proofs.
         """

@@ -46,7 +46,6 @@ def loops_between(tree: FunctionTree, place: Stmt, realize: BlockRealize) -> lis
     """The loops from `place` on down to a block, between which there is nothing else.
 
     Args:
-        tree: the program.
         place: a loop around the block; or the block.
         realize: the block.
     """
@@ -123,7 +122,6 @@ def detached(tree: FunctionTree, place: Stmt, inner: Inner, iterators: Mapping[V
     """An inner half in which loops around `place` are replaced by iterators of the outer block.
 
     Args:
-        tree: the program.
         place: what the outer block stands for.
         inner: the inner half.
         iterators: what the iterators of the outer block are bound to.

@@ -121,7 +121,6 @@ def _initial_values(tree: FunctionTree, factoring: Factoring, *, may_be_empty: b
     """What partial results start from: it must change nothing that it is combined with.
 
     Args:
-        tree: the program.
         factoring: the reduction.
         may_be_empty: whether no value may be combined into some partial result.
     """

@@ -179,7 +179,6 @@ def reindexed_read(
     """A block reads through a cache which a new block in front of it fills.
 
     Args:
-        tree: the program.
         block: the block that reads.
         buffer: what it reads.
         index_map: from the iterators of `block` to the indices of the cache; without, the cache has

@@ -46,7 +46,6 @@ def regenerated(
     """The block in loops over `ranges`, or over the whole domain of an iterator that it leaves out.
 
     Args:
-        tree: the program.
         realize: the block.
         ranges: between which values the iterators lie; ends may mention loops at the new place.
         analyzer: what is known at the new place.
@@ -147,7 +146,6 @@ def insertion_point(
     """Before which item of the loop's body to put the block.
 
     Args:
-        tree: the program.
         block: the block that moves.
         loop: the loop that it moves under.
         before: blocks that must come before it, where they are inside of the loop.

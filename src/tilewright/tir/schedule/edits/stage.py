@@ -67,8 +67,6 @@ def require_in_blocks(scope: Scope, buffer: Buffer, *, only_writes: bool) -> Non
     Such as stores that are in no block, bounds of loops, branches, predicates and bindings.
 
     Args:
-        scope: the scope.
-        buffer: the buffer.
         only_writes: whether reads are allowed.
     """
     if next(_accesses_outside_of_blocks(scope, buffer, only_writes), None) is not None:
@@ -212,7 +210,6 @@ def with_stage(
     """The program with edits, and with new statements and buffers.
 
     Args:
-        tree: the program.
         scope: the block that gets the new buffers.
         edits: see `FunctionTree.edit`.
         place: a statement in the scope.

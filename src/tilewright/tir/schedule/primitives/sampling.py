@@ -238,7 +238,6 @@ def sample_compute_location(
     loops around its first consumer, if `compute_at` applies to them. All are equally likely.
 
     Args:
-        block: the block.
         decision: the place to take instead of choosing one: -1 for where the block is, -2 for
             inlining it, otherwise the position of the loop around the first consumer, the
             outermost being 0.

@@ -49,7 +49,6 @@ def view_of(
     """A view for a buffer of an implementation.
 
     Args:
-        buffer: the buffer.
         place: where it lies in the program.
         impl: the block of the implementation.
         iterators: those of the block in the program.

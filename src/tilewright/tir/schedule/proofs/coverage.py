@@ -49,7 +49,6 @@ def writes_all(
     Each box must be written by one store of the block.
 
     Args:
-        tree: the program.
         realize: the block that writes.
         buffer: the buffer; boxes may stick out of it.
         place: a loop or block around the block.

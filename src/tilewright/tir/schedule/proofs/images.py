@@ -38,7 +38,6 @@ def box_of(image: Image, analyzer: Analyzer, buffer: Buffer | None = None) -> Bo
     """The box that an image is; None if it has gaps, is not a box, or that is not known.
 
     Args:
-        image: the image.
         analyzer: what is known around the loops of the image, which are added.
         buffer: if given, the box may stick out of this buffer where the image does not: then
             conditions do not count that only keep an access inside of it.

@@ -111,7 +111,6 @@ def require_initialised_first(tree: FunctionTree, nest: ReductionNest, analyzer:
     """Refuse loops that run the init of an element more than once, or after an update of it.
 
     Args:
-        tree: the program.
         nest: the block with all of its reduction loops.
         analyzer: what is known outside of the nest; what is known inside is added.
     """

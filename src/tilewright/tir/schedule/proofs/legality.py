@@ -194,7 +194,6 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
     the buffer.
 
     Args:
-        tree: the program.
         loop: the loop, of the kind that it is to have.
     """
     what = _AT_ONCE.get(loop.kind)

@@ -52,7 +52,6 @@ def may_share_work(tree: FunctionTree, outer: For, inner: For, tag: str) -> bool
     the same values, whichever thread does it.
 
     Args:
-        tree: the program.
         outer: a loop that is bound, or is to be bound, to threads.
         inner: a loop in it, to be bound to the same threads.
         tag: these threads.

@@ -39,7 +39,6 @@ def relaxed(tree: FunctionTree, access: BlockAccess, place: Stmt, analyzer: Anal
     predicate restricts the instances.
 
     Args:
-        tree: the program.
         access: a block and one of its regions.
         place: a loop or block around the block.
         analyzer: what is known at `place`; the loops inside of it are added.
