@@ -1,6 +1,6 @@
 """Symbolic intervals: between which expressions a value lies while some variables range.
 
-For the region of a buffer that a loop body touches: `i * 16 + j` lies between `i * 16` and
+For the region of a buffer that a loop body accesses: `i * 16 + j` lies between `i * 16` and
 `i * 16 + 15` while `j` ranges over [0, 16), whatever `i` is.
 """
 

@@ -149,7 +149,7 @@ class IRModule(Scriptable):
             self.update_func(_as_global_var(name), function)
 
     def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:
-        """Set what the module says about its surroundings, such as its devices, in place.
+        """Set what the module says about its environment, such as its devices, in place.
 
         Args:
             name: what it is about, such as ``"vdevice"``.

@@ -15,7 +15,7 @@ def choose(sch: Schedule, candidates: Iterable[int], preferred: int) -> Expr | i
     """One of several numbers; the sketch itself has `preferred`.
 
     Args:
-        candidates: the numbers, all alike likely; `preferred` counts as one of them.
+        candidates: the numbers, all equally likely; `preferred` counts as one of them.
         preferred: what a good heuristic takes.
 
     Returns:

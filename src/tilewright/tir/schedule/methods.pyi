@@ -216,7 +216,7 @@ class PrimitiveMethods:
         max_innermost_factor: int = 16,
         decision: Sequence[int] | None = None,
     ) -> list[ExprRV]:
-        """Choose `n` factors whose product is the extent of a loop, all choices alike likely."""
+        """Choose `n` factors whose product is the extent of a loop, all choices equally likely."""
 
     def sample_partitioned_tile(
         self,

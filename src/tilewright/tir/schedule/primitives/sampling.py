@@ -101,7 +101,7 @@ def sample_perfect_tile(
     max_innermost_factor: int = 16,
     decision: list[int] | None = None,
 ) -> Edit:
-    """Choose `n` factors whose product is the extent of a loop, all choices alike likely.
+    """Choose `n` factors whose product is the extent of a loop, all choices equally likely.
 
     Args:
         loop: the loop, with a constant extent.
@@ -162,7 +162,7 @@ def sample_partitioned_tile(
     """Choose `n` factors of the extent of a loop, the inner ones with a given divisor.
 
     The product of all factors is the extent; that of those from position `partition_pos` on is a
-    multiple of `innerpart_factor`. All choices are alike likely.
+    multiple of `innerpart_factor`. All choices are equally likely.
 
     Args:
         loop: the loop, with a constant extent.
@@ -238,6 +238,7 @@ def sample_compute_location(
     loops around its first consumer, if `compute_at` applies to them. All are equally likely.
 
     Args:
+        block: the block.
         decision: the place to take instead of choosing one: -1 for where the block is, -2 for
             inlining it, otherwise the position of the loop around the first consumer, the
             outermost being 0.

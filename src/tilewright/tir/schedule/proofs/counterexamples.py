@@ -81,12 +81,12 @@ def disturbance(
     other: BlockRealize,
     consumer: BlockRealize,
     buffer: Buffer,
-    touched: Buffer,
+    accessed: Buffer,
 ) -> Found:
-    """What `other` touches after `producer` has written `buffer`, and before `consumer` does."""
+    """What `other` accesses after `producer` has written `buffer`, and before `consumer` does."""
     blocks = producer.block, other.block, consumer.block
     program = analyze(tree.func)
-    return _if_found(witnesses.find_disturbance(program, blocks, buffer, touched.data))
+    return _if_found(witnesses.find_disturbance(program, blocks, buffer, accessed.data))
 
 
 def conflict(
@@ -97,7 +97,7 @@ def conflict(
     *,
     ordered: bool = True,
 ) -> Found:
-    """An element that two blocks touch and one of them writes; the first block first if ordered."""
+    """An element that two blocks access and one writes; in that order if `ordered`."""
     found = witnesses.find_conflict(
         analyze(tree.func), first.block, second.block, buffer.data, ordered=ordered
     )
@@ -105,7 +105,7 @@ def conflict(
 
 
 def self_conflict(tree: FunctionTree, block: BlockRealize) -> Found:
-    """An element that two instances of a block touch and one of them writes."""
+    """An element that two instances of a block access and one of them writes."""
     for buffer in buffers_written(block.block):
         found = conflict(tree, block, block, buffer)
         if found is not None:

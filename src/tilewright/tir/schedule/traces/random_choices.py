@@ -109,7 +109,7 @@ def _exponents(number: int) -> list[int]:
 
 
 def choose(random: RandomState, number: int, parts: int) -> list[int]:
-    """One of the lists of `parts` positive numbers with the product `number`, all alike likely."""
+    """A list of `parts` positive numbers with the product `number`, all equally likely."""
     factors: list[int] = []
     for left in range(parts - 1, 0, -1):
         candidates = divisors(number)
