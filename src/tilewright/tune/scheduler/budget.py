@@ -19,7 +19,7 @@ LEAST_FINAL_SECONDS: Final = 1.0
 """Estimate of the duration of the final of a task before the first one, and its minimum later."""
 
 REST: Final = 0.02
-"""Part of the time that is too short to go on."""
+"""Part of the time that is too short for trials."""
 
 TRIAL_SECONDS: Final = 0.5
 """Estimate of the time per trial, on which batches depend where time is limited."""
@@ -84,15 +84,16 @@ class Budget:
 
     def end_finals(self, count: int, seconds: float) -> None:
         """Learn how long the finals of `count` tasks took."""
-        if count:
-            self._final_seconds = max(seconds / count, LEAST_FINAL_SECONDS)
+        if count:  # the next ones have at most half of the rest
+            wanted = max(seconds / count, LEAST_FINAL_SECONDS)
+            self._final_seconds = min(wanted, max(self.seconds_left / 2, 0.0))
 
     @property
     def is_worth_going_on(self) -> bool:
         """Whether time is left after a final for trials and another final."""
         if self.max_seconds is None:
             return False
-        return self.seconds_left > 2 * self._final_seconds + REST * self.max_seconds
+        return self.seconds_left > self._final_seconds + REST * self.max_seconds
 
     def batch_size(self, num_tasks: int) -> int:
         """Candidates of a batch.
