@@ -5,7 +5,14 @@ from tilewright.arith.interval import EVERYTHING, IntervalSet
 from tilewright.ir.convert import const
 from tilewright.script import tir as T
 from tilewright.tir import Schedule
-from tilewright.tir.schedule.proofs.regions import Access, accesses, clipped, covers, hull, relaxed
+from tilewright.tir.schedule.proofs.regions import (
+    BlockAccess,
+    accesses,
+    clipped,
+    covers,
+    hull,
+    relaxed,
+)
 
 
 @T.prim_func
@@ -27,7 +34,7 @@ def boxes_at(depth):
     analyzer = tree.analyzer(place)
     buffer = realize.block.reads[0].buffer
     (access,) = accesses([realize], buffer, written=False)
-    assert isinstance(access, Access)
+    assert isinstance(access, BlockAccess)
     return buffer, relaxed(tree, access, place, analyzer), analyzer, loops
 
 
