@@ -92,10 +92,59 @@ def residual_network(channels: Sequence[int], size: int, blocks: int, stem: int)
     return builder.get()
 
 
+def transformer(layers: int, width: int, heads: int, words: int) -> IRModule:
+    """The layers of an encoder such as BERT with random weights, which are constants.
+
+    Args:
+        layers: number of layers.
+        width: number of features of a word; four times as many between the two last products.
+        heads: number of heads of the attention.
+        words: number of words of the sequence.
+    """
+    builder = relax.BlockBuilder()
+    random = np.random.default_rng(0)
+    x = relax.Var("x", relax.TensorStructInfo((1, words, width), "float32"))
+    emit, op = builder.emit, relax.op
+
+    def linear(value: Any, inputs: int, outputs: int) -> Any:
+        weights = random.standard_normal((inputs, outputs), "float32") / np.float32(inputs**0.5)
+        bias = relax.const(random.standard_normal(outputs, "float32"))
+        return emit(op.add(emit(op.matmul(value, relax.const(weights))), bias))
+
+    def in_heads(value: Any) -> Any:
+        parts = emit(op.reshape(value, (1, words, heads, width // heads)))
+        return emit(op.permute_dims(parts, (0, 2, 1, 3)))
+
+    def norm(value: Any) -> Any:
+        scale = relax.const(np.ones(width, "float32"))
+        shift = relax.const(np.zeros(width, "float32"))
+        return emit(op.nn.layer_norm(value, scale, shift, axes=[-1]))
+
+    def attention(value: Any) -> Any:
+        queries, keys, values = (in_heads(linear(value, width, width)) for _ in range(3))
+        scores = emit(op.matmul(queries, emit(op.permute_dims(keys, (0, 1, 3, 2)))))
+        scaled = emit(op.multiply(scores, relax.const((width // heads) ** -0.5, "float32")))
+        mixed = emit(op.matmul(emit(op.nn.softmax(scaled)), values))
+        joined = emit(op.reshape(emit(op.permute_dims(mixed, (0, 2, 1, 3))), (1, words, width)))
+        return linear(joined, width, width)
+
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            value = x
+            for _ in range(layers):
+                value = norm(emit(op.add(value, attention(value))))
+                inner = emit(op.nn.gelu(linear(value, width, 4 * width)))
+                value = norm(emit(op.add(value, linear(inner, 4 * width, width))))
+            output = builder.emit_output(value)
+        builder.emit_func_output(output)
+    return builder.get()
+
+
 MODELS: Final[dict[str, Callable[[], IRModule]]] = {
     "residual network, 48 to 192 channels, 140x140": lambda: residual_network(
         (48, 96, 192), 140, 2, 3
     ),
     "ResNet-18, 224x224": lambda: residual_network((64, 128, 256, 512), 224, 2, 7),
+    "BERT, 12 layers, 128 words": lambda: transformer(12, 768, 12, 128),
 }
 """Models, tuned for so many seconds."""

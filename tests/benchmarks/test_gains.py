@@ -2,7 +2,7 @@
 
 import pytest
 from benchmarks.gains import command
-from benchmarks.gains.works import MODELS, PROGRAMS, residual_network
+from benchmarks.gains.works import MODELS, PROGRAMS, residual_network, transformer
 
 
 def test_a_program(capsys):
@@ -12,8 +12,11 @@ def test_a_program(capsys):
     assert "ratio" in text
 
 
-def test_a_model(monkeypatch):
-    monkeypatch.setitem(MODELS, "small", lambda: residual_network((4, 8), 12, 1, 3))
+@pytest.mark.parametrize(
+    "make", [lambda: residual_network((4, 8), 12, 1, 3), lambda: transformer(1, 12, 3, 5)]
+)
+def test_a_model(monkeypatch, make):
+    monkeypatch.setitem(MODELS, "small", make)
     options = command.parser().parse_args(["--trials", "3", "--rounds", "3"])
     gain = command._model("small", options)
     assert gain.records > 0
