@@ -27,6 +27,8 @@ def entries() -> list[Entry]:
     """
     found: dict[str, Entry] = {}
     for module in pkgutil.iter_modules(benchmarks.suite.__path__):
+        if module.name == "__main__":
+            continue
         works = getattr(importlib.import_module(f"benchmarks.suite.{module.name}"), "WORKS", ())
         for work in works:
             if work.name in found:
