@@ -56,7 +56,7 @@ class Steps:
             if rng.random() < 0.2:
                 rng.choice(RECIPES)(self)
                 return
-            names = [n for n in PRIMITIVES if n not in EXCLUDED and not n.startswith("get_")]
+            names = [n for n in sorted(PRIMITIVES) if n not in EXCLUDED and not n.startswith("get_")]
             (name,) = rng.choices(names, [WEIGHTS.get(name, 1) for name in names])
             if name in LIKELY and rng.random() < 0.75:
                 arguments = LIKELY[name](self)
