@@ -56,7 +56,8 @@ class Steps:
             if rng.random() < 0.2:
                 rng.choice(RECIPES)(self)
                 return
-            names = [n for n in sorted(PRIMITIVES) if n not in EXCLUDED and not n.startswith("get_")]
+            looks = [name for name in PRIMITIVES if name.startswith("get_")]
+            names = sorted(PRIMITIVES.keys() - {*EXCLUDED, *looks})
             (name,) = rng.choices(names, [WEIGHTS.get(name, 1) for name in names])
             if name in LIKELY and rng.random() < 0.75:
                 arguments = LIKELY[name](self)
