@@ -57,9 +57,10 @@ def tile_products(
         return []
     constants = constant_memory(sch)
     ways = plans(found, machine, nest.outer, constants)
-    if most < math.inf:
-        limit = most * min((plan.cycles(constants) for plan in ways), default=0.0)
-        ways = [plan for n, plan in enumerate(ways) if n == 0 or plan.cycles(constants) <= limit]
+    if most < math.inf and ways:
+        times = [plan.cycles(constants) for plan in ways]
+        limit = most * min(times)
+        ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
     return [partial(tile_contraction, plan, epilogue) for plan in ways]
 
 
@@ -72,9 +73,10 @@ def plans(
         outer: how many of the loops around the block are fixed already.
         constants: the memory of operands that are packed only once, when the program is compiled.
     """
-    forms = _plans_along_columns(found, machine, outer, constants)
+    plain = Plan(found, (found.column,), machine, outer, packed=False)
+    forms = _plans_along_columns(plain, constants)
     transposed = transposed_plan(found, machine, outer)
-    others = _other_plans(found, machine, outer, forms)
+    others = _other_plans(plain, forms)
     if transposed is None:
         return [*forms, *others]
     if forms and forms[0].cycles(constants) < transposed.cycles(constants):
@@ -82,15 +84,16 @@ def plans(
     return [transposed, *forms, *others]
 
 
-def _plans_along_columns(
-    found: Contraction, machine: Machine, outer: int, constants: frozenset[Var]
-) -> list[Plan]:
-    """Ways whose vectors run along what is contiguous in the result."""
-    merged, single = found.mergeable(), (found.column,)
-    forms = []
+def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
+    """Ways whose vectors run along what is contiguous in the result.
+
+    Args:
+        plain: the one with a single column, of which nothing is packed.
+    """
+    found, machine, outer, single = plain.found, plain.machine, plain.outer, plain.columns
+    merged, forms = found.mergeable(), []
     if len(merged) > 1 and found.is_contiguous(merged):
         forms.append(Plan(found, merged, machine, outer, packed=False))
-    plain = Plan(found, single, machine, outer, packed=False)
     if not found.is_contiguous(single) and plain.reuse < LEAST_REUSE:
         return forms
     if plain.may_pack():
@@ -105,13 +108,10 @@ def _plans_along_columns(
     return [*forms, plain]
 
 
-def _other_plans(
-    found: Contraction, machine: Machine, outer: int, forms: Sequence[Plan]
-) -> list[Plan]:
+def _other_plans(plain: Plan, forms: Sequence[Plan]) -> list[Plan]:
     """Ways that the estimates speak against, but which are the fastest now and then."""
-    merged, single = found.mergeable(), (found.column,)
-    plain = Plan(found, single, machine, outer, packed=False)
-    others = []
+    found, machine, outer, single = plain.found, plain.machine, plain.outer, plain.columns
+    merged, others = found.mergeable(), []
     if plain.may_pack():
         known = {(len(plan.columns) > 1, plan.packed) for plan in forms}
         size = plain.depth * plain.width_of_all * plain.itemsize

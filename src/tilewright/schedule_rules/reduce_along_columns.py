@@ -135,10 +135,8 @@ def _row_by_row(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> 
     sch.unroll(row)
     sch.vectorize(lane)
     if _whole(nest, column, machine) >= 2 * MOST_ROWS:
-        largest = nest.largest()
         # Hardware that follows the rows already asks memory for all that it can deliver.
-        is_cached = largest is not None and accesses.size(largest) <= machine.shared_cache
-        prefetch(sch, piece, nest, machine, AHEAD if is_cached else 0)
+        prefetch(sch, piece, nest, machine, AHEAD, most_bytes=machine.shared_cache)
     if nest.outer == 0:
         parallelize(sch, around, machine)
 

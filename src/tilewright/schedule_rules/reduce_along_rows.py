@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -118,18 +119,27 @@ def _prefetch_row(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> 
         prefetch(sch, loop, nest, machine, 16)
 
 
-def prefetch(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine, preferred: int) -> None:
+def prefetch(
+    sch: Schedule,
+    loop: LoopRV,
+    nest: Nest,
+    machine: Machine,
+    preferred: int,
+    most_bytes: float = math.inf,
+) -> None:
     """Leave it to the search how far ahead it is asked for an operand that no cache holds.
 
     Args:
         loop: the loop whose later iterations read it.
-        preferred: the best number of iterations for an operand that comes from memory.
+        preferred: the best number of iterations for an operand of many times the cache of a core.
+        most_bytes: maximum size of an operand for which that is the best number; for a larger one
+            it is 0.
     """
     largest = nest.largest()
     size = 0 if largest is None else nest.accesses.size(largest)
     if largest is not None and size > machine.own_cache:
-        comes_from_memory = size >= MANY_CACHES * machine.own_cache
-        distance = choose(sch, DISTANCES, preferred if comes_from_memory else 0)
+        is_far = MANY_CACHES * machine.own_cache <= size <= most_bytes
+        distance = choose(sch, DISTANCES, preferred if is_far else 0)
         sch.annotate(loop, SOFTWARE_PREFETCH, {largest.buffer.name: distance})
 
 
