@@ -388,3 +388,8 @@ def is_const_int(value: object, equal_to: int | None = None) -> bool:
     return value.__class__ is IntImm and (
         equal_to is None or value.value == equal_to  # type: ignore[attr-defined]
     )
+
+
+def const_int_value(value: object) -> int | None:
+    """The value of an integer constant; None for anything else."""
+    return value.value if isinstance(value, IntImm) else None

@@ -10,7 +10,7 @@ from typing import Final
 from tilewright.ir.arithmetic import multiply
 from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, Var, const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -58,7 +58,7 @@ class BlockAccesses:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.extents = {
-            item.var: _constant(None if item.dom is None else item.dom.extent)
+            item.var: const_int_value(None if item.dom is None else item.dom.extent)
             for item in block.iter_vars
         }
         variables = [item.var for item in block.iter_vars]
@@ -170,14 +170,10 @@ def _coefficient(form: Affine, var: Var) -> int | None:
 def _buffer_strides(buffer: Buffer) -> list[int | None]:
     """Elements from one index of each dimension to the next."""
     if buffer.strides:
-        return [_constant(stride) for stride in buffer.strides]
+        return [const_int_value(stride) for stride in buffer.strides]
     steps: list[int | None] = []
     step: Expr = as_expr(1)
     for extent in reversed(buffer.shape):
-        steps.append(_constant(step))
+        steps.append(const_int_value(step))
         step = multiply(extent, step)
     return steps[::-1]
-
-
-def _constant(expr: Expr | None) -> int | None:
-    return int(expr.value) if isinstance(expr, IntImm) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.ir.expr import IntImm, Var, is_const_int
+from tilewright.ir.expr import Var, const_int_value, is_const_int
 from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.expressions import has_effects
@@ -80,8 +80,7 @@ def loops_by_iterator(sch: Schedule, block: BlockRV, outer: int = 0) -> Loops:
 
 def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
     """How often a loop runs; None if that is symbolic."""
-    extent = sch.get(loop).extent
-    return int(extent.value) if isinstance(extent, IntImm) else None
+    return const_int_value(sch.get(loop).extent)
 
 
 def split_into(

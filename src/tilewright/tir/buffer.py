@@ -63,6 +63,10 @@ class Buffer(Node):
         """Number of dimensions."""
         return len(self.shape)
 
+    def is_compact(self) -> bool:
+        """Whether elements follow each other in row-major order, from the start of the memory."""
+        return not self.strides and is_const_int(self.elem_offset, 0)
+
     def has_static_shape(self) -> bool:
         """Whether all extents are constants."""
         return all(is_const_int(extent) for extent in self.shape)

@@ -40,15 +40,11 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
     load = store.value
     if not isinstance(load, BufferLoad) or load.buffer is not buffers[0]:
         return False
-    if store.buffer is not buffers[1] or not all(map(_is_compact, buffers)):
+    if store.buffer is not buffers[1] or not all(buffer.is_compact() for buffer in buffers):
         return False
     if not _runs_over_all(func, realize) or not _writes_every_element(block, store):
         return False
     return _same_positions(block, store, load)
-
-
-def _is_compact(buffer: Buffer) -> bool:
-    return not buffer.strides and is_const_int(buffer.elem_offset, 0)
 
 
 def _runs_over_all(func: PrimFunc, realize: BlockRealize) -> bool:

@@ -15,7 +15,6 @@ from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import HANDLE, INT64, DType
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.expr import Var as Scalar
 from tilewright.relax.expr import Function
 from tilewright.relax.sizes import size_text, symbolic_vars_of, upper_bounds_of
 from tilewright.relax.struct_info import (
@@ -52,11 +51,11 @@ class Signature:
         structure: for each parameter of the graph function how it is passed: see `passing_of`.
     """
 
-    params: list[Scalar] = field(default_factory=list)
-    buffers: dict[Scalar, Buffer] = field(default_factory=dict)
+    params: list[Var] = field(default_factory=list)
+    buffers: dict[Var, Buffer] = field(default_factory=dict)
     values: list[Value] = field(default_factory=list)
     checks: list[CheckStep] = field(default_factory=list)
-    sizes: dict[Scalar, None] = field(default_factory=dict)
+    sizes: dict[Var, None] = field(default_factory=dict)
     of_any_kind: list[int] = field(default_factory=list)
     structure: list[object] = field(default_factory=list)
 
@@ -77,7 +76,7 @@ class Signature:
             return self._scalar(name, info.dtype, info.value)
         if isinstance(info, FuncStructInfo):
             raise NotCompilableError(f"{name} is a function")
-        param = Scalar(name, HANDLE)
+        param = Var(name, HANDLE)
         self.of_any_kind.append(len(self.params))
         self.params.append(param)
         return GivenValue(param)
@@ -85,20 +84,20 @@ class Signature:
     def _array(self, name: str, info: TensorStructInfo, dtype: DType) -> ArrayValue:
         extents = info.extents
         if extents is None:
-            extents = tuple(Scalar(f"{name}_{n}", INT64) for n in range(info.ndim))
+            extents = tuple(Var(f"{name}_{n}", INT64) for n in range(info.ndim))
         for extent in extents:
             self.sizes.update(dict.fromkeys(symbolic_vars_of(extent)))
-        handle = Scalar(name, HANDLE)
+        handle = Var(name, HANDLE)
         self.buffers[handle] = decl_buffer(extents, dtype, name)
         memory = Memory(MemoryOrigin.PARAMETER, size_of(extents, dtype), len(self.params))
         self.params.append(handle)
         return ArrayValue(memory, tuple(extents), dtype)
 
     def _scalar(self, name: str, dtype: DType, value: Expr | None) -> Expr:
-        if isinstance(value, Scalar) and not any(value is param for param in self.params):
+        if isinstance(value, Var) and not any(value is param for param in self.params):
             param = value
         else:
-            param = Scalar(name, dtype)
+            param = Var(name, dtype)
             if value is not None:
                 message = f"argument {name} is %lld, expected %lld"
                 self.checks.append(

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from tilewright.arith.bounds import linear_bounds
 from tilewright.arith.linear import Terms, collect
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.access_table import region_text
@@ -182,7 +182,7 @@ class _Checker(AccessWalk):
 
     def _contains(self, declared: Range, accessed: Range, size: Expr) -> bool:
         low, extent = declared.min, declared.extent
-        if _is_zero(low) and _same(extent, size):
+        if is_const_int(low, 0) and _same(extent, size):
             return True
         if _same(low, accessed.min) and _same(extent, accessed.extent):
             return True
@@ -263,10 +263,6 @@ def _same(a: Expr, b: Expr) -> bool:
     if isinstance(a, IntImm) and isinstance(b, IntImm):
         return a.value == b.value
     return a is b or structural_equal(a, b)
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, IntImm) and expr.value == 0
 
 
 ALLOCATIONS: Final = frozenset({Allocate, AllocateConst, BufferRealize, LetStmt})

@@ -84,8 +84,7 @@ def _blocks(func: PrimFunc) -> list[Block] | None:
     """The blocks of a function in order; None if it is not made of loops around plain blocks."""
     root = func.body
     plain = all(
-        not buffer.strides and is_const_int(buffer.elem_offset, 0) and not buffer.buffer_type
-        for buffer in func.buffer_map.values()
+        buffer.is_compact() and not buffer.buffer_type for buffer in func.buffer_map.values()
     )
     if not plain or not isinstance(root, BlockRealize) or root.block.iter_vars:
         return None

@@ -29,9 +29,7 @@ def can_be_asked(function: PrimFunc) -> bool:
     """Whether addresses and sizes tell if arrays of a call overlap: if all are contiguous."""
     buffers = list(function.buffer_map.values())
     pointers = {buffer.data for buffer in buffers}
-    return len(pointers) == len(buffers) and all(
-        not buffer.strides and is_const_int(buffer.elem_offset, 0) for buffer in buffers
-    )
+    return len(pointers) == len(buffers) and all(buffer.is_compact() for buffer in buffers)
 
 
 def overlap(function: PrimFunc, values: Mapping[Var, Expr]) -> Expr:

@@ -26,6 +26,7 @@ from tilewright.ir.expr import (
     Max,
     Min,
     Var,
+    const_int_value,
 )
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
@@ -106,7 +107,7 @@ class _InnerLoops(StatementRewriter):
 
     def _vectorized(self, loop: For) -> Stmt:
         width = native_lanes(loop.body, self._vector_bits)
-        extent = loop.extent.value if isinstance(loop.extent, IntImm) else None
+        extent = const_int_value(loop.extent)
         if width == 1 or (extent is not None and extent < min(width, 4)):
             raise NotVectorizable("it is too short")
         body = loop_body(loop.body)

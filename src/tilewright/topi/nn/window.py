@@ -9,7 +9,7 @@ from tilewright.arith import Analyzer
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.expr import Expr, IntImm, const_int_value
 from tilewright.te.tensor import extent_text
 
 
@@ -35,7 +35,7 @@ def constant(extent: Any) -> int | None:
     """The value of an integer; None where it is symbolic."""
     if isinstance(extent, int):
         return extent
-    return int(extent.value) if isinstance(extent, IntImm) else None
+    return const_int_value(extent)
 
 
 def require_equal(owner: str, what: str, a: Expr, b: Expr) -> None:

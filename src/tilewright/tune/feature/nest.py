@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.expr import Var, const_int_value
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import ForKind
 from tilewright.tune.feature.footprint import Level, levels_of, strides_along
@@ -68,7 +68,7 @@ class Memory:
             self.elements *= size
         self.strides.reverse()
         if buffer.strides:
-            given = [s.value if isinstance(s, IntImm) else None for s in buffer.strides]
+            given = [const_int_value(stride) for stride in buffer.strides]
             self.strides = [
                 own if stride is None else stride
                 for own, stride in zip(self.strides, given, strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tilewright.error import TVMError
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import IntImm, const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.nest import realize_of
 from tilewright.target import Target
@@ -20,7 +20,7 @@ from tilewright.tir.transform.compact_buffers import compact_buffers
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tune.postproc.postproc import Postproc, all_loops, blocks_inside, root_of, trees_of
-from tilewright.tune.rule.block_facts import constant, loop_roles
+from tilewright.tune.rule.block_facts import loop_roles
 from tilewright.tune.rule.multi_level_tiling import HIGH, LOW
 from tilewright.tune.rule.threads import max_shared_memory, max_threads_per_block
 
@@ -54,7 +54,7 @@ class DisallowDynamicLoop(Postproc):
 
     def apply(self, sch: Schedule) -> bool:
         """Whether all extents are constants."""
-        return all(constant(loop.extent) is not None for loop in all_loops(sch))
+        return all(const_int_value(loop.extent) is not None for loop in all_loops(sch))
 
 
 STAGES = "software_pipeline_stage"
@@ -217,7 +217,7 @@ def _extents(kernel: For) -> dict[str, int] | None:
     for node in walk(kernel):
         if not isinstance(node, For) or node.thread_binding is None:
             continue
-        tag, extent = node.thread_binding.thread_tag, constant(node.extent)
+        tag, extent = node.thread_binding.thread_tag, const_int_value(node.extent)
         if tag.startswith("vthread"):
             found[tag] = found.get(tag, 1) * (extent or 1)
         elif extent is None:
@@ -234,7 +234,7 @@ def _vectors(kernel: Stmt) -> Iterator[For]:
 
 def _widest(loop: For) -> int:
     """Bytes of the widest access that all lanes of a loop make together."""
-    lanes = constant(loop.extent) or 1
+    lanes = const_int_value(loop.extent) or 1
     sizes = [
         node.buffer.dtype.itemsize
         for node in walk(loop.body)
@@ -251,7 +251,7 @@ def _respects_annotations(tree: FunctionTree) -> bool:
         if low is None and high is None:
             continue
         count = math.prod(
-            constant(loop.extent) or 1
+            const_int_value(loop.extent) or 1
             for loop in tree.all_loops_above(realize)
             if loop.thread_binding is not None
             and loop.thread_binding.thread_tag.startswith("threadIdx")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, Var, const_int_value
 from tilewright.schedule_rules.nest import block_of, realize_of
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
@@ -16,7 +16,6 @@ from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tune.postproc.postproc import Postproc, root_of, trees_of
-from tilewright.tune.rule.block_facts import constant
 
 LAYOUT_FREE: Final = "layout_free_buffers"
 """The attribute of a function with the positions of parameters whose layout is free."""
@@ -104,7 +103,7 @@ def _digits_of(tree: FunctionTree, realize: BlockRealize, buffer: Buffer) -> lis
         digits = _digits_of_index(dimension, substitute(index, bindings), loops)
         if digits is None or found.keys() & digits.keys():
             return None
-        if not _fills(digits, constant(buffer.shape[dimension])):
+        if not _fills(digits, const_int_value(buffer.shape[dimension])):
             return None
         found |= digits
     return [found[var] for var in loops if var in found]
@@ -117,7 +116,7 @@ def _digits_of_index(dimension: int, index: Expr, loops: dict[Var, Any]) -> dict
         var = term.factors[0]
         if len(term.factors) != 1 or not isinstance(var, Var) or var not in loops:
             return None
-        extent = constant(loops[var].extent)
+        extent = const_int_value(loops[var].extent)
         if extent is None:
             return None
         if extent > 1:

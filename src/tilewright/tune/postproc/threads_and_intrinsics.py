@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tilewright.error import ArgumentValueError
+from tilewright.ir.expr import const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.nest import block_of
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.stmt import Block, For
 from tilewright.tune.postproc.postproc import Postproc, blocks_inside, root_of, trees_of
-from tilewright.tune.rule.block_facts import constant, loops_around
+from tilewright.tune.rule.block_facts import loops_around
 from tilewright.tune.rule.multi_level_tiling_tensor_core import WARP_EXECUTION
 from tilewright.tune.rule.multi_level_tiling_with_intrin import AUTO_TENSORIZE
 from tilewright.tune.rule.reuse import COOPERATIVE_FETCH
@@ -96,7 +97,7 @@ def _threads_of_kernel(sch: Schedule, block: BlockRV, warp: int) -> list[tuple[s
     found: dict[str, int] = {}
     for node in walk(outermost):
         if isinstance(node, For) and node.thread_binding is not None:
-            found.setdefault(node.thread_binding.thread_tag, constant(node.extent) or 1)
+            found.setdefault(node.thread_binding.thread_tag, const_int_value(node.extent) or 1)
         elif isinstance(node, Block) and WARP_EXECUTION in node.annotations:
             found["threadIdx.x"] = warp
     return [(axis, found[axis]) for axis in AXES if axis in found]

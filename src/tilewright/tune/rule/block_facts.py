@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Expr, Var, const_int_value, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.nest import block_of, realize_of
@@ -57,14 +57,9 @@ def is_output(sch: Schedule, block: BlockRV) -> bool:
     return any(region.buffer not in own for region in realize.block.writes)
 
 
-def constant(value: Expr | None) -> int | None:
-    """The value of a constant; None for anything else."""
-    return int(value.value) if isinstance(value, IntImm) else None
-
-
 def extent_of(item: IterVar) -> int | None:
     """How many values an iterator has; None if that is symbolic."""
-    return None if item.dom is None else constant(item.dom.extent)
+    return None if item.dom is None else const_int_value(item.dom.extent)
 
 
 def is_spatial(block: Block) -> bool:
@@ -194,7 +189,7 @@ def loop_roles(sch: Schedule, block: BlockRV) -> list[LoopRole]:
         is_ordered = any(has_effects(other.block) for other in inside)
         roles.append(
             LoopRole(
-                constant(loop.extent),
+                const_int_value(loop.extent),
                 loop.kind is ForKind.SERIAL,
                 not is_ordered and loop.loop_var not in steps,
                 isinstance(loop.body, (For, BlockRealize)),

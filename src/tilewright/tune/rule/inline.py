@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tilewright.ir.expr import Call, Expr, Var
+from tilewright.ir.expr import Call, Expr, Var, const_int_value
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.inline import inlined
@@ -16,7 +16,6 @@ from tilewright.tir.stmt import Block, BufferStore, IfThenElse
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tune.rule.block_facts import (
     TILING_STRUCTURE,
-    constant,
     consumers_of,
     is_output,
     is_root,
@@ -57,7 +56,7 @@ def access_pattern(read: BufferRegion, write: BufferRegion) -> AccessPattern:
     order: list[int] = []
     is_same = len(indices) == len(write.region)
     for index in indices:
-        if constant(index) is not None:
+        if const_int_value(index) is not None:
             is_same = False
             continue
         var, moved = _moved_variable(index)
@@ -80,7 +79,7 @@ def copies_in_order(block: Block) -> bool:
 
 def _point(region: BufferRegion) -> list[Expr] | None:
     """The indices of a region of one element."""
-    if any(constant(item.extent) != 1 for item in region.region):
+    if any(const_int_value(item.extent) != 1 for item in region.region):
         return None
     return [item.min for item in region.region]
 
@@ -123,7 +122,7 @@ class InlineConstantScalars(ScheduleRule):
         found = block_of(sch, block)
         if found.reads or len(found.writes) != 1 or not isinstance(found.body, BufferStore):
             return [sch]
-        if any(constant(extent) != 1 for extent in found.writes[0].buffer.shape):
+        if any(const_int_value(extent) != 1 for extent in found.writes[0].buffer.shape):
             return [sch]
         return [attempt(sch, lambda s: s.compute_inline(block)) or sch]
 

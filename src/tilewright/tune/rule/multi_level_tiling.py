@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
+from tilewright.ir.expr import const_int_value
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.nest import block_of
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tune.rule.block_facts import (
     TILING_STRUCTURE,
-    constant,
     counted_iterators,
+    extent_of,
     has_reuse,
     is_root,
 )
@@ -165,7 +166,7 @@ class MultiLevelTiling(ScheduleRule):
             item: the iterator that it counts.
             parts: how many parts; a loop that has no constant extent stays the outermost one.
         """
-        extent = constant(sch.get(loop).extent)
+        extent = const_int_value(sch.get(loop).extent)
         if parts == 1 or extent is None:
             return [loop]
         factors = sch.sample_perfect_tile(
@@ -202,7 +203,7 @@ class MultiLevelTiling(ScheduleRule):
         count = 1
         for item in block_of(tiling.sch, tiling.block).iter_vars:
             if item.iter_type is IterType.DATA_PAR:
-                extent = constant(item.dom.extent) if item.dom is not None else None
+                extent = extent_of(item)
                 count *= extent or warp
         tiling.sch.annotate(tiling.block, LOW, warp if count > 2 * warp else 1)
         tiling.sch.annotate(tiling.block, HIGH, most)
@@ -239,7 +240,7 @@ class MultiLevelTilingWideVector(MultiLevelTiling):
         self, sch: Schedule, block: BlockRV, loop: LoopRV, item: IterVar, parts: int
     ) -> list[LoopRV]:
         """Split a loop; the innermost part of the one along the result is a vector."""
-        extent = constant(sch.get(loop).extent)
+        extent = const_int_value(sch.get(loop).extent)
         lanes = self._lanes(block_of(sch, block), item)
         if parts == 1 or extent is None or lanes is None or extent % lanes:
             return super().split(sch, block, loop, item, parts)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentError
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import Var, const_int_value
 from tilewright.schedule_rules.accesses import Access, accesses_of
 from tilewright.schedule_rules.nest import block_of, realize_of
 from tilewright.tir.expr import IterType, IterVar
@@ -16,7 +16,7 @@ from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
 from tilewright.tir.transform.analysis.affine import affine, split
-from tilewright.tune.rule.block_facts import constant, has_reuse, is_root, loops_around
+from tilewright.tune.rule.block_facts import has_reuse, is_root, loops_around
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling, Tiling
 from tilewright.tune.rule.reuse import ReuseType
 from tilewright.tune.rule.schedule_rule import is_claimed
@@ -115,7 +115,7 @@ def _loops_of(intrinsic: TensorIntrin) -> list[TileLoop] | None:
     loops: dict[object, int] = {}
     stmt: Stmt = intrinsic_block(intrinsic.desc).body
     while isinstance(stmt, For):
-        extent = constant(stmt.extent)
+        extent = const_int_value(stmt.extent)
         if extent is None:
             return None
         loops[stmt.loop_var] = extent
@@ -148,7 +148,7 @@ def _choices(
     for wanted in described:
         fitting = []
         for n, (loop, item) in enumerate(counted):
-            extent = constant(loop.extent)
+            extent = const_int_value(loop.extent)
             if item is None or item.iter_type is not wanted.iter_type or extent is None:
                 continue
             if extent % wanted.extent == 0:

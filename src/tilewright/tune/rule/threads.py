@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from tilewright.ir.expr import const_int_value
 from tilewright.schedule_rules import decisions
 from tilewright.schedule_rules.nest import attempt, block_of
 from tilewright.target import Target
@@ -14,7 +15,6 @@ from tilewright.tir.schedule.proofs.scope import buffers_written
 from tilewright.tir.stmt import BlockRealize, For
 from tilewright.tune.rule.add_rfactor import fuse_reduction, needs_more_parallelism
 from tilewright.tune.rule.block_facts import (
-    constant,
     has_reuse,
     is_root,
     loop_roles,
@@ -97,7 +97,7 @@ def bind_to_threads(
 def _bind_both(
     sch: Schedule, outer: LoopRV, max_threadblocks: int, max_threads: int, choose: Choice
 ) -> None:
-    extent = constant(sch.get(outer).extent)
+    extent = const_int_value(sch.get(outer).extent)
     if extent is None or extent <= max_threadblocks * max_threads:
         threads = choose(sch, max_threads if extent is None else min(extent, max_threads))
         blocks, thread = sch.split(outer, [None, threads])
@@ -252,13 +252,13 @@ def _shared_loops(sch: Schedule, block: BlockRV, consumers: Sequence[BlockRV]) -
 
 
 def _same_extent(one: For, two: For) -> bool:
-    extent = constant(one.extent)
-    return extent is not None and extent == constant(two.extent)
+    extent = const_int_value(one.extent)
+    return extent is not None and extent == const_int_value(two.extent)
 
 
 def _threads_around(loops: Sequence[For]) -> int | None:
     """How many threads already run one of the loops."""
     for loop in loops:
         if loop.thread_binding is not None and loop.thread_binding.thread_tag == "threadIdx.x":
-            return constant(loop.extent)
+            return const_int_value(loop.extent)
     return None

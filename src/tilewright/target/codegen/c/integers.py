@@ -17,6 +17,7 @@ from tilewright.ir.expr import (
     Mod,
     Mul,
     Sub,
+    const_int_value,
 )
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.c import prelude
@@ -128,7 +129,7 @@ def division(emitter: FunctionEmitter, expr: Any) -> Text:
     floored = isinstance(expr, (FloorDiv, FloorMod))
     operator, name = (FLOORED if floored else TRUNCATED)[type(expr)]
     prove = emitter.analyzer.can_prove_greater_equal
-    divisor = expr.b.value if isinstance(expr.b, IntImm) else None
+    divisor = const_int_value(expr.b)
     safe = divisor not in (None, 0, -1) or (divisor is None and prove(expr.b, 1))
     if floored and dtype.is_int:
         safe = safe and prove(expr.b, 1) and prove(expr.a, 0)

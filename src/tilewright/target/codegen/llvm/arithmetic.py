@@ -36,6 +36,7 @@ from tilewright.ir.expr import (
     StringImm,
     Sub,
     Var,
+    const_int_value,
 )
 from tilewright.target.codegen.llvm.conversions import broadcast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
@@ -289,4 +290,4 @@ def constant_value(expr: Expr) -> int | None:
     """The value of an integer constant or of a broadcast of one; else None."""
     if isinstance(expr, Broadcast):
         expr = expr.value
-    return expr.value if isinstance(expr, IntImm) else None
+    return const_int_value(expr)

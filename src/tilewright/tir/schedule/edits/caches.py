@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.ir.convert import cast, const
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import (
     Buffer,
@@ -98,17 +98,13 @@ def redirect_blocks(
             `new` does not have.
     """
     for realize in realizes:
-        if not _is_compact(old) and _uses_pointer(realize.block, old):
+        if not old.is_compact() and _uses_pointer(realize.block, old):
             raise ScheduleError(
                 f"{{0}} uses the pointer of `{old.name}`, whose strides or offset a new buffer "
                 "does not have",
                 at=[realize],
             )
     return {realize.block: redirected(realize.block, old, new) for realize in realizes}
-
-
-def _is_compact(buffer: Buffer) -> bool:
-    return not buffer.strides and is_const_int(buffer.elem_offset, 0)
 
 
 def _uses_pointer(block: Block, buffer: Buffer) -> bool:

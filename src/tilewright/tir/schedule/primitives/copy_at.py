@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tilewright.ir.convert import cast, const
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule.buffer_reference import (
@@ -68,7 +68,7 @@ def loop_copy(
         loop_var = Var(f"ax{axis}", dtype)
         loops[loop_var] = cast(dtype, part.extent)
         low = cast(dtype, part.min)
-        indices.append(loop_var if _is_zero(low) else low + loop_var)
+        indices.append(loop_var if is_const_int(low, 0) else low + loop_var)
     at = tuple(indices)
     _, body = nest(loops, BufferStore(target, BufferLoad(source, at), at))
     block = Block(
@@ -81,10 +81,6 @@ def loop_copy(
         key=BlockKey(),
     )
     return BlockRealize(tuple(values), TRUE, block)
-
-
-def _is_zero(expr: Expr) -> bool:
-    return getattr(expr, "value", None) == 0
 
 
 @primitive
