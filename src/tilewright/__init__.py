@@ -90,7 +90,7 @@ provide(
         "printer": "tilewright.script.printer",
         "program tuning": "tilewright.meta_schedule.tir_integration",
         "script display": "tilewright.script.printer.display",
-        "steps of te.Schedule": "tilewright.te.schedule.trace",
+        "steps of te": "tilewright.te.schedule.trace",
         "struct info": "tilewright.relax.struct_info",
         "targets": "tilewright.target",
         "tensor intrinsics": "tilewright.tensor_intrin",

@@ -30,6 +30,11 @@ def provider(name: str) -> Any:
     return importlib.import_module(_MODULES[name])
 
 
+def is_provided(name: str) -> bool:
+    """Whether a module provides `name`."""
+    return name in _MODULES
+
+
 def loaded_provider(name: str) -> Any | None:
     """The module that provides `name`, if it has been imported already."""
     return sys.modules.get(_MODULES[name])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any, Final
 
-from tilewright.tir.schedule import Instruction, Schedule, Trace
+from tilewright.tir.schedule import Instruction, LoopRV, Schedule, Trace
 from tilewright.tir.schedule.primitives.sampling import compute_locations
 from tilewright.tir.schedule.traces.random_choices import constant_extent, divisors
 
@@ -117,7 +117,8 @@ def choices(sch: Schedule, inst: Instruction) -> list[Any]:
         inst: the sampling.
     """
     if inst.kind.name in TILES:
-        extent = constant_extent(sch.get(inst.arguments["loop"]))
+        loop = inst.arguments["loop"]
+        extent = constant_extent(sch.get(loop) if isinstance(loop, LoopRV) else sch.number(loop))
         last = [1] * (argument(inst, "n") - 1) + [0]
         found = factorizations(extent, argument(inst, "n"))
         return [factors for factors in found if is_tile_allowed(inst, factors, last)]

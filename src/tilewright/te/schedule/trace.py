@@ -99,6 +99,8 @@ _KINDS: Final = {"IterVar": "loop", "Stage": "stage", "Tensor": "tensor"}
 class _Recorded(Primitive):
     """A step of schedules of tensor expressions as an instruction."""
 
+    package = "te"
+
     def __init__(self, function: Any, callee: str, parameters: tuple[Parameter, ...]) -> None:
         Primitive.__init__(self, function, is_sampling=False)
         self.name, self.callee, self.parameters = f"{PREFIX}{self.name}", callee, parameters

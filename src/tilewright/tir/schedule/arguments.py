@@ -108,6 +108,7 @@ _ACCEPTED: Final = {
     "block": BlockRV,
     "loop or block": (LoopRV, BlockRV),
     "loop or blocks": (LoopRV, BlockRV),
+    "loop or number": LoopRV,
 }
 
 
@@ -125,11 +126,11 @@ class _Resolution:
     def resolve(self, argument: Any) -> tuple[Any, Any]:
         """What is recorded and what the primitive gets."""
         kind = self._parameter.kind
-        if kind == "number":
+        if kind == "number" or (kind == "loop or number" and not isinstance(argument, LoopRV)):
             return self._number(argument)
         if kind == "value":
             return argument, argument
-        if isinstance(argument, str) and kind not in ("loop", "loop or location"):
+        if isinstance(argument, str) and "block" in kind:
             argument = self._sch.get_block(argument)
         accepted = _ACCEPTED[kind]
         if not isinstance(argument, accepted):

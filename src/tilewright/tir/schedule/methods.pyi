@@ -211,7 +211,7 @@ class PrimitiveMethods:
 
     def sample_perfect_tile(
         self,
-        loop: LoopRV,
+        loop: LoopRV | int | Expr,
         n: int,
         max_innermost_factor: int = 16,
         decision: Sequence[int] | None = None,
@@ -220,7 +220,7 @@ class PrimitiveMethods:
 
     def sample_partitioned_tile(
         self,
-        loop: LoopRV,
+        loop: LoopRV | int | Expr,
         n: int,
         partition_pos: int = 0,
         innerpart_factor: int = 1,

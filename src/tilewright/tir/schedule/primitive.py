@@ -14,8 +14,8 @@ too), which become numbers. What it returns in an `Edit` becomes new random vari
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from tilewright.error import ArgumentError
 from tilewright.tir.schedule.tree import Edit
@@ -30,9 +30,9 @@ class Parameter(NamedTuple):
     Attributes:
         name: its name.
         kind: what is passed: ``"loop"``, ``"block"``, ``"loop or block"``, ``"loop or
-            blocks"`` (one loop or a list of blocks), ``"number"`` or ``"value"``. In steps of
-            `te.Schedule` also ``"tensor"``, ``"stage"`` and ``"receiver"``, the stage the method of
-            which is called.
+            blocks"`` (one loop or a list of blocks), ``"loop or number"``, ``"number"`` or
+            ``"value"``. In steps of `te.Schedule` also ``"tensor"``, ``"stage"`` and
+            ``"receiver"``, the stage the method of which is called.
         many: whether it is a list of these.
         is_integer: whether it is a value that is an integer, which cannot be sampled.
         optional_items: whether items of the list may be None.
@@ -53,6 +53,7 @@ class Primitive:
     """A transformation, query or sampling of a schedule.
 
     Attributes:
+        package: which has the schedule that it is a step of, ``"tir"`` or ``"te"``.
         name: its name, which is the name of the method of `Schedule`.
         callee: what is called in the Python text of a trace, ``sch.<name>``. Where an argument has
             the method, ``{}`` stands for that one.
@@ -63,6 +64,8 @@ class Primitive:
         defaults: what parameters are where nothing is passed, `inspect.Parameter.empty` for those
             without a default.
     """
+
+    package: ClassVar = "tir"
 
     def __init__(self, function: Callable[..., Edit], is_sampling: bool) -> None:
         self.name = function.__name__.rstrip("_")
@@ -103,8 +106,35 @@ class Primitive:
         bound.apply_defaults()
         return bound.arguments
 
+    def as_python(self, arguments: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
+        """The call in the Python text of a trace, where it is not one of a method.
+
+        Args:
+            arguments: by name.
+            text: writes a value.
+        """
+        del arguments, text
+        return None
+
     def __repr__(self) -> str:
         return f"<primitive {self.name}{self.signature}>"
+
+
+class Step(Primitive):
+    """A step of `tir.Schedule` that a package above defines, and that is no method.
+
+    Args:
+        name: ``"<package>.<name>"``.
+        function: as for a primitive.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Edit]) -> None:
+        super().__init__(function, is_sampling=False)
+        self.name, self.callee = name, "sch.apply"
+
+    def as_python(self, arguments: Mapping[str, Any], text: Callable[[Any], str]) -> str:
+        """``sch.apply(name, arguments)``."""
+        return f"{self.callee}({text(self.name)}, {text(dict(arguments))})"
 
 
 PRIMITIVES: dict[str, Primitive] = {}
@@ -137,6 +167,7 @@ _KINDS = {
     "BlockRealize": "block",
     "For | BlockRealize": "loop or block",
     "For | list[BlockRealize]": "loop or blocks",
+    "For | Number": "loop or number",
     "Number": "number",
 }
 
@@ -168,5 +199,6 @@ def expected(parameter: Parameter) -> str:
         "block": "a BlockRV or the name of a block",
         "loop or block": "a LoopRV, a BlockRV or the name of a block",
         "loop or blocks": "a LoopRV, or a list of BlockRVs or names of blocks",
+        "loop or number": "a LoopRV, an integer or an ExprRV",
         "number": "an integer or an ExprRV",
     }[parameter.kind]

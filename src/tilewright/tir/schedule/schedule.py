@@ -190,12 +190,12 @@ class Schedule(PrimitiveMethods):
         """Apply the primitive of that name; what replaying a trace does.
 
         Args:
-            primitive: its name.
+            primitive: its name; or the name of a step of another package, which is no method.
             arguments: by name; parameters that are left out have their defaults.
             decision: of a sampling.
         """
         found = InstructionKind.get(primitive).primitive
-        if found.name not in PRIMITIVES:
+        if found.package != "tir":
             raise ArgumentValueError(f"{found.name} is not a step of a tir.Schedule")
         complete = found.defaults | dict(arguments)
         if decision is not None:

@@ -96,7 +96,7 @@ def _position(decision: Any, size: int) -> int:
 def sample_perfect_tile(
     tree: FunctionTree,
     random: RandomState,
-    loop: For,
+    loop: For | Number,
     n: int,
     max_innermost_factor: int = 16,
     decision: list[int] | None = None,
@@ -104,7 +104,8 @@ def sample_perfect_tile(
     """Choose `n` factors whose product is the extent of a loop, all choices equally likely.
 
     Args:
-        loop: the loop, with a constant extent.
+        loop: the loop, with a constant extent; or a number to take for the extent, from 1 to
+            2147483647.
         n: how many factors.
         max_innermost_factor: the largest value of the last factor; -1 for no limit.
         decision: the factors to take, instead of choosing them. One that does not divide what
@@ -153,7 +154,7 @@ def sample_perfect_tile(
 def sample_partitioned_tile(
     tree: FunctionTree,
     random: RandomState,
-    loop: For,
+    loop: For | Number,
     n: int,
     partition_pos: int = 0,
     innerpart_factor: int = 1,
@@ -165,7 +166,8 @@ def sample_partitioned_tile(
     multiple of `innerpart_factor`. All choices are equally likely.
 
     Args:
-        loop: the loop, with a constant extent.
+        loop: the loop, with a constant extent; or a number to take for the extent, from 1 to
+            2147483647.
         n: how many factors.
         partition_pos: where the inner part starts.
         innerpart_factor: what divides the product of the inner part.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir.expr import Expr, Var
-from tilewright.providers import provider
+from tilewright.providers import is_provided, provider
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.buffer_reference import with_free_variables
-from tilewright.tir.schedule.primitive import PRIMITIVES, Parameter, Primitive
+from tilewright.tir.schedule.primitive import PRIMITIVES, Parameter, Primitive, Step
 from tilewright.tir.schedule.symbols import BlockRV, LoopRV
+from tilewright.tir.schedule.tree import Edit
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -26,11 +27,16 @@ class InstructionKind:
 
     @classmethod
     def get(cls, name: str) -> InstructionKind:
-        """The kind of that name, such as ``"split"`` (also in the form ``"GetBlock"``)."""
+        """The kind of that name, such as ``"split"`` (also in the form ``"GetBlock"``).
+
+        In front of a dot is the package that registers it: ``"te.split"``.
+        """
         found = cls._known.get(name)
-        if found is None and name.startswith("te."):
-            provider("steps of te.Schedule")  # which registers them
-            found = cls._known.get(name)
+        if found is None and "." in name:
+            steps = f"steps of {name.partition('.')[0]}"
+            if is_provided(steps):
+                provider(steps)  # which registers them
+                found = cls._known.get(name)
         if found is None:
             primitive = PRIMITIVES.get(name) or PRIMITIVES.get(_snake_case(name))
             if primitive is None:
@@ -40,7 +46,12 @@ class InstructionKind:
 
     @classmethod
     def register(cls, primitive: Primitive) -> None:
-        """Register a step of a schedule other than `tir.Schedule`."""
+        """Register a step that a package above defines.
+
+        What provides ``"steps of <package>"`` registers those called ``<package>.<name>``; see
+        `tilewright.providers`.
+        """
+        assert cls._known.get(primitive.name) is None, primitive.name
         cls._known[primitive.name] = cls(primitive)
 
     @property
@@ -60,6 +71,25 @@ class InstructionKind:
 
     def __repr__(self) -> str:
         return f"InstructionKind({self.name})"
+
+
+def step(name: str) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
+    """Register a function of a package above as a step of `tir.Schedule`.
+
+    The function is like one with `@primitive`: its signature is its schema, what it returns in an
+    `Edit` becomes new random variables, and the schedule proves what it proves after each
+    primitive. Loops and blocks in the `Edit` are those of a function as `prepare` makes it. The
+    step is no method, but applied by ``sch.apply(name, arguments)``.
+
+    Args:
+        name: ``"<package>.<name>"``.
+    """
+
+    def decorate(function: Callable[..., Edit]) -> Callable[..., Edit]:
+        InstructionKind.register(Step(name, function))
+        return function
+
+    return decorate
 
 
 def _snake_case(name: str) -> str:

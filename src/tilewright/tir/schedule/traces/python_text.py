@@ -146,8 +146,10 @@ def as_python(trace: Trace, remove_postproc: bool) -> list[str]:
 
 
 def _line(inst: Instruction, names: dict[Any, str], decision: Any) -> str:
-    arguments = ", ".join(_arguments(inst, names, decision))
-    call = f"{_callee(inst, names)}({arguments})"
+    call = inst.kind.primitive.as_python(inst.arguments, lambda value: value_text(value, names))
+    if call is None:
+        arguments = ", ".join(_arguments(inst, names, decision))
+        call = f"{_callee(inst, names)}({arguments})"
     for output in inst.outputs:
         names[output] = variable_name(output, names)
     if not inst.outputs:

@@ -124,8 +124,16 @@ def weighted(random: RandomState, items: Sequence[int], weights: Sequence[int]) 
     return items[random.choice([float(weight) for weight in weights])]
 
 
-def constant_extent(loop: For) -> int:
-    """The extent of a loop that has a constant and positive one."""
+MOST: Final = 2**31 - 1
+"""The largest number that has factors chosen without a loop; loops over int32 have no more."""
+
+
+def constant_extent(loop: For | int) -> int:
+    """The extent of a loop that has a constant and positive one; a number stands for its own."""
+    if isinstance(loop, int):
+        if not 1 <= loop <= MOST:
+            raise ScheduleError(f"a number that has factors is from 1 to {MOST}, not {loop}")
+        return loop
     if not isinstance(loop.extent, IntImm):
         raise ScheduleError(
             "the extent of {0} is symbolic, so that there is no perfect tile of it",
