@@ -20,7 +20,7 @@ LAYERS = {
     "script": {"tir", "target"},
     "runtime": {"target"},
     "nd": {"runtime"},
-    "te": {"tir", "target"},
+    "te": {"tir", "target", "schedule_rules"},
     "tensor_intrin": {"script"},
     "topi": {"te", "script"},
     "transform": {"ir"},

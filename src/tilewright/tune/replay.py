@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import Any
 
 from tilewright.error import RecordError, TVMError
@@ -12,7 +11,7 @@ from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Instruction, Schedule, Trace
-from tilewright.tir.schedule.traces.instruction_layout import kind_of, layout_of
+from tilewright.tir.schedule.traces.renaming import about
 from tilewright.tune.decision import frozen
 
 _Prefix = tuple[tuple[Instruction, ...], tuple[Any, ...]]
@@ -162,18 +161,3 @@ def apply_where_possible(trace: Trace, sch: Schedule) -> None:
             arguments = inst.map_arguments(values)
             outputs = sch.apply(inst.kind.name, arguments, trace.get_decision(inst))
             inst.note_outputs(outputs, values)
-
-
-def about(trace: Any, func_name: str) -> Any:
-    """A trace in its JSON form, made to be about the function `func_name`."""
-    instructions, decisions = trace
-    return [[_renamed(item, func_name) for item in instructions], decisions]
-
-
-def _renamed(item: Any, func_name: str) -> Any:
-    name, inputs, attrs, outputs = item
-    names = layout_of(kind_of(name)).attrs
-    if "func_name" not in names:
-        return item
-    values: Mapping[str, Any] = {**dict(zip(names, attrs, strict=False)), "func_name": func_name}
-    return [name, inputs, [values.get(name) for name in names], outputs]

@@ -14,6 +14,7 @@ from tilewright.te.create_prim_func import FunctionBuilder
 from tilewright.te.operation import PlaceholderOp, topological_order
 from tilewright.te.schedule.buffer_layouts import with_layouts
 from tilewright.te.schedule.builder import ScheduledFunctionBuilder
+from tilewright.te.schedule.continuation import continued
 from tilewright.te.schedule.infer_bound import Bounds
 from tilewright.te.schedule.schedule import Schedule
 from tilewright.te.tensor import Tensor
@@ -50,8 +51,22 @@ def schedule_to_prim_func(
 
     Raises:
         ArgumentError: if an input, or a size that no parameter's shape mentions, is not listed.
-        TEScheduleError: if a stage is computed where it cannot be.
+        TEScheduleError: if a stage is computed where it cannot be, or a step of what the schedule
+            is continued with does not apply.
     """
+    continuation = schedule.continuation
+    if continuation is None:
+        return _of_stages(schedule, args, name, binds)
+    written = None
+    if not continuation.is_of_stages:
+        written = _as_written(schedule, args, name, binds)
+    return continued(written or _of_stages(schedule, args, name, binds), continuation)
+
+
+def _of_stages(
+    schedule: Schedule, args: Sequence[Any], name: str, binds: Mapping[Tensor, Buffer] | None
+) -> PrimFunc:
+    """The program that stages make."""
     builder = ScheduledFunctionBuilder(schedule.normalize(), args, dict(binds or {}))
     body = builder.body()
     attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
@@ -91,7 +106,8 @@ def InferBound(schedule: Schedule) -> dict[IterVar, Range]:
     in common, the range is that of the one that comes first in the schedule.
 
     Raises:
-        TEScheduleError: if a stage is computed where it cannot be.
+        TEScheduleError: if a stage is computed where it cannot be, or the schedule is continued
+            with a trace of blocks.
     """
     bounds = Bounds(_checked(schedule).normalize())
     known: dict[Var, Expr] = {}
@@ -141,6 +157,11 @@ def ScheduleOps(
 def _checked(schedule: Any) -> Schedule:
     if not isinstance(schedule, Schedule):
         raise ArgumentError(f"te.schedule.InferBound: expected a te.Schedule, got {schedule!r}")
+    if schedule.continuation is not None:
+        raise TEScheduleError(
+            "te.schedule.InferBound: the schedule is continued with a trace of blocks, whose loops "
+            "are not those of stages; ask before continue_with"
+        )
     return schedule
 
 
@@ -155,9 +176,17 @@ def unscheduled_function(
     Raises:
         ArgumentError: as `tvm.lower`.
     """
+    if not schedule.history.is_empty:
+        return None
+    return _as_written(schedule, args, name, binds)
+
+
+def _as_written(
+    schedule: Schedule, args: Sequence[Any], name: str, binds: Mapping[Tensor, Buffer] | None
+) -> PrimFunc | None:
+    """What the tensors of a schedule are; None if `args` has others."""
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
-    is_touched = not schedule.history.is_empty
-    if is_touched or any(tensor.op not in schedule.stage_map for tensor in tensors):
+    if any(tensor.op not in schedule.stage_map for tensor in tensors):
         return None
     builder = FunctionBuilder("tvm.lower", args, dict(binds or {}))
     return builder.whole_function(topological_order(tensors), name)

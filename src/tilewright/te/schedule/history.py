@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tilewright.error import TEScheduleError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.te.operation import Operation
-from tilewright.te.schedule.primitive import STAGE, Primitive
+from tilewright.te.schedule.primitive import CONTINUE, STAGE, Primitive
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.step import (
     Reference,
@@ -83,6 +84,8 @@ class History:
         The owner is the schedule or the stage, which stays as it was if it refuses.
         """
         bound = primitive.bind(owner, args, kwargs)
+        if not primitive.is_query and primitive.name != CONTINUE:
+            self._require_stages(primitive.name)
         steps, known = len(self.steps), len(self._known)
         before = owner.copy() if primitive.is_on_stage else None
         try:
@@ -112,11 +115,21 @@ class History:
 
         Returns variables that stand for the numbers, or one variable; see `Samples.choose`.
         """
+        self._require_stages(name)
         result, taken = self.samples.choose(name, arguments, decision)
         encoded = {key: self._value(value) for key, value in arguments.items()}
         self._add(name, encoded, result, None, taken)
         self.is_empty = False
         return result
+
+    def _require_stages(self, name: str) -> None:
+        """Require that the schedule does not go on as a schedule of blocks."""
+        if self._schedule.continuation is not None:
+            raise TEScheduleError(
+                f"{name}: since {CONTINUE}, the schedule is one of blocks, and its stages can no "
+                "longer be transformed; transform them before, or go on with "
+                "tir.Schedule(te.schedule.schedule_to_prim_func(s, args))"
+            )
 
     # --- arguments in terms of references -----------------------------------------------------
 

@@ -19,6 +19,9 @@ R = TypeVar("R")
 STAGE: Final = "stage"
 """The argument of a step that is the stage whose method was called."""
 
+CONTINUE: Final = "continue_with"
+"""The method after which stages are not transformed any more."""
+
 
 class Primitive:
     """A method that is recorded.

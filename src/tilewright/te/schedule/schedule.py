@@ -10,6 +10,7 @@ from tilewright.ir.expr import Var
 from tilewright.ir.recursion import deep_recursion
 from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
 from tilewright.te.schedule import cache, rfactor
+from tilewright.te.schedule.continuation import Continuation, text_of
 from tilewright.te.schedule.graph import create_group, inline, replace_tensors
 from tilewright.te.schedule.history import History
 from tilewright.te.schedule.primitive import apply, recorded
@@ -34,8 +35,11 @@ class Schedule:
         outputs: the operations that the schedule was created for.
         arguments: the inputs and the outputs.
         stage_map: from operations to stages.
+        continuation: what is done to its program; see `continue_with`.
         history: what has been done to it.
     """
+
+    continuation: Continuation | None = None
 
     def __init__(self, outputs: list[Operation]) -> None:
         self.outputs = outputs
@@ -140,6 +144,26 @@ class Schedule:
             TEScheduleError: if there is nothing between, or a stage is in another group already.
         """
         return create_group(self, outputs, inputs, include_inputs)
+
+    @recorded(taken=lambda schedule: {"trace": schedule.continuation.traces[-1]})
+    def continue_with(self, trace: Any) -> None:
+        """Go on as a `tir.Schedule`, with the steps of a trace.
+
+        When the schedule is lowered, they are applied to its program, and each is proved to keep
+        its meaning. If no stage has been transformed, the program is that of
+        `te.create_prim_func`, on which tuners make their traces. Afterwards stages can no longer
+        be transformed.
+
+        Args:
+            trace: the trace of a `tir.Schedule`, or its JSON form.
+
+        Raises:
+            ArgumentError: for something else. That a step does not apply is a `TEScheduleError`
+                when the schedule is lowered.
+        """
+        text = text_of(trace)
+        before = self.continuation or Continuation((), not self.history.is_empty)
+        self.continuation = before.followed_by(text)
 
     # --- the history ------------------------------------------------------------------------
 
@@ -293,6 +317,7 @@ class Schedule:
         result.stage_map = {op: twins[stage] for op, stage in self.stage_map.items()}
         result.outputs = list(self.outputs)
         result.arguments = self.arguments
+        result.continuation = self.continuation
         result.history = self.history.copy(result)
         return result
 
