@@ -34,6 +34,7 @@ LAYERS = {
     "relax": {"driver"},
     "tune": {"driver"},
     "meta_schedule": {"tune", "relax"},
+    "auto_scheduler": {"meta_schedule"},
     "cli": {"meta_schedule"},
     "__main__": {"cli"},
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tilewright import (
         _ffi,
         arith,
+        auto_scheduler,
         container,
         contrib,
         dlight,
@@ -99,7 +100,7 @@ provide(
 )
 
 _MODULES: Final = (
-    "_ffi", "arith", "container", "contrib", "dlight", "driver", "error", "ir",
+    "_ffi", "arith", "auto_scheduler", "container", "contrib", "dlight", "driver", "error", "ir",
     "meta_schedule", "nd", "relax", "runtime", "script", "target", "te", "testing", "tir", "topi",
     "transform", "tune",
 )  # fmt: skip

@@ -1,0 +1,34 @@
+"""Automatic scheduling of tensor expressions, without templates.
+
+A front door to `tilewright.tune`, by the names that tutorials use::
+
+    task = auto_scheduler.SearchTask(func=matmul, args=(64, 64, 64), target="llvm")
+    options = auto_scheduler.TuningOptions(
+        num_measure_trials=64, measure_callbacks=[auto_scheduler.RecordToFile("matmul.json")]
+    )
+    task.tune(options)
+    sch, args = task.apply_best("matmul.json")
+    function = tvm.build(sch, args, "llvm")
+"""
+
+from tilewright.auto_scheduler.compute_dag import ComputeDAG, LayoutRewriteOption
+from tilewright.auto_scheduler.hardware_params import HardwareParams
+from tilewright.auto_scheduler.search_task import SearchTask, register_task_input_buffer
+from tilewright.auto_scheduler.workload_registry import (
+    make_workload_key,
+    register_workload,
+    register_workload_tensors,
+    workload_key_to_tensors,
+)
+
+__all__ = [
+    "ComputeDAG",
+    "HardwareParams",
+    "LayoutRewriteOption",
+    "SearchTask",
+    "make_workload_key",
+    "register_task_input_buffer",
+    "register_workload",
+    "register_workload_tensors",
+    "workload_key_to_tensors",
+]

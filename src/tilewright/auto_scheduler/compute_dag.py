@@ -1,0 +1,204 @@
+"""`ComputeDAG`: the computation that is tuned."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tilewright.auto_scheduler.workload_registry import workload_key_to_tensors
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.ir.expr import Add, IntImm, Max, Min, Mul
+from tilewright.te.create_prim_func import create_prim_func
+from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
+from tilewright.te.schedule import Schedule, create_schedule
+from tilewright.te.tensor import Tensor
+from tilewright.tir.analysis import estimate_tir_flops
+from tilewright.tir.expr import ProducerLoad, Reduce
+from tilewright.tune.workload import Workload
+
+
+class LayoutRewriteOption(enum.IntEnum):
+    """What may be done to the layout of inputs that are constants.
+
+    Sketches copy an operand into the order in which it is read where that is worth its time, so
+    `INSERT_TRANSFORM_STAGE` is what happens in any case. `REWRITE_FOR_PRE_TRANSFORMED` is for
+    weights of models, which `relax.build` lays out when the model is built; a schedule of tensors
+    cannot change the inputs that its callers give, so tasks refuse it.
+    """
+
+    NO_REWRITE = 0
+    INSERT_TRANSFORM_STAGE = 1
+    REWRITE_FOR_PRE_TRANSFORMED = 2
+
+
+class ComputeDAG:
+    """A computation: its tensors, and the tensor program that computes them.
+
+    It prints as a line for each operation::
+
+        A = PLACEHOLDER [64, 64]
+        B = PLACEHOLDER [64, 64]
+        C(i, j) += (A[i, k] * B[k, j])
+
+    Args:
+        compute: the inputs and outputs, a workload key, or a `te.Schedule` on which nothing has
+            been done.
+
+    Attributes:
+        tensors: the inputs and outputs, in the order in which the built function takes them.
+        func: the tensor program, the one of `te.create_prim_func`.
+
+    Raises:
+        ArgumentError: for something else, and for inputs that are not listed.
+    """
+
+    def __init__(self, compute: Sequence[Tensor] | str | Schedule) -> None:
+        if isinstance(compute, str):
+            compute = workload_key_to_tensors(compute)
+        if isinstance(compute, Schedule):
+            compute = compute.arguments
+        if not isinstance(compute, (list, tuple)) or not compute:
+            raise ArgumentError(
+                "ComputeDAG: expected the list of inputs and outputs, a workload key or a "
+                f"te.Schedule, got {compute!r}"
+            )
+        self.tensors: list[Tensor] = list(compute)
+        self.func = create_prim_func(self.tensors)
+        if not self.outputs:
+            raise ArgumentError(f"ComputeDAG: nothing is computed, {self.tensors} are inputs")
+
+    @property
+    def ops(self) -> list[Operation]:
+        """The operations, each after those whose results it reads."""
+        return topological_order(self.tensors)
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The tensors that are computed."""
+        return [tensor for tensor in self.tensors if not isinstance(tensor.op, PlaceholderOp)]
+
+    @functools.cached_property
+    def flop_ct(self) -> float:
+        """Operations on numbers that one run takes; 0 if they cannot be counted."""
+        try:
+            return estimate_tir_flops(self.func)
+        except ArgumentValueError:
+            return 0.0
+
+    @functools.cached_property
+    def _hash(self) -> str:
+        return Workload(self.func).key
+
+    def hash_key(self) -> str:
+        """16 hexadecimal digits that are the same for all computations that differ in names only.
+
+        Records name the program by it.
+        """
+        return self._hash
+
+    def workload_key(self) -> str:
+        """A workload key for a computation without a registered function: hash and shapes."""
+        return json.dumps([self.hash_key(), *(_extents(tensor) for tensor in self.tensors)])
+
+    def apply_steps_from_state(
+        self, state: Any, layout_rewrite: LayoutRewriteOption = LayoutRewriteOption.NO_REWRITE
+    ) -> tuple[Schedule, list[Tensor]]:
+        """A schedule of the tensors with the steps of a candidate, and the arguments.
+
+        `tvm.lower` and `tvm.build` take both.
+
+        Args:
+            state: a candidate of a search, a `tir.Schedule` of `func`, or the trace of one.
+            layout_rewrite: see `LayoutRewriteOption`.
+
+        Raises:
+            ArgumentError: for something else.
+        """
+        require_layout(layout_rewrite)
+        schedule = create_schedule([tensor.op for tensor in self.outputs])
+        schedule.continue_with(trace_of(state))
+        return schedule, list(self.tensors)
+
+    def __str__(self) -> str:
+        return "\n".join(line for op in self.ops for line in _lines(op)) + "\n"
+
+    def __repr__(self) -> str:
+        return f"ComputeDAG({self.hash_key()}, {self.tensors})"
+
+
+def trace_of(state: Any) -> Any:
+    """The trace of a candidate, or of a schedule; a trace as it is."""
+    schedule = getattr(state, "sch", state)
+    return getattr(schedule, "trace", schedule)
+
+
+def require_layout(option: LayoutRewriteOption | int | None) -> None:
+    """Refuse a layout of inputs that a schedule of tensors cannot have.
+
+    Raises:
+        ArgumentValueError: it says what to do instead.
+    """
+    try:
+        chosen = LayoutRewriteOption(option or 0)
+    except ValueError:
+        known = ", ".join(item.name for item in LayoutRewriteOption)
+        raise ArgumentValueError(
+            f"layout_rewrite_option is one of {known}, got {option!r}"
+        ) from None
+    if chosen is LayoutRewriteOption.REWRITE_FOR_PRE_TRANSFORMED:
+        raise ArgumentValueError(
+            "layout_rewrite_option: the inputs of a schedule of tensors keep their layout. Weights "
+            "of a model are laid out when it is built: tune it by auto_scheduler.extract_tasks"
+        )
+
+
+def _extents(tensor: Tensor) -> list[Any]:
+    return [n.value if isinstance(n, IntImm) else str(n) for n in tensor.shape]
+
+
+# --- how it prints ------------------------------------------------------------------------------
+
+_UPDATES: Final[dict[type, str]] = {Add: "+=", Mul: "*=", Max: "max=", Min: "min="}
+"""How a reduction is written, by what combines two values."""
+
+_NUMBER: Final = re.compile(r"\bT\.[a-z]+\d+\((-?[\d.e+-]+)\)")
+_NAMESPACE: Final = re.compile(r"\bT\.")
+
+
+def _lines(op: Operation) -> list[str]:
+    if isinstance(op, PlaceholderOp):
+        extents = ", ".join(map(_text, op.output(0).shape))
+        return [f"{op.name} = PLACEHOLDER [{extents}]"]
+    if not isinstance(op, ComputeOp):
+        kind = type(op).__name__.removesuffix("Op").upper()
+        return [f"{op.name} = {kind} [{', '.join(t.name for t in op.input_tensors)}]"]
+    indices = ", ".join(axis.var.name for axis in op.axis)
+    return [
+        f"{op.name}{f'.v{position}' if len(op.body) > 1 else ''}({indices}) {_definition(value)}"
+        for position, value in enumerate(op.body)
+    ]
+
+
+def _definition(value: Any) -> str:
+    if not isinstance(value, Reduce):
+        return f"= {_text(value)}"
+    source = _text(value.source[value.value_index])
+    if not (isinstance(value.condition, IntImm) and value.condition.value):
+        source = f"{source} where {_text(value.condition)}"
+    update = _UPDATES.get(type(value.combiner.result[0])) if len(value.source) == 1 else None
+    if update is not None and not value.init:
+        is_element = isinstance(value.source[0], ProducerLoad)
+        return f"{update} {source}" if is_element else f"{update} ({source})"
+    axes = ", ".join(axis.var.name for axis in value.axis)
+    combined = ", ".join(map(_text, value.combiner.result))
+    start = f", starting from {', '.join(map(_text, value.init))}" if value.init else ""
+    return f"= reduce ({combined}) over {axes} of ({', '.join(map(_text, value.source))}){start}"
+
+
+def _text(expr: Any) -> str:
+    """An expression without the prefixes of scripts."""
+    return _NAMESPACE.sub("", _NUMBER.sub(r"\1", str(expr)))
