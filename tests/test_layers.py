@@ -35,6 +35,7 @@ LAYERS = {
     "tune": {"driver"},
     "meta_schedule": {"tune", "relax"},
     "auto_scheduler": {"meta_schedule"},
+    "autotvm": {"tune"},
     "cli": {"meta_schedule"},
     "__main__": {"cli"},
 }

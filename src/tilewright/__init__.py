@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         _ffi,
         arith,
         auto_scheduler,
+        autotvm,
         container,
         contrib,
         dlight,
@@ -100,9 +101,9 @@ provide(
 )
 
 _MODULES: Final = (
-    "_ffi", "arith", "auto_scheduler", "container", "contrib", "dlight", "driver", "error", "ir",
-    "meta_schedule", "nd", "relax", "runtime", "script", "target", "te", "testing", "tir", "topi",
-    "transform", "tune",
+    "_ffi", "arith", "auto_scheduler", "autotvm", "container", "contrib", "dlight", "driver",
+    "error", "ir", "meta_schedule", "nd", "relax", "runtime", "script", "target", "te", "testing",
+    "tir", "topi", "transform", "tune",
 )  # fmt: skip
 
 _DEVICES: Final = (

@@ -153,6 +153,10 @@ class UnknownNameError(TVMError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class InstantiationError(TVMError, ValueError):
+    """A template and a config from which no schedule can be made; the message says why."""
+
+
 class RecordError(TVMError, ValueError):
     """A tuning record, or a line of a record file, that cannot be used; the message says why."""
 
