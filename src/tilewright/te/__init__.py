@@ -4,6 +4,7 @@ from tilewright.ir.arithmetic import truncdiv as div
 from tilewright.te.compute import compute, const, placeholder, size_var, var
 from tilewright.te.create_prim_func import create_prim_func
 from tilewright.te.extern import extern, extern_primfunc
+from tilewright.te.from_prim_func import tensors_of
 from tilewright.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
 from tilewright.te.reducer import comm_reducer, reduce_axis, thread_axis
 from tilewright.te.scan import scan
