@@ -109,6 +109,19 @@ def neighbours(inst: Instruction, decision: Any) -> list[Any]:
     return []
 
 
+def adjacent(inst: Instruction, decision: Any) -> list[Any]:
+    """The decisions one step from one: a prime factor moved, or the candidate before or after it.
+
+    Where a block is computed is known only for a program; see `choices`.
+    """
+    if inst.kind.name != "sample_categorical":
+        return neighbours(inst, decision)
+    others = other_candidates(inst, decision)
+    before = [other for other in others if other < decision]
+    after = [other for other in others if other > decision]
+    return [*before[:1], *after[:1]]
+
+
 def choices(sch: Schedule, inst: Instruction) -> list[Any]:
     """All decisions that a sampling may take at this point of a schedule.
 

@@ -35,7 +35,9 @@ class TuneOptions:
     """Options of a tuning run.
 
     Attributes:
-        max_trials_global: maximum number of measured candidates.
+        max_trials_global: maximum number of candidates, the default schedule and those that fail
+            included. The finalists are measured again, which counts for nothing here and writes
+            records that supersede theirs.
         max_trials_per_task: maximum number per task; None for no limit of its own.
         num_trials_per_iter: maximum number per batch. With few trials, batches are smaller, so
             that later ones can learn from earlier ones.

@@ -12,7 +12,7 @@ from tilewright.tune.mutator import Mutator
 from tilewright.tune.search import SearchStrategy
 from tilewright.tune.space import PostOrderApply, SpaceGeneratorUnion
 
-STRATEGIES = ["evolutionary", "replay-trace", "replay-func", "grid", "local"]
+STRATEGIES = ["evolutionary", "replay-trace", "replay-func", "grid", "local", "genetic", "droplet"]
 
 
 def context_of(mod, strategy="evolutionary", space="post-order-apply", target="llvm -num-cores=2"):

@@ -12,7 +12,9 @@ from tilewright.tir import Schedule
 from tilewright.tune.candidate import TensorInfo
 from tilewright.tune.context import TuneContext
 from tilewright.tune.search import (
+    DropletSearch,
     EvolutionarySearch,
+    GeneticSearch,
     GridSearch,
     LocalRefinement,
     ReplayFunc,
@@ -36,12 +38,19 @@ def strategies():
         ReplayFunc(max_fail_count=30),
         GridSearch(),
         LocalRefinement(max_fail_count=30),
+        GeneticSearch(population_size=6, elite_count=2, max_fail_count=30),
+        DropletSearch(),
     ]
 
 
 @pytest.fixture(params=strategies(), ids=lambda strategy: type(strategy).__name__)
 def strategy(request):
     return request.param.clone()
+
+
+def ends_early(strategy):
+    """Whether a strategy ends where no neighbour is faster."""
+    return isinstance(strategy, DropletSearch)
 
 
 def few(sch):
@@ -80,13 +89,14 @@ def test_the_trace_of_a_candidate_makes_it(strategy):
 
 def test_nothing_is_measured_twice(strategy):
     found = Tuning(strategy, matmul, trials=30, batch=7)
-    assert len(found.trials) == 30
-    assert len(set(found.decisions)) == 30
+    assert len(set(found.decisions)) == len(found.trials)
+    assert len(found.trials) == 30 or ends_early(strategy)
 
 
 def test_small_spaces_are_exhausted(strategy):
     found = Tuning(strategy, matmul, few, trials=1000, batch=5, seconds=by_tile)
-    assert len(found.trials) == len(set(found.decisions)) == 12
+    assert len(found.trials) == len(set(found.decisions))
+    assert len(found.trials) == 12 or ends_early(strategy)
 
 
 def test_the_seed_repeats_a_run(strategy):
@@ -113,10 +123,10 @@ def test_refused_candidates_cost_no_trial(strategy):
 
     found = Tuning(strategy, matmul, parallel_or_not, trials=99, batch=4, seconds=lambda sch: 1.0)
     # With one step, a loop may be parallel.
-    assert len(found.trials) == 5
+    assert len(found.trials) == 5 or ends_early(strategy)
     assert {decisions[1] for decisions in found.decisions} == {0}
     if not isinstance(strategy, ReplayFunc):
-        assert found.refusals["parallel"] >= 5
+        assert found.refusals["parallel"] >= (2 if ends_early(strategy) else 5)
 
 
 def test_the_budget_is_kept(strategy):
@@ -163,6 +173,8 @@ def test_created_by_name():
         ("replay-func", ReplayFunc),
         ("grid", GridSearch),
         ("local", LocalRefinement),
+        ("genetic", GeneticSearch),
+        ("droplet", DropletSearch),
     ]:
         assert type(SearchStrategy.create(name)) is kind
 

@@ -1,6 +1,8 @@
 """How the tuner looks: which candidates of a space it measures."""
 
+from tilewright.tune.search.droplet import DropletSearch
 from tilewright.tune.search.evolutionary_search import EvolutionarySearch
+from tilewright.tune.search.genetic import GeneticSearch
 from tilewright.tune.search.refinement import LocalRefinement
 from tilewright.tune.search.search_strategy import SearchStrategy
 from tilewright.tune.search.unguided import GridSearch, ReplayFunc, ReplayTrace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 
@@ -25,10 +26,11 @@ class Individual:
         key: what tells it from others.
         candidate: the program that it makes, without proofs.
         score: what the cost model says of it: the higher, the faster.
-        seconds: what was measured: None before, infinite if it failed.
+        run_secs: the measured times of a run, one per repetition; empty before, and if it failed.
+        seconds: the median of them: None before, infinite if it failed.
     """
 
-    __slots__ = ("candidate", "key", "score", "seconds", "sketch", "trace")
+    __slots__ = ("candidate", "key", "run_secs", "score", "seconds", "sketch", "trace")
 
     def __init__(self, sketch: Sketch, trace: Trace, candidate: MeasureCandidate) -> None:
         self.sketch = sketch
@@ -36,7 +38,13 @@ class Individual:
         self.key: Key = sketch.key(trace)
         self.candidate = candidate
         self.score = -math.inf
+        self.run_secs: Sequence[float] = ()
         self.seconds: float | None = None
+
+    def note(self, run_secs: Sequence[float]) -> None:
+        """Take in what was measured; nothing if it failed."""
+        self.run_secs = [float(seconds) for seconds in run_secs]
+        self.seconds = statistics.median(self.run_secs) if self.run_secs else math.inf
 
     def __repr__(self) -> str:
         return f"Individual({self.key}, score={self.score:.4g}, seconds={self.seconds})"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tilewright.tir.schedule import Instruction, Trace
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.search_run import SearchRun
-from tilewright.tune.search.sketch import Key
+from tilewright.tune.search.sketch import Key, Sketch
 
 SELECTION: Final = 4.0
 """The first of a ranking is a parent e to the power of this as often as the last."""
@@ -52,7 +53,8 @@ def evolve(
     for _ in range(breeding.generations):
         if run.context.is_over():
             break
-        children = _children(run, living, size, breeding, everyone)
+        reproduce = functools.partial(_mutant_or_cross, run, breeding.mutate_prob)
+        children = offspring(run, living, size, reproduce, everyone, breeding.max_fail_count)
         if not children:
             break
         run.score(children)
@@ -84,21 +86,32 @@ def survivors(individuals: Sequence[Individual], size: int) -> list[Individual]:
     return ranked(kept.values())
 
 
-def _children(
+def offspring(
     run: SearchRun,
     parents: Sequence[Individual],
     size: int,
-    breeding: Breeding,
-    known: dict[Key, Individual],
+    reproduce: Callable[[Roulette], tuple[Sketch, Trace | None]],
+    known: Container[Key],
+    max_fail_count: int,
 ) -> list[Individual]:
+    """New candidates; fewer than `size` where the attempts to make one fail.
+
+    Args:
+        run: what is known.
+        parents: those that ran or have a score, the best first.
+        size: number of wanted candidates.
+        reproduce: makes a trace of one parent, or of several, of a sketch; None if it cannot.
+        known: candidates that are no new ones.
+        max_fail_count: maximum number of attempts for one candidate.
+    """
     if not parents:
         return []
-    choose = _Roulette(parents, run.random)
+    choose = Roulette(parents, run.random)
     children: dict[Key, Individual] = {}
     failures = 0
-    most = SATURATED * breeding.max_fail_count
+    most = SATURATED * max_fail_count
     while len(children) < size and failures < most and not run.context.is_over():
-        child = _child(run, choose, breeding, (known, children))
+        child = _child(run, *reproduce(choose), known, children)
         if child is None:
             failures += 1
         else:
@@ -108,28 +121,35 @@ def _children(
 
 
 def _child(
-    run: SearchRun,
-    choose: _Roulette,
-    breeding: Breeding,
-    known: Sequence[dict[Key, Individual]],
+    run: SearchRun, sketch: Sketch, trace: Trace | None, *known: Container[Key]
 ) -> Individual | None:
-    """A candidate that is not among the known ones; None if this attempt makes none."""
-    parent = choose.any()
-    if run.mutators and run.random.random() < breeding.mutate_prob:
-        mutators, weights = zip(*run.mutators, strict=True)
-        (mutator,) = run.random.choices(mutators, weights)
-        trace = mutator.apply(parent.trace, run.seed())
-    else:
-        trace = crossover(parent.trace, choose.like(parent).trace, run.random)
-    if trace is None or any(parent.sketch.key(trace) in some for some in known):
+    """The candidate of a trace; None if it is known, or if there is none."""
+    if trace is None or any(sketch.key(trace) in some for some in known):
         return None
-    child = run.maker.make(parent.sketch, trace, run.seed())
+    child = run.maker.make(sketch, trace, run.seed())
     if child is None or any(child.key in some for some in known):
         return None
     return child
 
 
-class _Roulette:
+def _mutant_or_cross(
+    run: SearchRun, mutate_prob: float, choose: Roulette
+) -> tuple[Sketch, Trace | None]:
+    """A trace of one parent with another decision, or one with decisions of two parents."""
+    parent = choose.any()
+    if run.mutators and run.random.random() < mutate_prob:
+        return parent.sketch, mutated(run, parent.trace)
+    return parent.sketch, crossover(parent.trace, choose.like(parent).trace, run.random)
+
+
+def mutated(run: SearchRun, trace: Trace) -> Trace | None:
+    """A trace with another decision, by one of the mutators; None if that one finds none."""
+    mutators, weights = zip(*run.mutators, strict=True)
+    (mutator,) = run.random.choices(mutators, weights)
+    return mutator.apply(trace, run.seed())
+
+
+class Roulette:
     """Chooses parents: those of a high rank more often.
 
     Args:

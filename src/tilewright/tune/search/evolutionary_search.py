@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import Final
 
-from tilewright.error import ArgumentValueError
+from tilewright.tune.search.arguments import require_count, require_part
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.evolution import Breeding, evolve, ranked
 from tilewright.tune.search.refinement import refinements
@@ -72,14 +72,14 @@ class EvolutionarySearch(TraceSearch):
         genetic_max_fail_count: int = 10,
         eps_greedy: float = 0.05,
     ) -> None:
-        _require_part("init_measured_ratio", init_measured_ratio)
-        _require_part("genetic_mutate_prob", genetic_mutate_prob)
-        _require_part("eps_greedy", eps_greedy)
-        _require_count("population_size", population_size, 1)
-        _require_count("init_min_unmeasured", init_min_unmeasured, 0)
-        _require_count("max_fail_count", max_fail_count, 0)
-        _require_count("genetic_num_iters", genetic_num_iters, 0)
-        _require_count("genetic_max_fail_count", genetic_max_fail_count, 1)
+        require_part(self, "init_measured_ratio", init_measured_ratio)
+        require_part(self, "genetic_mutate_prob", genetic_mutate_prob)
+        require_part(self, "eps_greedy", eps_greedy)
+        require_count(self, "population_size", population_size, 1)
+        require_count(self, "init_min_unmeasured", init_min_unmeasured, 0)
+        require_count(self, "max_fail_count", max_fail_count, 0)
+        require_count(self, "genetic_num_iters", genetic_num_iters, 0)
+        require_count(self, "genetic_max_fail_count", genetic_max_fail_count, 1)
         self.population_size = population_size
         self.init_measured_ratio = init_measured_ratio
         self.init_min_unmeasured = init_min_unmeasured
@@ -145,16 +145,6 @@ class EvolutionarySearch(TraceSearch):
         mean = max(sum(lengths) / len(lengths), USUAL_LENGTH)
         scaled = int(self.population_size * self._batch / FULL_BATCH * USUAL_LENGTH / mean)
         return min(self.population_size, max(scaled, SMALL_POPULATION))
-
-
-def _require_part(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ArgumentValueError(f"EvolutionarySearch: {name} is from 0 to 1, got {value!r}")
-
-
-def _require_count(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise ArgumentValueError(f"EvolutionarySearch: {name} is at least {least}, got {value!r}")
 
 
 def unlike_first(ranking: Sequence[Individual]) -> Iterator[Individual]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from tilewright.error import TVMError
-from tilewright.tir.schedule import Trace
+from tilewright.tir.schedule import Instruction, Trace
 from tilewright.tune.decision import choices, frozen, neighbours
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.evolution import ranked
@@ -21,7 +21,7 @@ MANY: Final = 1 << 30
 def neighbours_of(run: SearchRun, individual: Individual) -> list[Individual]:
     """Candidates that differ in one decision by one step, and were not chosen yet, best first."""
     found: dict[object, Individual] = {}
-    for trace in _steps(run, individual):
+    for trace in steps_from(run, individual.trace, neighbours):
         if individual.sketch.key(trace) in run.seen:
             continue
         neighbour = run.maker.make(individual.sketch, trace, run.seed())
@@ -31,8 +31,17 @@ def neighbours_of(run: SearchRun, individual: Individual) -> list[Individual]:
     return ranked(found.values())
 
 
-def _steps(run: SearchRun, individual: Individual) -> Iterator[Trace]:
-    trace = individual.trace
+def steps_from(
+    run: SearchRun, trace: Trace, near: Callable[[Instruction, Any], list[Any]]
+) -> Iterator[Trace]:
+    """The traces that differ in one decision by one step.
+
+    Args:
+        run: what is known.
+        trace: a trace with all decisions.
+        near: the decisions that are a step away from one of a sampling. All places of a block are
+            a step away from each other.
+    """
     for inst in trace.kept(remove_postproc=True):
         if not inst.kind.primitive.is_sampling:
             continue
@@ -43,7 +52,7 @@ def _steps(run: SearchRun, individual: Individual) -> Iterator[Trace]:
             except TVMError:
                 others = []
         else:
-            others = neighbours(inst, decision)
+            others = near(inst, decision)
         for other in others:
             if frozen(other) != frozen(decision):
                 yield trace.with_decision(inst, other)

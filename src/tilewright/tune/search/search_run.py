@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-import statistics
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -78,17 +78,17 @@ class SearchRun:
         for sketch, trace in records.adopted_by(self.book.sketches):
             self.seen.add(sketch.key(trace))
         remembered: set[Key] = set()
-        for sketch, trace, seconds in records.best:
+        for sketch, trace, run_secs in records.best:
             key = sketch.key(trace)
             # The best ones of a run are measured again at its end.
             if key not in remembered and len(remembered) < REMEMBERED:
                 remembered.add(key)
-                self._remember(sketch, trace, seconds)
+                self._remember(sketch, trace, run_secs)
 
-    def _remember(self, sketch: Sketch, trace: Trace, seconds: float) -> None:
+    def _remember(self, sketch: Sketch, trace: Trace, run_secs: Sequence[float]) -> None:
         individual = self.maker.make(sketch, trace, self.seed())
         if individual is not None:
-            individual.seconds = seconds
+            individual.note(run_secs)
             self.measured.append(individual)
 
     def seed(self) -> int:
@@ -163,7 +163,7 @@ class SearchRun:
         for candidate, result in zip(candidates, results, strict=True):
             individual = self._handed_out.pop(id(candidate), None)
             if individual is not None:
-                individual.seconds = _seconds(result)
+                individual.note(_run_secs(result))
                 self.measured.append(individual)
 
     def best_measured(self, count: int) -> list[Individual]:
@@ -172,11 +172,10 @@ class SearchRun:
         return sorted(ran, key=lambda individual: individual.seconds or 0.0)[:count]
 
 
-def _seconds(result: RunnerResult) -> float:
-    run_secs = getattr(result, "run_secs", None)
-    if not run_secs or getattr(result, "error_msg", None):
-        return math.inf
-    return statistics.median(float(seconds) for seconds in run_secs)
+def _run_secs(result: RunnerResult) -> Sequence[float]:
+    if getattr(result, "error_msg", None):
+        return ()
+    return getattr(result, "run_secs", None) or ()
 
 
 def _mutators(context: TuneContext) -> list[tuple[Mutator, float]]:
@@ -197,13 +196,13 @@ class EarlierRecords:
 
     Attributes:
         records: those that are for the target, and of this machine.
-        best: sketches, traces and times of those that ran, the fastest first; known after
+        best: sketches, traces and times of those that ran, fastest first; known after
             `adopted_by`.
     """
 
     def __init__(self, database: Database | None, context: TuneContext) -> None:
         self.records = records_of(database, context.mod, context.target)
-        self.best: list[tuple[Sketch, Trace, float]] = []
+        self.best: list[tuple[Sketch, Trace, Sequence[float]]] = []
 
     def adopted_by(self, sketches: Sequence[Sketch]) -> Iterator[tuple[Sketch, Trace]]:
         """The records as traces of sketches; those of other spaces are left out."""
@@ -211,9 +210,9 @@ class EarlierRecords:
             adopted = _adopted(record, sketches)
             if adopted is not None:
                 if record.is_valid:
-                    self.best.append((*adopted, record.mean_secs))
+                    self.best.append((*adopted, record.run_secs or ()))
                 yield adopted
-        self.best.sort(key=lambda item: item[2])
+        self.best.sort(key=lambda item: fmean(item[2]))
 
 
 def _adopted(record: TuningRecord, sketches: Sequence[Sketch]) -> tuple[Sketch, Trace] | None:

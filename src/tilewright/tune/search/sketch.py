@@ -41,6 +41,10 @@ class Sketch:
         """The trace without decisions."""
         return Trace(self.insts, {})
 
+    def decided(self, decisions: Sequence[Any]) -> Trace:
+        """The trace with decisions, one for each sampling."""
+        return Trace(self.insts, dict(zip(self.samplings, decisions, strict=True)))
+
     def key(self, trace: Trace) -> Key:
         """What tells a trace of this sketch from others.
 

@@ -1,0 +1,114 @@
+"""A genetic algorithm on measured times."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from tilewright.tir.schedule import Trace
+from tilewright.tune.search.arguments import require_count, require_part
+from tilewright.tune.search.candidate_maker import Individual
+from tilewright.tune.search.evolution import Roulette, crossover, mutated, offspring
+from tilewright.tune.search.search_run import SearchRun
+from tilewright.tune.search.search_strategy import STRATEGIES, TraceSearch
+from tilewright.tune.search.sketch import Sketch
+
+ATTEMPTS: Final = 10
+"""Maximum number of attempts for one child."""
+
+
+RANDOM_TRIES: Final = 4
+"""Maximum number of random candidates for a place in a generation, which may be equal ones."""
+
+
+@STRATEGIES.add("genetic")
+class GeneticSearch(TraceSearch):
+    """Measures whole generations, each bred from the one before; the cost model is not asked.
+
+    The first generation has the sketches' own decisions and random ones. Parents of the next one
+    are those that ran, and the fastest of all; a parent is chosen the more often the
+    faster it is. A child has each decision from one of two parents, then some of them anew. When
+    no new children come up any more, random candidates follow.
+
+    See J. H. Holland, "Adaptation in Natural and Artificial Systems", 1975. `EvolutionarySearch`
+    breeds in the same way, but lets a cost model choose who lives on, and measures few of them.
+
+    Args:
+        population_size: candidates of a generation.
+        elite_count: number of the fastest candidates that remain parents.
+        mutation_prob: how often, from 0 to 1, a decision of a child is made anew.
+        max_fail_count: random candidates of each sketch that may be refused or known in a row,
+            before no more are tried.
+    """
+
+    def __init__(
+        self,
+        *,
+        population_size: int = 100,
+        elite_count: int = 3,
+        mutation_prob: float = 0.1,
+        max_fail_count: int = 100,
+    ) -> None:
+        require_count(self, "population_size", population_size, 1)
+        require_count(self, "elite_count", elite_count, 0)
+        require_part(self, "mutation_prob", mutation_prob)
+        require_count(self, "max_fail_count", max_fail_count, 0)
+        self.population_size = population_size
+        self.elite_count = elite_count
+        self.mutation_prob = mutation_prob
+        self.max_fail_count = max_fail_count
+        self._generation: list[Individual] = []
+        self._waiting: deque[Individual] = deque()
+
+    def begin(self, run: SearchRun) -> None:
+        """Forget other runs."""
+        self._generation, self._waiting = [], deque()
+
+    def post_tuning(self) -> None:
+        """End."""
+        super().post_tuning()
+        self._generation, self._waiting = [], deque()
+
+    def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
+        """The rest of this generation; when all of it was measured, the next one."""
+        if not self._waiting:
+            self._generation = self._next_generation(run)
+            self._waiting.extend(self._generation)
+        while self._waiting:
+            yield self._waiting.popleft()
+
+    def _next_generation(self, run: SearchRun) -> list[Individual]:
+        size = self.population_size
+        found = {individual.key: individual for individual in self._children(run)}
+        if not run.has_begun:
+            found.update((individual.key, individual) for individual in run.own_decisions()[:size])
+        # Where the space is small, the same ones come up again.
+        for individual in islice(run.random_ones(self.max_fail_count), RANDOM_TRIES * size):
+            if len(found) >= size:
+                break
+            found.setdefault(individual.key, individual)
+        return list(found.values())
+
+    def _children(self, run: SearchRun) -> list[Individual]:
+        """Children of the last generation and the elite."""
+        living = {individual.key: individual for individual in run.best_measured(self.elite_count)}
+        living.update((i.key, i) for i in self._generation if i.run_secs)
+        parents = sorted(living.values(), key=lambda individual: individual.seconds or 0.0)
+
+        def reproduce(choose: Roulette) -> tuple[Sketch, Trace | None]:
+            parent = choose.any()
+            trace = crossover(parent.trace, choose.like(parent).trace, run.random)
+            return parent.sketch, self._mutated(run, parent.sketch, trace)
+
+        return offspring(run, parents, self.population_size, reproduce, run.seen, ATTEMPTS)
+
+    def _mutated(self, run: SearchRun, sketch: Sketch, trace: Trace | None) -> Trace | None:
+        """A trace with some decisions made anew; with one at least if it is known."""
+        for _ in sketch.samplings:
+            if trace is not None and run.random.random() < self.mutation_prob:
+                trace = mutated(run, trace) or trace
+        if trace is not None and sketch.key(trace) in run.seen:
+            trace = mutated(run, trace)
+        return trace
