@@ -50,11 +50,22 @@ class History:
         self._samples: Samples | None = None
         self._writer: TraceWriter | None = None
 
-    def copy(self, schedule: Schedule) -> History:
-        """The same steps, to be continued by a copy of the schedule."""
+    def copy(self, schedule: Schedule, twins: Mapping[Stage, Stage]) -> History:
+        """The same steps, to be continued by a copy of the schedule.
+
+        Args:
+            schedule: the copy.
+            twins: its stages and groups, by those that they are copies of.
+        """
         twin = History(schedule)
         twin.steps, twin.is_empty = list(self.steps), self.is_empty
         twin._samples = None if self._samples is None else self._samples.copy()
+        for key, reference in self._known.items():
+            if isinstance(key, tuple):
+                stage, item = key
+                twin._known[twins.get(stage, stage), item] = reference
+            else:
+                twin._known[twins.get(key, key)] = reference
         return twin
 
     @property

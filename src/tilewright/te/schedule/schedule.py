@@ -271,7 +271,7 @@ class Schedule:
         Raises:
             TEScheduleError: if an operation that is not a te.compute reads one of them.
         """
-        result = self._copy()
+        result = self.copy()
         for stage in list(result.stages):
             if stage.attach_type is AttachType.INLINE:
                 assert isinstance(stage.op, ComputeOp)
@@ -303,7 +303,8 @@ class Schedule:
             self.stage_map[stage.op] = stage
         self.outputs = [self.stage_map[op].op for op in self.outputs]
 
-    def _copy(self) -> Schedule:
+    def copy(self) -> Schedule:
+        """A schedule of the same loops, which can be changed on its own."""
         result = Schedule.__new__(Schedule)
         twins = {stage: stage.copy() for stage in (*self.stages, *self.groups)}
         for twin in twins.values():
@@ -318,7 +319,7 @@ class Schedule:
         result.outputs = list(self.outputs)
         result.arguments = self.arguments
         result.continuation = self.continuation
-        result.history = self.history.copy(result)
+        result.history = self.history.copy(result, twins)
         return result
 
     def __repr__(self) -> str:
