@@ -92,6 +92,7 @@ provide(
         "printer": "tilewright.script.printer",
         "program tuning": "tilewright.meta_schedule.tir_integration",
         "script display": "tilewright.script.printer.display",
+        "steps of autotvm": "tilewright.autotvm.template_step",
         "steps of te": "tilewright.te.schedule.trace",
         "struct info": "tilewright.relax.struct_info",
         "targets": "tilewright.target",

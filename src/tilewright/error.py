@@ -154,7 +154,15 @@ class UnknownNameError(TVMError, KeyError):
 
 
 class InstantiationError(TVMError, ValueError):
-    """A template and a config from which no schedule can be made; the message says why."""
+    """A template and a config from which no schedule can be made; the message says why.
+
+    Attributes:
+        reason: why in a few words, by which refused candidates are counted.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class RecordError(TVMError, ValueError):

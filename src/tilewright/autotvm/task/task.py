@@ -71,10 +71,9 @@ class Task:
         config.flop = 0
         found = self._called(config)
         if not config.valid():
-            raise InstantiationError(
-                f"the template {self.name!r} refuses the config {config}: "
-                + "; ".join(config.errors)
-            )
+            reason = "; ".join(config.errors)
+            message = f"the template {self.name!r} refuses the config {config}: {reason}"
+            raise InstantiationError(message, reason)
         return found
 
     def _called(self, config: Config) -> tuple[Schedule, list[Any]]:
@@ -87,7 +86,8 @@ class Task:
                 what = f"with the config {config}"
             raise InstantiationError(
                 f"the template {self.name!r} with the arguments {list(self.args)} fails {what}: "
-                f"{type(error).__name__}: {error}"
+                f"{type(error).__name__}: {error}",
+                f"{type(error).__name__} in the template",
             ) from error
         return self.func.checked(found)
 

@@ -58,8 +58,8 @@ class CandidateMaker:
         postprocs: the postprocessors.
 
     Attributes:
-        refusals: number of refused candidates per reason: the schedule primitive that refused, or
-            the postprocessor.
+        refusals: number of refused candidates per reason: the schedule primitive that refused, the
+            postprocessor, or what a template says.
     """
 
     def __init__(self, mod: IRModule, postprocs: Sequence[Postproc]) -> None:
@@ -110,7 +110,7 @@ class CandidateMaker:
             sch = replayer.replay(trace, seed)
             sch.enter_postproc()
         except TVMError as error:
-            self.refusals[getattr(error, "primitive", "") or type(error).__name__] += 1
+            self.refusals[_reason(error)] += 1
             return None
         for postproc in () if sketch.is_default else self._postprocs:
             if not self._accepts(postproc, sch):
@@ -125,3 +125,9 @@ class CandidateMaker:
             return False
         except Exception as error:
             raise TuningError(f"{type(postproc).__name__} failed: {error!r}") from error
+
+
+def _reason(error: TVMError) -> str:
+    """By what a refusal is counted."""
+    known = (getattr(error, name, "") for name in ("reason", "primitive"))
+    return next(filter(None, known), type(error).__name__)

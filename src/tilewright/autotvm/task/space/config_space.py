@@ -123,7 +123,8 @@ class ConfigSpace(Config):
             )
         entity = ConfigEntity(index, None, self._entities(self.point2knob(index)))
         if not self.is_index_valid(index):
-            raise InstantiationError(f"the config {entity} is left out by a filter of the template")
+            reason = "a filter of the template"
+            raise InstantiationError(f"the config {entity} is left out by {reason}", reason)
         return entity
 
     def at(self, knob: Sequence[int]) -> ConfigEntity:

@@ -1,0 +1,58 @@
+"""Templates that tests share."""
+
+from tilewright import autotvm, te
+
+
+@autotvm.template("tests/matmul")
+def matmul(n, m, k, dtype="float32"):
+    A = te.placeholder((n, k), name="A", dtype=dtype)
+    B = te.placeholder((k, m), name="B", dtype=dtype)
+    r = te.reduce_axis((0, k), name="r")
+    C = te.compute((n, m), lambda i, j: te.sum(A[i, r] * B[r, j], axis=r), name="C")
+    s = te.create_schedule(C.op)
+    y, x = C.op.axis
+    cfg = autotvm.get_config()
+    cfg.define_split("tile_y", y, num_outputs=2)
+    cfg.define_split("tile_x", x, num_outputs=2)
+    cfg.define_knob("unroll", [0, 1])
+    if cfg.is_fallback:
+        cfg.fallback_split("tile_x", [-1, 4])
+    yo, yi = cfg["tile_y"].apply(s, C, y)
+    xo, xi = cfg["tile_x"].apply(s, C, x)
+    s[C].reorder(yo, xo, r, yi, xi)
+    s[C].vectorize(xi)
+    if cfg["unroll"].val:
+        s[C].unroll(yi)
+    return s, [A, B, C]
+
+
+KINDS = ["good", "raise_error", "raise", "refused", "not lowered", "shape"]
+
+
+@autotvm.template("tests/scale")
+def scale(n, bad=()):
+    """A template that fails with most kinds, and in the ways that `bad` lists."""
+    cfg = autotvm.get_config()
+    if "no knobs" not in bad:
+        cfg.define_split("tile", n, num_outputs=2)
+        cfg.define_knob("kind", KINDS)
+    if "filter" in bad:
+        cfg.multi_filter(lambda knobs: knobs["tile"].size[-1] == 2 or knobs["kind"].val == "good")
+    kind = "good" if "no knobs" in bad else cfg["kind"].val
+    if kind == "raise_error" or "always" in bad:
+        cfg.raise_error("the kind is bad")
+    if kind == "raise" or "raise" in bad:
+        raise ZeroDivisionError("division of one by nothing")
+    size = n + 1 if kind == "shape" else n
+    A = te.placeholder((size,), name="A")
+    B = te.compute((size,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((size,), lambda i: B[i] + 1.0, name="C")
+    D = te.compute((size,), lambda i: B[i] + C[i], name="D")
+    s = te.create_schedule(D.op)
+    if "no knobs" not in bad:
+        cfg["tile"].apply(s, D, D.op.axis[0])
+    if kind == "refused":
+        s[D].compute_inline()
+    if kind == "not lowered":
+        s[B].compute_at(s[C], C.op.axis[0])
+    return s, [A, D]
