@@ -12,7 +12,7 @@ from tilewright.ir.structural import assert_structural_equal
 
 def test_it_prints_the_computation():
     dag = ComputeDAG(small_conv2d(8, 7, (1, 1), (1, 1)))
-    names = [axis.var.name for axis in dag.ops[4].axis]
+    names = [axis.var.name for axis in dag.ops[3].axis]
     n, f, y, x = names
     text = str(dag)
     assert "data = PLACEHOLDER [1, 8, 7, 7]\n" in text

@@ -8,7 +8,9 @@ from tests.te.schedule.checking import check, lowered_text, random_array
 
 import tilewright as tvm
 from tilewright import te
+from tilewright.auto_scheduler import ComputeDAG
 from tilewright.auto_scheduler.loop_state import State
+from tilewright.error import ArgumentError
 from tilewright.te.schedule import schedule_to_prim_func
 
 
@@ -352,3 +354,50 @@ def test_built_and_run():
     d = np.empty((p.rows, p.columns), "float32")
     function(a, b, d)
     np.testing.assert_array_equal(d, np.maximum(a @ b, 0))
+
+
+class TestTheComputation:
+    """What a `ComputeDAG` does with states."""
+
+    def test_a_state_becomes_a_schedule(self):
+        p = MatmulReLU()
+        dag = ComputeDAG(p.args)
+        state = dag.get_init_state()
+        assert state.stage_ops == dag.ops
+        state.parallel(p.D, 0)
+        schedule, args = dag.apply_steps_from_state(state)
+        assert args == p.args
+        schedule[p.D].vectorize(p.D.op.axis[1])
+        assert state[p.D].iters[1].annotation == "none"
+        assert "T.parallel" in lowered_text(schedule, args)
+
+    def test_a_state_of_equal_tensors_becomes_a_schedule(self):
+        p, other = MatmulReLU(), MatmulReLU()
+        state = ComputeDAG(other.args).get_init_state()
+        split(state, other)
+        schedule, args = ComputeDAG(p.args).apply_steps_from_state(state)
+        assert args == p.args
+        assert lowered_text(schedule, args) == lowered_text(state.schedule, other.args)
+
+    def test_the_python_of_a_state_repeats_it(self):
+        p = MatmulReLU()
+        dag = ComputeDAG(p.args)
+        state = dag.get_init_state()
+        cache_write(state, p)
+        text = dag.print_python_code_from_state(state)
+        assert "def apply_trace(sch: te.Schedule)" in text
+        names = {}
+        exec(text, {"te": te}, names)
+        again = p.schedule()
+        names["apply_trace"](again)
+        assert lowered_text(again, p.args) == lowered_text(state.schedule, p.args)
+
+    def test_bounds(self):
+        p = MatmulReLU()
+        dag = ComputeDAG(p.args)
+        state = dag.get_init_state()
+        compute_at(state, p)
+        (row, *_) = dag.infer_bound_from_state(state)[p.C].iters
+        assert row.range.extent.value == 1
+        with pytest.raises(ArgumentError, match="expected a State"):
+            dag.infer_bound_from_state(state.schedule)

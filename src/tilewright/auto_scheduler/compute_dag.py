@@ -9,11 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tilewright.auto_scheduler.loop_state import State
+from tilewright.auto_scheduler.operation_order import numbered_operations
+from tilewright.auto_scheduler.record_steps import apply_steps, steps_as_json
 from tilewright.auto_scheduler.workload_registry import workload_key_to_tensors
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.expr import Add, IntImm, Max, Min, Mul
 from tilewright.te.create_prim_func import create_prim_func
-from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp, topological_order
+from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp
 from tilewright.te.schedule import Schedule, create_schedule
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis import estimate_tir_flops
@@ -73,8 +76,8 @@ class ComputeDAG:
 
     @property
     def ops(self) -> list[Operation]:
-        """The operations, each after those whose results it reads."""
-        return topological_order(self.tensors)
+        """The operations, each after those whose results it reads; states number them so."""
+        return numbered_operations(self.tensors)
 
     @property
     def outputs(self) -> list[Tensor]:
@@ -104,6 +107,33 @@ class ComputeDAG:
         """A workload key for a computation without a registered function: hash and shapes."""
         return json.dumps([self.hash_key(), *(_extents(tensor) for tensor in self.tensors)])
 
+    def get_init_state(self) -> State:
+        """A state to which nothing has been done."""
+        return State(create_schedule([tensor.op for tensor in self.outputs]), self)
+
+    def infer_bound_from_state(self, state: State) -> State:
+        """A copy of a state in which the range of each iterator is known.
+
+        Raises:
+            ArgumentError: if it is no state.
+            TEScheduleError: if a stage is computed where it cannot be.
+        """
+        if not isinstance(state, State):
+            raise ArgumentError(f"infer_bound_from_state: expected a State, got {state!r}")
+        return state.with_bounds()
+
+    def print_python_code_from_state(self, state: Any) -> str:
+        """Python that repeats the steps of a state or a candidate.
+
+        It defines ``apply_trace(sch)``; `sch` is a `te.Schedule` of the outputs for a state, and a
+        `tir.Schedule` of `func` for a candidate.
+
+        Args:
+            state: a state, a candidate of a search, a `tir.Schedule` of `func`, or the trace of
+                one.
+        """
+        return str(trace_of(state))
+
     def apply_steps_from_state(
         self, state: Any, layout_rewrite: LayoutRewriteOption = LayoutRewriteOption.NO_REWRITE
     ) -> tuple[Schedule, list[Tensor]]:
@@ -112,16 +142,28 @@ class ComputeDAG:
         `tvm.lower` and `tvm.build` take both.
 
         Args:
-            state: a candidate of a search, a `tir.Schedule` of `func`, or the trace of one.
+            state: a state, a candidate of a search, a `tir.Schedule` of `func`, or the trace of
+                one.
             layout_rewrite: see `LayoutRewriteOption`.
 
         Raises:
             ArgumentError: for something else.
+            RecordError: for a state of another computation, whose steps do not apply to this one.
         """
         require_layout(layout_rewrite)
+        if isinstance(state, State):
+            return self._own(state).schedule.copy(), list(self.tensors)
         schedule = create_schedule([tensor.op for tensor in self.outputs])
         schedule.continue_with(trace_of(state))
         return schedule, list(self.tensors)
+
+    def _own(self, state: State) -> State:
+        """A state of these tensors with the steps of one of other tensors."""
+        if all(tensor.op in state.schedule.stage_map for tensor in self.outputs):
+            return state
+        own = self.get_init_state()
+        apply_steps(own, steps_as_json(state))
+        return own
 
     def __str__(self) -> str:
         return "\n".join(line for op in self.ops for line in _lines(op)) + "\n"

@@ -28,6 +28,9 @@ from tilewright.tir.stmt import ForKind
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tilewright.auto_scheduler.compute_dag import ComputeDAG
+    from tilewright.te.schedule.trace import Trace
+
 _KINDS: Final = {
     ForKind.UNROLLED: "unroll",
     ForKind.VECTORIZED: "vectorize",
@@ -44,7 +47,7 @@ _PLACES: Final = {
 class StageTable:
     """The stages of a state, each a view of a stage of its te schedule; see `State`."""
 
-    def __init__(self, state_object: StageTable | Schedule, dag: Any = None) -> None:
+    def __init__(self, state_object: StageTable | Schedule, dag: ComputeDAG | None = None) -> None:
         if isinstance(state_object, StageTable):
             vars(self).update(vars(state_object.copy()))
             return
@@ -83,6 +86,11 @@ class StageTable:
     def state_object(self) -> Self:
         """The state itself: there is no other object behind it."""
         return self
+
+    @property
+    def trace(self) -> Trace:
+        """The steps of the te schedule."""
+        return self.schedule.trace
 
     # --- what there is --------------------------------------------------------------------------
 
