@@ -136,8 +136,9 @@ def template(task_name: str, func: Function | None = None) -> Any:
         ArgumentValueError: if another function has the name already.
     """
 
+    known = _entry(task_name)
+
     def register(function: Function) -> Function:
-        known = _entry(task_name)
         _require_free(task_name, known.function or known.compute or known.schedule, function)
         known.function = function
 
@@ -168,9 +169,9 @@ def register_topi_compute(task_name: str, func: Function | None = None) -> Any:
         ArgumentValueError: if another function has the name already.
     """
 
-    def register(function: Function) -> Function:
-        known = _entry(task_name)
+    known = _entry(task_name)
 
+    def register(function: Function) -> Function:
         @functools.wraps(function)
         def called(*args: Any) -> Any:
             workload = args_to_workload(args, task_name)
@@ -203,9 +204,9 @@ def register_topi_schedule(task_name: str, func: Function | None = None) -> Any:
         ArgumentValueError: if another function has the name already.
     """
 
-    def register(function: Function) -> Function:
-        known = _entry(task_name)
+    known = _entry(task_name)
 
+    def register(function: Function) -> Function:
         @functools.wraps(function)
         def called(outs: Any, *args: Any) -> Any:
             tensors = [outs] if isinstance(outs, Tensor) else list(outs)

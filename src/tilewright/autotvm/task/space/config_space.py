@@ -37,6 +37,7 @@ class ConfigSpace(Config):
         self.space_map: dict[str, TransformSpace] = {}
         self._filters: list[Callable[[Mapping[str, Any]], Any]] = []
         self._length: int | None = None
+        self._fingerprint: str | None = None
 
     def _define(self, name: str, count: int, make: Callable[[], TransformSpace]) -> Any:
         require_name(name)
@@ -48,7 +49,7 @@ class ConfigSpace(Config):
             )
         self.space_map[name] = space
         self._entity_map[name] = space[0]
-        self._length = None
+        self._length = self._fingerprint = None
         return [VirtualAxis.made_by(name, position) for position in range(count)]
 
     def multi_filter(self, filter: Callable[[Mapping[str, Any]], Any]) -> None:
@@ -171,11 +172,12 @@ class ConfigSpace(Config):
     @property
     def fingerprint(self) -> str:
         """What is the same for equal spaces in all processes, as 16 hexadecimal digits."""
-        form = [
-            [name, [entity.value for entity in space.entities]]
-            for name, space in self.space_map.items()
-        ]
-        return hashlib.blake2b(json.dumps(form).encode(), digest_size=8).hexdigest()
+        if self._fingerprint is None:
+            knobs = self.space_map.items()
+            form = [[name, [entity.value for entity in space.entities]] for name, space in knobs]
+            text = json.dumps(form).encode()
+            self._fingerprint = hashlib.blake2b(text, digest_size=8).hexdigest()
+        return self._fingerprint
 
     # --- random choices -------------------------------------------------------------------------
 

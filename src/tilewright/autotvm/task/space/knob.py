@@ -28,13 +28,14 @@ class Entity:
         raise NotImplementedError(f"{type(self).__name__} does not define features")
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.value == getattr(other, "value", None)
+        # By their text: 1, 1.0 and True are different values.
+        return isinstance(other, Entity) and repr(self) == repr(other) and self.code == other.code
 
     def __hash__(self) -> int:
-        return hash((self.code, repr(self.value)))
+        return hash((self.code, repr(self)))
 
     def __repr__(self) -> str:
-        return str(self.value)
+        return repr(self.value)
 
 
 class TransformSpace:
@@ -113,7 +114,9 @@ class OtherOptionSpace(TransformSpace):
 
 
 def _as_lists(value: Any) -> Any:
-    return [_as_lists(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_as_lists(item) for item in value]
+    return float(value) if isinstance(value, float) else value  # of numpy, too
 
 
 def is_data(value: Any) -> bool:
