@@ -81,7 +81,14 @@ _logger = logging.getLogger(__name__)
 
 
 class AddToDatabase(MeasureCallback):
-    """Adds every candidate, also those that failed, to the database of the scheduler."""
+    """Adds every candidate, also those that failed, to a database.
+
+    Args:
+        database: the database; by default that of the scheduler.
+    """
+
+    def __init__(self, database: Database | None = None) -> None:
+        self.database = database
 
     def apply(
         self,
@@ -92,11 +99,21 @@ class AddToDatabase(MeasureCallback):
         runner_results: Sequence[RunnerResult],
     ) -> None:
         """Add a batch."""
-        database = task_scheduler.database
-        if database is None:
-            return
         task = task_scheduler.tasks[task_id]
-        add_to_database(database, task, measure_candidates, runner_results)
+        self.add(task_scheduler, task, measure_candidates, runner_results)
+
+    def add(
+        self,
+        task_scheduler: TaskScheduler,
+        task: TaskRecord,
+        candidates: Sequence[MeasureCandidate],
+        results: Sequence[RunnerResult],
+        supersede: bool = False,
+    ) -> None:
+        """Add results of candidates of a task, in place of earlier ones if `supersede` is set."""
+        database = self.database or task_scheduler.database
+        if database is not None:
+            add_to_database(database, task, candidates, results, supersede)
 
 
 def add_to_database(

@@ -20,6 +20,7 @@ from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
 from tilewright.tune.measure import Builder, Runner
+from tilewright.tune.progress.log import TuningObserver
 from tilewright.tune.scheduler import TaskScheduler
 from tilewright.tune.search import SearchStrategy
 from tilewright.tune.space import SpaceGenerator
@@ -52,6 +53,8 @@ class TuneOptions:
         max_seconds: maximum duration of the run; None for no limit.
         patience: number of trials without a gain after which a task ends; None for no limit.
         report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
+        progress: whether a table shows the state of the tasks, in terminals and notebooks.
+        observers: told what happens, a `TuningObserver` each.
     """
 
     max_trials_global: int
@@ -67,6 +70,8 @@ class TuneOptions:
     max_seconds: float | None = None
     patience: int | None = None
     report: str | Path | Literal[True] | None = None
+    progress: bool = True
+    observers: Sequence[TuningObserver] = ()
 
     def made_database(self, work_dir: str | Path | None) -> Database:
         """The database; one of kind ``"json"`` is in `work_dir`."""

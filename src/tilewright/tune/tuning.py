@@ -106,7 +106,11 @@ def run_tasks(
                 cost_model,
                 max_seconds=options.max_seconds,
                 patience=options.patience,
-                observers=[LogObserver(), LiveObserver()],
+                observers=[
+                    LogObserver(),
+                    *([LiveObserver()] if options.progress else []),
+                    *options.observers,
+                ],
             )
             stack.enter_context(interrupts.deferral(raises=False))  # it ends with the processes
             TUNER.debug("Time by phase:\n%s", profiler.table())

@@ -49,6 +49,15 @@ def test_records_have_results_and_errors(tmp_path):
     assert [info.shape for info in records[0].args_info] == [(64,), (64,)]
 
 
+def test_records_go_to_a_database_of_the_callback_and_so_do_those_of_the_final(tmp_path):
+    own, other = MemoryDatabase(), MemoryDatabase()
+    close = PaperRunner(lambda factor: 1.0 + factor / 100)
+    tune(tmp_path, [AddToDatabase(own), AddToDatabase()], database=other, runner=close)
+    texts = [[r.run_secs for r in d.get_all_tuning_records()] for d in (own, other)]
+    assert texts[0] == texts[1]
+    assert any(record.supersedes for record in own.get_all_tuning_records())
+
+
 def test_artifacts_stay_without_the_callback(tmp_path):
     tune(tmp_path, [])
     assert len(list(tmp_path.iterdir())) == 4

@@ -4,9 +4,11 @@ import pytest
 
 from tilewright.error import ArgumentValueError, UnknownNameError
 from tilewright.tune.measure import (
+    ERROR_KINDS,
     Builder,
     BuilderResult,
     EvaluatorConfig,
+    MeasureErrorNo,
     Runner,
     RunnerFuture,
     RunnerInput,
@@ -65,3 +67,12 @@ def test_errors_have_a_kind():
 def test_the_evaluator_needs_runs():
     with pytest.raises(ArgumentValueError, match="number is at least 1, got 0"):
         EvaluatorConfig(number=0)
+
+
+def test_kinds_of_errors_have_numbers():
+    assert MeasureErrorNo.of(None) == 0
+    for kind in ERROR_KINDS:
+        number = MeasureErrorNo.of(kind)
+        assert number > 0
+        assert MeasureErrorNo.of(number.kind) in (number, MeasureErrorNo.RUNTIME_DEVICE)
+    assert {number.kind for number in MeasureErrorNo} <= {None, *ERROR_KINDS}

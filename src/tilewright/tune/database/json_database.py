@@ -1,4 +1,4 @@
-"""A database in two files of lines, which several tuners may share."""
+"""A database in files of lines, which several tuners may share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRACE: Final = b',"trace":['
 
 
 class JSONDatabase(MemoryDatabase):
-    """Workloads and records in files, one JSON object a line.
+    """Workloads and records in two files, or in one, with one JSON object a line.
 
     Files that Apache TVM's tuner has written are read, too: each of their lines is a list. What
     is committed to them is written in the form of this class.
@@ -44,7 +44,7 @@ class JSONDatabase(MemoryDatabase):
 
     Args:
         path_workload: the file of workloads.
-        path_tuning_record: the file of records.
+        path_tuning_record: the file of records; it may be the same.
         work_dir: the directory of both, ``database_workload.json`` and
             ``database_tuning_record.json``, where they are not given.
         allow_missing: whether files that do not exist are made.
@@ -69,6 +69,8 @@ class JSONDatabase(MemoryDatabase):
         super().__init__(module_equality)
         self._workload_file = LineFile(_path(path_workload, work_dir, WORKLOAD_FILE))
         self._record_file = LineFile(_path(path_tuning_record, work_dir, RECORD_FILE))
+        if self._record_file.path == self._workload_file.path:
+            self._record_file = self._workload_file
         for file in (self._workload_file, self._record_file):
             if not allow_missing and not file.exists():
                 raise DatabaseError(f"there is no record file {file.path}")
@@ -98,12 +100,16 @@ class JSONDatabase(MemoryDatabase):
         with self._lock:
             # A workload is written before its records: read after them, it is there.
             records = self._record_file.read_new()
-            workloads = self._workload_file.read_new()
+            workloads = [] if self._is_one_file else self._workload_file.read_new()
             if self._workload_file.generation != self._generation:
                 self._generation = self._workload_file.generation
                 self._in_file.clear()
                 self._by_position.clear()
             self._accept(workloads, records)
+
+    @property
+    def _is_one_file(self) -> bool:
+        return self._record_file is self._workload_file
 
     def _accept(self, workloads: list[Line], records: list[Line]) -> None:
         skipped: list[SkippedLine] = []
@@ -113,11 +119,17 @@ class JSONDatabase(MemoryDatabase):
         ):
             for line in lines:
                 try:
-                    add(_parsed(line))
+                    (self._accept_either if self._is_one_file else add)(_parsed(line))
                 except RecordError as error:
                     skipped.append(SkippedLine(file.path, line.number, str(error)))
         self.skipped += skipped
         report(skipped)
+
+    def _accept_either(self, form: Any) -> None:
+        """Accept a line of a file of both."""
+        if isinstance(form, list):
+            raise RecordError("lines of Apache TVM are read from two files, not from one")
+        (self._accept_workload if "module" in form else self._accept_record)(form)
 
     def _accept_workload(self, form: Any) -> None:
         if isinstance(form, list):

@@ -4,6 +4,7 @@ Whatever a candidate does there (crash, hang, take all memory, compute wrong num
 candidate alone, and is told by an `error_kind`.
 """
 
+from tilewright.tune.measure.error_number import MeasureErrorNo
 from tilewright.tune.measure.interfaces import (
     ERROR_KINDS,
     Builder,

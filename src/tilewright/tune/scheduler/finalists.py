@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact, add_to_database
+from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure import RunnerResult
@@ -176,7 +176,7 @@ class _Final:
         self, again: Sequence[MeasureCandidate], results: list[RunnerResult], noise: float
     ) -> None:
         """Let results take the place of earlier ones."""
-        task, database = self._task, self._scheduler.database
+        task, scheduler = self._task, self._scheduler
         for candidate, result in zip(again, results, strict=True):
             if candidate.is_default:
                 task.replace([(latency_of(result), candidate)])
@@ -185,13 +185,14 @@ class _Final:
             if (1 - noise) * default < latency_of(result) < default:
                 results[position] = RunnerResult([default], None, None, result.cpu_secs)
         task.replace([(latency_of(r), c) for c, r in zip(again, results, strict=True)])
-        if database is None or not again:
+        if not again:
             return
-        if any(isinstance(item, AddToDatabase) for item in self._scheduler.measure_callbacks):
-            # Of records that are equally fast, the first one is the best.
-            order = sorted(range(len(again)), key=lambda i: not again[i].is_default)
-            found = [again[i] for i in order], [results[i] for i in order]
-            add_to_database(database, task, *found, supersede=True)
+        # Of records that are equally fast, the first one is the best.
+        order = sorted(range(len(again)), key=lambda i: not again[i].is_default)
+        found = [again[i] for i in order], [results[i] for i in order]
+        for callback in scheduler.measure_callbacks:
+            if isinstance(callback, AddToDatabase):
+                callback.add(scheduler, task, *found, supersede=True)
 
     def _put_default_first(self, again: Sequence[MeasureCandidate]) -> None:
         """Let candidates that were not measured again win only if they are clearly faster."""
