@@ -24,3 +24,15 @@ def small_conv2d(channels, size, stride, padding):
 
 def matmul_task(n=32, target=TARGET, **options):
     return auto_scheduler.SearchTask(small_matmul, (n, n, n), target=target, **options)
+
+
+def quick_options(log_file=None, trials=4, **given):
+    """Options of a search that measures for a moment."""
+    callbacks = [] if log_file is None else [auto_scheduler.RecordToFile(log_file)]
+    given = {
+        "builder": auto_scheduler.LocalBuilder(n_parallel=1),
+        "runner": auto_scheduler.LocalRunner(number=1, min_repeat_ms=1),
+        "num_measures_per_round": 2,
+        **given,
+    }
+    return auto_scheduler.TuningOptions(trials, measure_callbacks=callbacks, **given)

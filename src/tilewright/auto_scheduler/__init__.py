@@ -12,8 +12,34 @@ A front door to `tilewright.tune`, by the names that tutorials use::
 """
 
 from tilewright.auto_scheduler.compute_dag import ComputeDAG, LayoutRewriteOption
+from tilewright.auto_scheduler.cost_model import RandomModel, XGBModel
 from tilewright.auto_scheduler.hardware_params import HardwareParams
+from tilewright.auto_scheduler.measure import (
+    LocalBuilder,
+    LocalRPCMeasureContext,
+    LocalRunner,
+    MeasureErrorNo,
+    MeasureInput,
+    MeasureResult,
+    RPCRunner,
+)
+from tilewright.auto_scheduler.measure_record import (
+    RecordReader,
+    RecordToFile,
+    distill_record_file,
+    load_best_record,
+    load_records,
+    save_records,
+)
+from tilewright.auto_scheduler.search_policy import (
+    EmptyPolicy,
+    PreloadMeasuredStates,
+    SearchCallback,
+    SearchPolicy,
+    SketchPolicy,
+)
 from tilewright.auto_scheduler.search_task import SearchTask, register_task_input_buffer
+from tilewright.auto_scheduler.tuning_options import TuningOptions
 from tilewright.auto_scheduler.workload_registry import (
     make_workload_key,
     register_workload,
@@ -23,12 +49,33 @@ from tilewright.auto_scheduler.workload_registry import (
 
 __all__ = [
     "ComputeDAG",
+    "EmptyPolicy",
     "HardwareParams",
     "LayoutRewriteOption",
+    "LocalBuilder",
+    "LocalRPCMeasureContext",
+    "LocalRunner",
+    "MeasureErrorNo",
+    "MeasureInput",
+    "MeasureResult",
+    "PreloadMeasuredStates",
+    "RPCRunner",
+    "RandomModel",
+    "RecordReader",
+    "RecordToFile",
+    "SearchCallback",
+    "SearchPolicy",
     "SearchTask",
+    "SketchPolicy",
+    "TuningOptions",
+    "XGBModel",
+    "distill_record_file",
+    "load_best_record",
+    "load_records",
     "make_workload_key",
     "register_task_input_buffer",
     "register_workload",
     "register_workload_tensors",
+    "save_records",
     "workload_key_to_tensors",
 ]

@@ -1,22 +1,18 @@
-"""Building and running of candidates, and what came of it."""
+"""How candidates are built and run, and what came of them."""
 
 from __future__ import annotations
 
-import enum
-import functools
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-from tilewright import tune
-from tilewright.auto_scheduler.compute_dag import ComputeDAG, trace_of
+from tilewright.auto_scheduler.compute_dag import trace_of
 from tilewright.auto_scheduler.search_task import SearchTask, register_task_input_buffer
-from tilewright.error import ArgumentValueError, RecordError
-from tilewright.te.create_prim_func import create_prim_func
+from tilewright.error import ArgumentError, ArgumentValueError, RecordError
+from tilewright.target import Target
+from tilewright.tune import measure
 from tilewright.tune.candidate import ArgInfo
 from tilewright.tune.database import TuningRecord
-from tilewright.tune.measure import EvaluatorConfig
-from tilewright.tune.measure.local_builder import LocalBuilder as _Builder
-from tilewright.tune.measure.local_runner import LocalRunner as _Runner
+from tilewright.tune.measure import EvaluatorConfig, MeasureErrorNo
 from tilewright.tune.workload import Workload
 
 __all__ = [
@@ -30,3 +26,238 @@ __all__ = [
     "recover_measure_input",
     "register_task_input_buffer",
 ]
+
+FAILED_COST: Final = 1e10
+"""The seconds of a candidate that failed, in `MeasureResult.costs`."""
+
+
+class LocalBuilder(measure.LocalBuilder):
+    """Builds candidates in processes of this machine; see `tilewright.tune.measure.LocalBuilder`.
+
+    Args:
+        timeout: seconds that a candidate may take.
+        n_parallel: number of processes; by default one per core that is not needed for timing.
+        build_func: ``"default"``; functions of one's own go to the class above.
+    """
+
+    def __init__(
+        self, timeout: float = 15, n_parallel: int | None = None, build_func: str = "default"
+    ) -> None:
+        if build_func != "default":
+            raise ArgumentValueError(
+                f"LocalBuilder: build_func is 'default', got {build_func!r}; a function of your "
+                "own is f_build of tilewright.tune.measure.LocalBuilder"
+            )
+        super().__init__(max_workers=n_parallel, timeout_sec=timeout)
+
+
+class LocalRunner(measure.LocalRunner):
+    """Runs candidates in a process of this machine; see `tilewright.tune.measure.LocalRunner`.
+
+    Args:
+        timeout: seconds that a candidate may take in all.
+        number: runs per repetition, at least.
+        repeat: repetitions; each gives one time.
+        min_repeat_ms: how long a repetition takes at least, by more runs if need be.
+        cooldown_interval: seconds of rest after each candidate.
+        enable_cpu_cache_flush: start each run with caches that hold other data.
+        device: for old programs; candidates run on the CPU.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        number: int = 3,
+        repeat: int = 1,
+        min_repeat_ms: int = 100,
+        cooldown_interval: float = 0.0,
+        enable_cpu_cache_flush: bool = False,
+        device: int = 0,
+    ) -> None:
+        del device
+        config = EvaluatorConfig(number, repeat, min_repeat_ms, enable_cpu_cache_flush)
+        super().__init__(timeout, config, cooldown_interval)
+
+
+class RPCRunner:
+    """A name that programs know: there is no such runner, and the error says what to use."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise ArgumentValueError(
+            "RPCRunner: no tracker is asked for machines. LocalRunner measures on this one; "
+            'runner="ray" measures on a cluster'
+        )
+
+
+class LocalRPCMeasureContext:
+    """A runner that measures in a process of its own, which ends with the context.
+
+    So does every runner here; no network takes part. The name is for programs that know it.
+
+    Args:
+        priority: for old programs.
+        n_parallel: for old programs; one candidate runs at a time.
+        timeout: as for `LocalRunner`, and so are the others.
+        number: runs per repetition, at least.
+        repeat: repetitions.
+        min_repeat_ms: how long a repetition takes at least.
+        cooldown_interval: seconds of rest after each candidate.
+        enable_cpu_cache_flush: start each run with caches that hold other data.
+        device: for old programs.
+
+    Attributes:
+        runner: the runner; it cannot be used when the context is gone.
+    """
+
+    def __init__(
+        self,
+        priority: int = 1,
+        n_parallel: int = 1,
+        timeout: float = 10,
+        number: int = 3,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.0,
+        enable_cpu_cache_flush: bool = False,
+        device: int = 0,
+    ) -> None:
+        del priority, n_parallel
+        self.runner = LocalRunner(
+            timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush,
+            device,
+        )  # fmt: skip
+
+    def __del__(self) -> None:
+        if hasattr(self, "runner"):
+            self.runner.close()
+
+
+class RecordedTask(NamedTuple):
+    """The task of a line of a log, whose computation is not made yet.
+
+    Attributes:
+        workload_key: names the computation.
+        target: the target.
+    """
+
+    workload_key: str
+    target: Target | None
+
+
+class MeasureInput:
+    """A candidate of a task.
+
+    Args:
+        task: the task.
+        state: the candidate: a `MeasureCandidate`, a `tir.Schedule`, or a trace. By default the
+            one of `record`.
+        record: the line of a log that it comes from.
+    """
+
+    def __init__(
+        self,
+        task: SearchTask | RecordedTask,
+        state: Any = None,
+        *,
+        record: TuningRecord | None = None,
+    ) -> None:
+        if not isinstance(task, (SearchTask, RecordedTask)):
+            raise ArgumentError(f"MeasureInput: expected a SearchTask, got {task!r}")
+        if state is None and record is None:
+            raise ArgumentError("MeasureInput: there is no candidate; give `state`")
+        self.task, self.record, self._state = task, record, state
+
+    @property
+    def state(self) -> Any:
+        """The candidate; that of a record is made when it is first asked for.
+
+        Raises:
+            RecordError: if a step of it does not apply.
+        """
+        if self._state is None and self.record is not None:
+            self._state = self.record.as_measure_candidate()
+        return self._state
+
+    def with_result(self, result: MeasureResult) -> TuningRecord:
+        """The record of this candidate and of what came of it."""
+        if self.record is not None:
+            return self.record
+        if not isinstance(self.task, SearchTask):
+            raise ArgumentError("save_records: the task of a candidate of your own is a SearchTask")
+        func = self.task.compute_dag.func
+        return TuningRecord(
+            trace_of(self.state),
+            Workload(func),
+            None if result.error_no else result.costs,
+            self.task.target,
+            ArgInfo.from_prim_func(func),
+            error=result.error_msg or None,
+            error_kind=result.error_no.kind,
+            timestamp=result.timestamp or None,
+            task_name=self.task.workload_key,
+        )
+
+    def __repr__(self) -> str:
+        return f"MeasureInput({self.task})"
+
+
+class MeasureResult:
+    """What came of a candidate.
+
+    Args:
+        costs: seconds of a run, one number per repetition; 10**10 of one that failed.
+        error_no: what kind of error there was, a `MeasureErrorNo`.
+        error_msg: the message.
+        all_cost: seconds that measuring took.
+        timestamp: when that was, in seconds since 1970; 0 if it is not known.
+    """
+
+    def __init__(
+        self,
+        costs: Sequence[float],
+        error_no: int = MeasureErrorNo.NO_ERROR,
+        error_msg: str = "",
+        all_cost: float = 0.0,
+        timestamp: float = 0.0,
+    ) -> None:
+        self.costs = tuple(float(seconds) for seconds in costs)
+        self.error_no = MeasureErrorNo(error_no)
+        self.error_msg, self.all_cost, self.timestamp = error_msg, all_cost, timestamp
+
+    @staticmethod
+    def of(record: TuningRecord) -> MeasureResult:
+        """The result that a record has."""
+        costs = (record.run_secs if record.is_valid else None) or [FAILED_COST]
+        number = MeasureErrorNo.of(record.error_kind or (None if record.is_valid else "run"))
+        return MeasureResult(costs, number, record.error or "", 0.0, record.timestamp)
+
+    def __repr__(self) -> str:
+        if self.error_no:
+            return f"MeasureResult({self.error_no.name}: {self.error_msg})"
+        return f"MeasureResult(costs: {self.costs})"
+
+
+def recover_measure_input(inp: MeasureInput, rebuild_state: bool = False) -> MeasureInput:
+    """An input as `load_records` gives it, with the computation that its workload key stands for.
+
+    Args:
+        inp: the input.
+        rebuild_state: make its schedule at once, so that an error is raised here.
+
+    Raises:
+        UnknownNameError: if the workload is not registered in this process.
+        RecordError: if the program is another one now, or a step does not apply to it.
+    """
+    task = SearchTask(workload_key=inp.task.workload_key, target=inp.task.target)
+    if inp.record is None:
+        return MeasureInput(task, inp.state)
+    key = inp.record.workload.key
+    if key != task.compute_dag.hash_key():
+        raise RecordError(
+            f"the workload {task.workload_key} is another program than the one of the record: its "
+            f"hash is {task.compute_dag.hash_key()}, not {key}"
+        )
+    found = MeasureInput(task, record=inp.record)
+    if rebuild_state:
+        found = MeasureInput(task, found.state, record=inp.record)
+    return found

@@ -1,0 +1,100 @@
+"""`TuningOptions`: how much is measured, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.target import Target
+from tilewright.tune.callback import MeasureCallback, default_callbacks
+from tilewright.tune.cost_model import CostModel
+from tilewright.tune.database import Database
+from tilewright.tune.measure import Builder, LocalRunner, Runner
+from tilewright.tune.options import TuneOptions
+from tilewright.tune.tuning import require_measurable
+
+
+class TuningOptions:
+    """How much is measured, and how.
+
+    Args:
+        num_measure_trials: maximum number of measured candidates.
+        early_stopping: number of trials without a gain after which the search ends; None for no
+            limit.
+        num_measures_per_round: maximum number of candidates per batch.
+        verbose: 0 for no table of the state of the search; in other places than terminals and
+            notebooks there is none anyway.
+        builder: compiles candidates: a `LocalBuilder`, any `Builder` of the tuner, or the name of
+            one, such as ``"local"``.
+        runner: times candidates: a `LocalRunner`, the `runner` of a `LocalRPCMeasureContext`, any
+            `Runner` of the tuner, or the name of one.
+        measure_callbacks: called after each batch, such as `RecordToFile`.
+
+    Raises:
+        ArgumentError: for something else.
+        ArgumentValueError: for a number out of range.
+    """
+
+    def __init__(
+        self,
+        num_measure_trials: int = 0,
+        early_stopping: int | None = None,
+        num_measures_per_round: int = 64,
+        verbose: int = 1,
+        builder: Builder | str = "local",
+        runner: Runner | str = "local",
+        measure_callbacks: Sequence[MeasureCallback] | None = None,
+    ) -> None:
+        if num_measure_trials < 0:
+            raise ArgumentValueError(
+                f"TuningOptions: num_measure_trials is not negative, got {num_measure_trials}"
+            )
+        for name, part, kind in (("builder", builder, Builder), ("runner", runner, Runner)):
+            if not isinstance(part, (str, kind)):
+                own = getattr(part, name, None)
+                hint = f"; give its `{name}`" if isinstance(own, kind) else ""
+                raise ArgumentError(
+                    f"TuningOptions: {name} is a {kind.__name__} or the name of one, got "
+                    f"{part!r}{hint}"
+                )
+        self.num_measure_trials = num_measure_trials
+        self.early_stopping = None if early_stopping in (None, -1) else early_stopping
+        self.num_measures_per_round = num_measures_per_round
+        self.verbose = verbose
+        self.builder, self.runner = builder, runner
+        self.measure_callbacks = MeasureCallback.create(measure_callbacks or [])
+
+    def for_tuner(
+        self, cost_model: CostModel | None, database: Database, targets: Iterable[Target]
+    ) -> TuneOptions:
+        """The options as the tuner takes them.
+
+        Args:
+            cost_model: chooses the candidates to measure.
+            database: what was measured before, and gets what is measured.
+            targets: those of the tasks.
+
+        Raises:
+            ArgumentValueError: if there are no trials.
+            TargetError: for a target whose code does not run where it would be measured.
+        """
+        if not self.num_measure_trials:
+            raise ArgumentValueError(
+                "TuningOptions: num_measure_trials is 0, so nothing would be measured; 64 are "
+                "enough for an operator. Without measuring, tvm.build gives the default schedule"
+            )
+        if self.runner == "local" or isinstance(self.runner, LocalRunner):
+            for target in targets:
+                require_measurable(target)
+        given: dict[str, Any] = {"builder": self.builder, "runner": self.runner}
+        return TuneOptions(
+            max_trials_global=self.num_measure_trials,
+            num_trials_per_iter=self.num_measures_per_round,
+            patience=self.early_stopping,
+            cost_model="none" if cost_model is None else cost_model,
+            database=database,
+            measure_callbacks=[*default_callbacks(), *self.measure_callbacks],
+            progress=self.verbose > 0,
+            **given,
+        )
