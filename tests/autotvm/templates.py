@@ -56,3 +56,26 @@ def scale(n, bad=()):
     if kind == "not lowered":
         s[B].compute_at(s[C], C.op.axis[0])
     return s, [A, D]
+
+
+@autotvm.template("tests/gpu")
+def gpu(n):
+    A = te.placeholder((n, n), name="A")
+    B = te.compute((n, n), lambda i, j: A[j, i], name="B")
+    s = te.create_schedule(B.op)
+    shared = s.cache_read(A, "shared", [B])
+    y, x = B.op.axis
+    cfg = autotvm.get_config()
+    cfg.define_split("tile_y", y, num_outputs=2)
+    cfg.define_split("tile_x", x, num_outputs=2)
+    yo, yi = cfg["tile_y"].apply(s, B, y)
+    xo, xi = cfg["tile_x"].apply(s, B, x)
+    loops = [yo, xo, yi, xi]
+    s[B].reorder(*loops)
+    cfg.define_annotate("bind", loops, "bind_gpu")
+    cfg["bind"].apply(s, B, loops)
+    s[shared].compute_at(s[B], xo)
+    fused = s[shared].fuse(*s[shared].op.axis)
+    _, thread = s[shared].split(fused, cfg["tile_x"].size[-1])
+    s[shared].bind(thread, te.thread_axis("threadIdx.x"))
+    return s, [A, B]

@@ -109,6 +109,14 @@ def test_all_configs_are_candidates_once(task):
     assert len(programs) == len(expected)
 
 
+def test_a_space_for_a_gpu():
+    found = candidates(tuning(autotvm.task.create("tests/gpu", [4], "cuda")))
+    assert len(found) == 9
+    for candidate in found:
+        assert "threadIdx.y" in str(candidate.sch.mod)
+        assert "shared" in str(candidate.sch.mod)
+
+
 def test_bad_configs_are_refused_with_a_reason():
     task = autotvm.task.create("tests/scale", [4, ["filter"]], "llvm")
     context = tuning(task)

@@ -54,6 +54,7 @@ _HOME: Final = {
 _MISNOMERS: Final = {
     "apply_graph_best": "there is no tuner of whole graphs; autotvm.apply_history_best(records) "
     "gives each template its fastest config",
+    "tophub": "no configs are downloaded; autotvm.apply_history_best(records) takes your own",
     "space": "a task has its space: `task.config_space`, which autotvm.task.create makes of the "
     "knobs of its template; the classes are in autotvm.task.space. SpaceGenerator is a class of "
     "meta_schedule",

@@ -1,5 +1,7 @@
 """Templates, tasks, and which config a template gets."""
 
+from typing import Any
+
 from tilewright.autotvm.task import space
 from tilewright.autotvm.task.dispatcher import (
     ApplyConfig,
@@ -18,3 +20,13 @@ from tilewright.autotvm.task.template import (
     template,
 )
 from tilewright.autotvm.task.workload import args_to_workload, deserialize_args, serialize_args
+
+
+def __getattr__(name: str) -> Any:
+    hint = ""
+    if name.startswith("extract_from_"):
+        hint = (
+            ": the functions of a model are tuned without templates, by "
+            "meta_schedule.relax_integration.tune_relax"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

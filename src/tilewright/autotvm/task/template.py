@@ -135,7 +135,6 @@ def template(task_name: str, func: Function | None = None) -> Any:
     Raises:
         ArgumentValueError: if another function has the name already.
     """
-
     known = _entry(task_name)
 
     def register(function: Function) -> Function:
@@ -168,7 +167,6 @@ def register_topi_compute(task_name: str, func: Function | None = None) -> Any:
     Raises:
         ArgumentValueError: if another function has the name already.
     """
-
     known = _entry(task_name)
 
     def register(function: Function) -> Function:
@@ -203,7 +201,6 @@ def register_topi_schedule(task_name: str, func: Function | None = None) -> Any:
     Raises:
         ArgumentValueError: if another function has the name already.
     """
-
     known = _entry(task_name)
 
     def register(function: Function) -> Function:
