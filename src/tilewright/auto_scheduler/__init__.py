@@ -13,6 +13,7 @@ A front door to `tilewright.tune`, by the names that tutorials use::
 
 from tilewright.auto_scheduler.compute_dag import ComputeDAG, LayoutRewriteOption
 from tilewright.auto_scheduler.cost_model import RandomModel, XGBModel
+from tilewright.auto_scheduler.dispatcher import ApplyHistoryBest, ApplyHistoryBestOrSample
 from tilewright.auto_scheduler.hardware_params import HardwareParams
 from tilewright.auto_scheduler.measure import (
     LocalBuilder,
@@ -31,6 +32,7 @@ from tilewright.auto_scheduler.measure_record import (
     load_records,
     save_records,
 )
+from tilewright.auto_scheduler.relax_integration import extract_tasks
 from tilewright.auto_scheduler.search_policy import (
     EmptyPolicy,
     PreloadMeasuredStates,
@@ -39,6 +41,12 @@ from tilewright.auto_scheduler.search_policy import (
     SketchPolicy,
 )
 from tilewright.auto_scheduler.search_task import SearchTask, register_task_input_buffer
+from tilewright.auto_scheduler.task_scheduler import (
+    LogEstimatedLatency,
+    PrintTableInfo,
+    TaskScheduler,
+    TaskSchedulerCallback,
+)
 from tilewright.auto_scheduler.tuning_options import TuningOptions
 from tilewright.auto_scheduler.workload_registry import (
     make_workload_key,
@@ -48,6 +56,8 @@ from tilewright.auto_scheduler.workload_registry import (
 )
 
 __all__ = [
+    "ApplyHistoryBest",
+    "ApplyHistoryBestOrSample",
     "ComputeDAG",
     "EmptyPolicy",
     "HardwareParams",
@@ -55,10 +65,12 @@ __all__ = [
     "LocalBuilder",
     "LocalRPCMeasureContext",
     "LocalRunner",
+    "LogEstimatedLatency",
     "MeasureErrorNo",
     "MeasureInput",
     "MeasureResult",
     "PreloadMeasuredStates",
+    "PrintTableInfo",
     "RPCRunner",
     "RandomModel",
     "RecordReader",
@@ -67,9 +79,12 @@ __all__ = [
     "SearchPolicy",
     "SearchTask",
     "SketchPolicy",
+    "TaskScheduler",
+    "TaskSchedulerCallback",
     "TuningOptions",
     "XGBModel",
     "distill_record_file",
+    "extract_tasks",
     "load_best_record",
     "load_records",
     "make_workload_key",

@@ -5,22 +5,24 @@ from __future__ import annotations
 import enum
 import functools
 import json
-import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
+from tilewright.auto_scheduler.dag_text import lines_of
 from tilewright.auto_scheduler.loop_state import State
 from tilewright.auto_scheduler.operation_order import numbered_operations
 from tilewright.auto_scheduler.record_steps import apply_steps, steps_as_json
-from tilewright.auto_scheduler.workload_registry import workload_key_to_tensors
-from tilewright.error import ArgumentError, ArgumentValueError
-from tilewright.ir.expr import Add, IntImm, Max, Min, Mul
+from tilewright.auto_scheduler.workload_registry import computation_of
+from tilewright.error import ArgumentError, ArgumentValueError, TEScheduleError
+from tilewright.ir.expr import IntImm
 from tilewright.te.create_prim_func import create_prim_func
-from tilewright.te.operation import ComputeOp, Operation, PlaceholderOp
+from tilewright.te.from_prim_func import tensors_of
+from tilewright.te.operation import Operation, PlaceholderOp
 from tilewright.te.schedule import Schedule, create_schedule
 from tilewright.te.tensor import Tensor
 from tilewright.tir.analysis import estimate_tir_flops
-from tilewright.tir.expr import ProducerLoad, Reduce
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.function import PrimFunc
 from tilewright.tune.workload import Workload
 
 
@@ -48,31 +50,47 @@ class ComputeDAG:
         C(i, j) += (A[i, k] * B[k, j])
 
     Args:
-        compute: the inputs and outputs, a workload key, or a `te.Schedule` on which nothing has
-            been done.
+        compute: the inputs and outputs, a workload key, a `te.Schedule` on which nothing has been
+            done, or a tensor program, such as one of a model.
 
     Attributes:
-        tensors: the inputs and outputs, in the order in which the built function takes them.
-        func: the tensor program, the one of `te.create_prim_func`.
+        func: the tensor program; that of tensors is made by `te.create_prim_func`.
 
     Raises:
         ArgumentError: for something else, and for inputs that are not listed.
     """
 
-    def __init__(self, compute: Sequence[Tensor] | str | Schedule) -> None:
+    def __init__(self, compute: Sequence[Tensor] | str | Schedule | PrimFunc) -> None:
         if isinstance(compute, str):
-            compute = workload_key_to_tensors(compute)
+            compute = computation_of(compute)
+        if isinstance(compute, PrimFunc):
+            self.func = compute
+            return
         if isinstance(compute, Schedule):
             compute = compute.arguments
         if not isinstance(compute, (list, tuple)) or not compute:
             raise ArgumentError(
-                "ComputeDAG: expected the list of inputs and outputs, a workload key or a "
-                f"te.Schedule, got {compute!r}"
+                "ComputeDAG: expected the list of inputs and outputs, a workload key, a "
+                f"te.Schedule or a tensor program, got {compute!r}"
             )
-        self.tensors: list[Tensor] = list(compute)
+        self.tensors = list(compute)
         self.func = create_prim_func(self.tensors)
         if not self.outputs:
             raise ArgumentError(f"ComputeDAG: nothing is computed, {self.tensors} are inputs")
+
+    @functools.cached_property
+    def tensors(self) -> list[Tensor]:
+        """The inputs and outputs, in the order in which the built function takes them.
+
+        Raises:
+            TEScheduleError: for a tensor program that is not one of tensors.
+        """
+        return [tensor for tensor in tensors_of(self.func) if isinstance(tensor, Tensor)]
+
+    @property
+    def computation(self) -> list[Tensor] | PrimFunc:
+        """What another `ComputeDAG` of the same computation is made from."""
+        return vars(self).get("tensors", self.func)
 
     @property
     def ops(self) -> list[Operation]:
@@ -105,7 +123,7 @@ class ComputeDAG:
 
     def workload_key(self) -> str:
         """A workload key for a computation without a registered function: hash and shapes."""
-        return json.dumps([self.hash_key(), *(_extents(tensor) for tensor in self.tensors)])
+        return json.dumps([self.hash_key(), *map(_extents, self.func.buffer_map.values())])
 
     def get_init_state(self) -> State:
         """A state to which nothing has been done."""
@@ -166,10 +184,15 @@ class ComputeDAG:
         return own
 
     def __str__(self) -> str:
-        return "\n".join(line for op in self.ops for line in _lines(op)) + "\n"
+        try:
+            operations = self.ops
+        except TEScheduleError:
+            return self.func.script()
+        return "\n".join(line for op in operations for line in lines_of(op)) + "\n"
 
     def __repr__(self) -> str:
-        return f"ComputeDAG({self.hash_key()}, {self.tensors})"
+        names = ", ".join(buffer.name for buffer in self.func.buffer_map.values())
+        return f"ComputeDAG({self.hash_key()}, {names})"
 
 
 def trace_of(state: Any) -> Any:
@@ -198,49 +221,5 @@ def require_layout(option: LayoutRewriteOption | int | None) -> None:
         )
 
 
-def _extents(tensor: Tensor) -> list[Any]:
-    return [n.value if isinstance(n, IntImm) else str(n) for n in tensor.shape]
-
-
-# --- how it prints ------------------------------------------------------------------------------
-
-_UPDATES: Final[dict[type, str]] = {Add: "+=", Mul: "*=", Max: "max=", Min: "min="}
-"""How a reduction is written, by what combines two values."""
-
-_NUMBER: Final = re.compile(r"\bT\.[a-z]+\d+\((-?[\d.e+-]+)\)")
-_NAMESPACE: Final = re.compile(r"\bT\.")
-
-
-def _lines(op: Operation) -> list[str]:
-    if isinstance(op, PlaceholderOp):
-        extents = ", ".join(map(_text, op.output(0).shape))
-        return [f"{op.name} = PLACEHOLDER [{extents}]"]
-    if not isinstance(op, ComputeOp):
-        kind = type(op).__name__.removesuffix("Op").upper()
-        return [f"{op.name} = {kind} [{', '.join(t.name for t in op.input_tensors)}]"]
-    indices = ", ".join(axis.var.name for axis in op.axis)
-    return [
-        f"{op.name}{f'.v{position}' if len(op.body) > 1 else ''}({indices}) {_definition(value)}"
-        for position, value in enumerate(op.body)
-    ]
-
-
-def _definition(value: Any) -> str:
-    if not isinstance(value, Reduce):
-        return f"= {_text(value)}"
-    source = _text(value.source[value.value_index])
-    if not (isinstance(value.condition, IntImm) and value.condition.value):
-        source = f"{source} where {_text(value.condition)}"
-    update = _UPDATES.get(type(value.combiner.result[0])) if len(value.source) == 1 else None
-    if update is not None and not value.init:
-        is_element = isinstance(value.source[0], ProducerLoad)
-        return f"{update} {source}" if is_element else f"{update} ({source})"
-    axes = ", ".join(axis.var.name for axis in value.axis)
-    combined = ", ".join(map(_text, value.combiner.result))
-    start = f", starting from {', '.join(map(_text, value.init))}" if value.init else ""
-    return f"= reduce ({combined}) over {axes} of ({', '.join(map(_text, value.source))}){start}"
-
-
-def _text(expr: Any) -> str:
-    """An expression without the prefixes of scripts."""
-    return _NAMESPACE.sub("", _NUMBER.sub(r"\1", str(expr)))
+def _extents(buffer: Buffer) -> list[Any]:
+    return [n.value if isinstance(n, IntImm) else str(n) for n in buffer.shape]

@@ -82,7 +82,7 @@ class SearchTask:
             compute_dag = ComputeDAG(workload_key)
         elif workload_key is None:
             workload_key = register_workload_tensors(
-                compute_dag.workload_key(), compute_dag.tensors
+                compute_dag.workload_key(), compute_dag.computation
             )
         self.compute_dag = compute_dag
         self.workload_key: str = workload_key

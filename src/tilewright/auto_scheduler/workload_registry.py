@@ -13,12 +13,14 @@ from typing import Any, Final, TypeVar
 from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError, did_you_mean
 from tilewright.ir.expr import IntImm
 from tilewright.te.compute import placeholder
+from tilewright.te.from_prim_func import tensors_of
 from tilewright.te.tensor import Tensor
+from tilewright.tir.function import PrimFunc
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
-_TENSORS: Final[dict[str, list[Tensor]]] = {}
+_COMPUTATIONS: Final[dict[str, list[Tensor] | PrimFunc]] = {}
 _TENSOR: Final = "TENSOR"
 """How the list begins that stands for a tensor among the arguments."""
 
@@ -73,18 +75,18 @@ def _name_of(function: Any) -> str:
 
 
 def register_workload_tensors(
-    workload_key: str, tensors: Sequence[Tensor], override: bool = True
+    workload_key: str, tensors: Sequence[Tensor] | PrimFunc, override: bool = True
 ) -> str:
     """Let a workload key stand for tensors, in this process; returns the key.
 
     Args:
         workload_key: the key.
-        tensors: the inputs and outputs of the computation.
+        tensors: the inputs and outputs of the computation, or its tensor program.
         override: whether they may take the place of others.
     """
-    if workload_key in _TENSORS and not override:
+    if workload_key in _COMPUTATIONS and not override:
         raise ArgumentValueError(f"there are tensors for the workload {workload_key} already")
-    _TENSORS[workload_key] = list(tensors)
+    _COMPUTATIONS[workload_key] = tensors if isinstance(tensors, PrimFunc) else list(tensors)
     return workload_key
 
 
@@ -107,15 +109,23 @@ def make_workload_key(func: Callable[..., Any] | str, args: Any = ()) -> str:
     return json.dumps([name, *(_encoded(name, argument) for argument in arguments)])
 
 
-def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
+def workload_key_to_tensors(workload_key: str) -> list[Any]:
     """The tensors that a workload key stands for.
 
     Raises:
         ArgumentValueError: if it is malformed.
         UnknownNameError: if it names a function that is not registered.
+        TEScheduleError: if it stands for a tensor program that is not one of tensors.
     """
-    if workload_key in _TENSORS:
-        return list(_TENSORS[workload_key])
+    known = computation_of(workload_key)
+    return tensors_of(known) if isinstance(known, PrimFunc) else known
+
+
+def computation_of(workload_key: str) -> list[Any] | PrimFunc:
+    """The tensors, or the tensor program, that a workload key stands for; see there for errors."""
+    known = _COMPUTATIONS.get(workload_key) if isinstance(workload_key, str) else None
+    if known is not None:
+        return known if isinstance(known, PrimFunc) else list(known)
     name, *arguments = _parts(workload_key)
     tensors: Any = _function(name)(*(_decoded(argument) for argument in arguments))
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors

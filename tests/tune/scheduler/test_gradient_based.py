@@ -54,6 +54,18 @@ def test_each_task_gets_a_batch_and_the_slow_one_the_rest(tmp_path):
     assert min(trials) >= 4
 
 
+def test_an_objective_says_what_counts():
+    scheduler = GradientBased(alpha=0, objective=lambda seconds: max(seconds[0], 2 * seconds[1]))
+    scheduler.tasks = [record([(8, 4.0)]), record([(8, 3.0)])]
+    scheduler.tasks[1].task_id = 1
+    first, second = scheduler.tasks
+    assert scheduler.gain(first) == 0
+    assert scheduler.gain(second) == pytest.approx(2 * 3 / 8)
+    # Before all times are known, the weights count.
+    scheduler.tasks = [first, second, record([(8, math.inf)])]
+    assert scheduler.gain(first) == 4 / 8
+
+
 def test_it_goes_on_with_others_when_a_task_is_done(tmp_path):
     tasks = [task(16, strategy=Count(3)), task(32, strategy=Count(10))]
     scheduler = GradientBased()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from tilewright.error import ArgumentValueError
@@ -32,6 +33,9 @@ class RoundRobin(TaskScheduler):
 _NOTHING: Final = 1e-12
 """Seconds per trial below which a task promises nothing."""
 
+STEP: Final = 0.01
+"""The part of a latency by which it is changed to see what that does to the objective."""
+
 
 @SCHEDULERS.add("gradient")
 class GradientBased(TaskScheduler):
@@ -39,22 +43,32 @@ class GradientBased(TaskScheduler):
 
     The gain of a task that went from ``t1`` to ``t2`` seconds in its last `window_size` batches of
     ``n`` trials, of ``N`` trials so far, is expected to be
-    ``alpha * (t1 - t2) / n + (1 - alpha) * t2 / N`` seconds per trial, times its weight. Each task
-    gets a batch first.
+    ``alpha * (t1 - t2) / n + (1 - alpha) * t2 / N`` seconds per trial, times its weight, or by how
+    much the objective changes with the time of the task. Each task gets a batch first.
 
     Args:
         alpha: how much the recent past counts.
         window_size: number of batches of the recent past.
         seed: of the choice between equals; -1 for another one every time.
+        objective: from the seconds of all tasks to what is to be small; by default their sum,
+            weighted. It is asked when all of them are known.
     """
 
-    def __init__(self, *, alpha: float = 0.2, window_size: int = 3, seed: int = -1) -> None:
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.2,
+        window_size: int = 3,
+        seed: int = -1,
+        objective: Callable[[Sequence[float]], float] | None = None,
+    ) -> None:
         if not 0 <= alpha <= 1:
             raise ArgumentValueError(f"GradientBased: alpha is from 0 to 1, got {alpha!r}")
         if window_size < 1:
             raise ArgumentValueError(f"GradientBased: window_size is at least 1, got {window_size}")
         self.alpha = alpha
         self.window_size = window_size
+        self.objective = objective
         self._random = random.Random(None if seed == -1 else seed)
 
     def next_task_id(self) -> int:
@@ -89,4 +103,14 @@ class GradientBased(TaskScheduler):
             if math.isfinite(then.latency) and now.trials > then.trials:
                 past = (then.latency - now.latency) / (now.trials - then.trials)
         mean = now.latency / max(now.trials, 1)
-        return task.task_weight * (self.alpha * past + (1 - self.alpha) * mean)
+        return self._weight(task) * (self.alpha * past + (1 - self.alpha) * mean)
+
+    def _weight(self, task: TaskRecord) -> float:
+        """By how much what is to be small changes with the seconds of a task."""
+        if self.objective is None or not all(other.is_measured for other in self.tasks):
+            return task.task_weight
+        now = [other.latency for other in self.tasks]
+        step = STEP * task.latency
+        then = list(now)
+        then[task.task_id] -= step
+        return max(self.objective(now) - self.objective(then), 0.0) / step
