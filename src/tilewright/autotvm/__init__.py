@@ -19,7 +19,16 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tilewright.autotvm import task
+    from tilewright.autotvm import callback, measure, record, task, tuner
+    from tilewright.autotvm.measure import (
+        LocalBuilder,
+        LocalRunner,
+        MeasureErrorNo,
+        MeasureInput,
+        MeasureResult,
+        RPCRunner,
+        measure_option,
+    )
     from tilewright.autotvm.task import (
         ApplyHistoryBest,
         ConfigEntity,
@@ -36,7 +45,7 @@ if TYPE_CHECKING:
     )
     from tilewright.error import InstantiationError
 
-_MODULES: Final = ("task",)
+_MODULES: Final = ("callback", "measure", "record", "task", "tuner")
 
 _HOME: Final = {
     "InstantiationError": "tilewright.error",
@@ -47,6 +56,13 @@ _HOME: Final = {
             "register_topi_compute", "register_topi_schedule", "template",
         ),
         "tilewright.autotvm.task",
+    ),
+    **dict.fromkeys(
+        (
+            "LocalBuilder", "LocalRunner", "MeasureErrorNo", "MeasureInput", "MeasureResult",
+            "RPCRunner", "measure_option",
+        ),
+        "tilewright.autotvm.measure",
     ),
 }  # fmt: skip
 """The module that defines each name of this package that is not a module itself."""

@@ -1,0 +1,82 @@
+"""Records of configs as records of the tuner, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
+from tilewright.autotvm.task.task import Task, known_task
+from tilewright.autotvm.task.workload import hashable
+from tilewright.autotvm.template_step import config_of, template_trace
+from tilewright.tir.schedule import Instruction
+from tilewright.tir.schedule.traces.instruction import InstructionKind
+from tilewright.tune.database import TuningRecord
+from tilewright.tune.workload import Workload
+
+
+def task_of(measured: MeasureInput) -> Task:
+    """The task of a record, made of its template.
+
+    Raises:
+        UnknownNameError: if the template is not registered in this process.
+        InstantiationError: if the template fails.
+    """
+    if isinstance(measured.task, Task):
+        return measured.task
+    return known_task(measured.task.name, hashable(measured.task.args), measured.target)
+
+
+def to_tuning_record(
+    measured: MeasureInput,
+    result: MeasureResult,
+    *,
+    machine: Mapping[str, Any] | None = None,
+    supersedes: bool = False,
+) -> TuningRecord:
+    """A record of the tuner: the program, and the trace that stands for the config.
+
+    Args:
+        measured: the config.
+        result: what came of it.
+        machine: what it was measured on; by default this machine. An empty one is unknown.
+        supersedes: whether earlier records of the same config no longer count.
+
+    Raises:
+        UnknownNameError: if the template is not registered in this process.
+        ArgumentValueError: for a config of another task.
+    """
+    task = task_of(measured)
+    trace = template_trace(task, measured.config)
+    # As in the candidates of a search, so that equal ones are found to be equal.
+    trace.append(Instruction.of(InstructionKind.get("enter_postproc"), {}, (), False))
+    kind = MeasureErrorNo(result.error_no).kind
+    return TuningRecord(
+        trace.as_json(),
+        Workload(task.mod),
+        None if kind else result.costs,
+        measured.target,
+        error=None if kind is None else str(next(iter(result.costs), "")),
+        error_kind=kind,
+        machine=machine,
+        timestamp=result.timestamp,
+        task_name=task.name,
+        supersedes=supersedes,
+    )
+
+
+def from_tuning_record(record: TuningRecord) -> tuple[MeasureInput, MeasureResult]:
+    """The config that a record of the tuner is about, and what came of it.
+
+    Raises:
+        RecordError: for a record that no template made, or one whose knobs are others by now.
+        UnknownNameError: if the template is not registered in this process.
+    """
+    task, config = config_of(record.trace_json)
+    result = MeasureResult(
+        tuple(record.run_secs or ()) if record.is_valid else (record.error or "",),
+        MeasureErrorNo.of(record.error_kind or (None if record.is_valid else "run")),
+        0.0,
+        record.timestamp,
+    )
+    return MeasureInput(record.target or task.target, task, config), result
