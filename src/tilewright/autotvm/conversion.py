@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tilewright.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
+from tilewright.autotvm.record import read_lines
 from tilewright.autotvm.task.task import Task, known_task
 from tilewright.autotvm.task.workload import hashable
 from tilewright.autotvm.template_step import config_of, template_trace
+from tilewright.error import TVMError
 from tilewright.tir.schedule import Instruction
 from tilewright.tir.schedule.traces.instruction import InstructionKind
 from tilewright.tune.database import TuningRecord
+from tilewright.tune.database.base import SkippedLine
 from tilewright.tune.workload import Workload
 
 
@@ -63,6 +68,33 @@ def to_tuning_record(
         task_name=task.name,
         supersedes=supersedes,
     )
+
+
+def read_tuning_records(
+    path: str | os.PathLike[str], skipped: list[SkippedLine], machine: Mapping[str, Any]
+) -> list[TuningRecord]:
+    """The lines of a file of configs as records of the tuner.
+
+    Args:
+        path: the file.
+        skipped: gets the lines that cannot be used, such as those of templates that are not
+            registered in this process.
+        machine: what they were measured on; an empty one is unknown.
+
+    Raises:
+        DatabaseError: if the file cannot be read.
+    """
+    found: list[TuningRecord] = []
+    for line in read_lines(path, skipped):
+        try:
+            found.append(
+                to_tuning_record(
+                    line.measured, line.result, machine=machine, supersedes=line.supersedes
+                )
+            )
+        except TVMError as error:
+            skipped.append(SkippedLine(Path(path), line.number, str(error)))
+    return found
 
 
 def from_tuning_record(record: TuningRecord) -> tuple[MeasureInput, MeasureResult]:

@@ -61,11 +61,13 @@ class RecordLine(NamedTuple):
         measured: the config.
         result: what came of it.
         supersedes: whether lines before it about the same config no longer count.
+        number: of the line, from 1 on.
     """
 
     measured: MeasureInput
     result: MeasureResult
-    supersedes: bool
+    supersedes: bool = False
+    number: int = 0
 
 
 # --- lines --------------------------------------------------------------------------------------
@@ -217,7 +219,7 @@ def read_lines(filepath: Any, skipped: list[SkippedLine]) -> list[RecordLine]:
             if line.is_torn:
                 raise RecordError("the end of the line is missing: what wrote it was killed")
             if not line.text.lstrip().startswith(b"#"):
-                found.append(parsed(line.text))
+                found.append(parsed(line.text)._replace(number=line.number))
         except RecordError as error:
             skipped.append(SkippedLine(path, line.number, str(error)))
     return found

@@ -43,7 +43,7 @@ def _split(place: str) -> tuple[Path, str | None]:
 
 
 def _of_python(path: Path, name: str | None) -> Program:
-    found = _run(path)
+    found = run_file(path)
     programs = {key: value for key, value in found.items() if isinstance(value, Program)}
     if name is None:
         distinct = list({id(value): value for value in programs.values()}.values())
@@ -65,7 +65,12 @@ def _of_python(path: Path, name: str | None) -> Program:
     return value if isinstance(value, Program) else _made_by(value, f"{path}:{name}")
 
 
-def _run(path: Path) -> dict[str, Any]:
+def run_file(path: Path) -> dict[str, Any]:
+    """The global names of a Python file, which is run.
+
+    Raises:
+        ArgumentValueError: if it raises an exception.
+    """
     # Beside the file may be others that it imports.
     sys.path.insert(0, str(path.parent.resolve()))
     try:

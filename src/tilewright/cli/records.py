@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tilewright.cli import convert
 from tilewright.error import ArgumentValueError
 from tilewright.tune.database import (
     Database,
@@ -48,6 +49,7 @@ _COMMANDS: Final = {
     "stats": "count records by task and reason of failure",
     "filter": "copy some of the records",
     "merge": "copy records of several places to one",
+    "convert": "copy the records of a file of another system",
 }
 
 
@@ -60,14 +62,18 @@ def add_to(commands: Any) -> None:
     )
     inner = parser.add_subparsers(metavar="COMMAND", required=True)
     runs = {"list": _list, "best": _best, "stats": _stats, "filter": _filter, "merge": _merge}
+    runs["convert"] = _convert
     for name, text in _COMMANDS.items():
         command = inner.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        many = "+" if name == "merge" else None
-        command.add_argument("records", metavar=METAVAR, nargs=many, help=HELP)
+        if name == "convert":
+            convert.add_to(command)
+        else:
+            many = "+" if name == "merge" else None
+            command.add_argument("records", metavar=METAVAR, nargs=many, help=HELP)
         _add_tests(command)
         if name in ("list", "best"):
             command.add_argument("--json", action="store_true", help="a JSON object a line")
-        if name in ("filter", "merge"):
+        if name in ("filter", "merge", "convert"):
             command.add_argument("-o", "--output", required=True, metavar=METAVAR, help=HELP)
             command.add_argument(
                 "--tvm", action="store_true", help="write new files as Apache TVM 0.18 reads them"
@@ -167,6 +173,10 @@ def _merge(options: argparse.Namespace) -> int:
     sources = [open_records(place) for place in options.records]
     found = [record for source in sources for record in source.get_all_tuning_records()]
     return _copy(_selected(options, found), options)
+
+
+def _convert(options: argparse.Namespace) -> int:
+    return _copy(_selected(options, convert.converted(options)), options)
 
 
 def _copy(records: Sequence[TuningRecord], options: argparse.Namespace) -> int:
