@@ -22,6 +22,7 @@ SHOWN = {
         "B_global[v0 // 32, v1, v0 % 32]",
     ],
     "chain_scripts.py": ["panel = T.alloc_buffer((2, 2048, 64))"],
+    "autotvm_matmul.py": ["rows: Split(policy=factors", "best config: [('rows'", "FLOP/s, correct"],
     "tune_matmul.py": ["8 of 8 candidates ran", "sch.split(", "GFLOP/s, correct"],
     "model_in_c.py": ["The C program says:\nimage 0: class", "Python is not in it."],
     "resnet18.py": ["ResNet-18, on one core", "batch 3 │", "e-0"],

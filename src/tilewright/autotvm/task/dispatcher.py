@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar, Token
@@ -163,8 +162,9 @@ def _keys(target: Any) -> list[str]:
 
 def _pairs(records: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(records, (str, bytes, Path)) or hasattr(records, "read"):
-        record = importlib.import_module("tilewright.autotvm.record")
-        yield from record.load_from_file(records)
+        from tilewright.autotvm.record import load_from_file  # which names tasks
+
+        yield from load_from_file(records)
         return
     if not isinstance(records, Iterable):
         raise ArgumentError(
