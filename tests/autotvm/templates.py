@@ -39,7 +39,9 @@ def scale(n, bad=()):
     if "filter" in bad:
         cfg.multi_filter(lambda knobs: knobs["tile"].size[-1] == 2 or knobs["kind"].val == "good")
     kind = "good" if "no knobs" in bad else cfg["kind"].val
-    if kind == "raise_error" or "always" in bad:
+    if "always" in bad:
+        kind = "raise_error"
+    if kind == "raise_error":
         cfg.raise_error("the kind is bad")
     if kind == "raise" or "raise" in bad:
         raise ZeroDivisionError("division of one by nothing")
