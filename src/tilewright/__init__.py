@@ -93,7 +93,7 @@ provide(
         "program tuning": "tilewright.meta_schedule.tir_integration",
         "script display": "tilewright.script.printer.display",
         "steps of autotvm": "tilewright.autotvm.template_step",
-        "steps of te": "tilewright.te.schedule.trace",
+        "steps of te": "tilewright.te.schedule.within",
         "struct info": "tilewright.relax.struct_info",
         "targets": "tilewright.target",
         "tensor intrinsics": "tilewright.tensor_intrin",

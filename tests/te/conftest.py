@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.te.replaying import check_replays
+from tests.te.replaying import check_replays, check_within
 
 from tilewright.te.schedule import Schedule, function
 
@@ -29,10 +29,13 @@ def _replayed():
             if not is_checking and seen.get(original) != steps:
                 is_checking, seen[original] = True, steps
                 try:
-                    check_replays(
-                        original,
-                        lambda s, twins: plain(s, [twins.get(a, a) for a in args], binds=binds),
-                    )
+
+                    def lower(s, twins):
+                        return plain(s, [twins.get(a, a) for a in args], binds=binds)
+
+                    check_replays(original, lower)
+                    if not binds:
+                        check_within(original, args, lower)
                 finally:
                     is_checking = False
             start(builder, schedule, args, binds)

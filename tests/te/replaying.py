@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError, TVMError
+from tilewright.error import ArgumentValueError, TEScheduleError, TVMError
+from tilewright.ir.rewrite import rewrite
 from tilewright.ir.structural import assert_structural_equal
 
 
@@ -59,6 +62,51 @@ def check_replays(schedule, lower):
         assert found == expected
     else:
         assert_structural_equal(found, expected)
+
+
+def check_within(schedule, args, lower):
+    """Require that a schedule as a step of a `tir.Schedule` gives the same function, or none.
+
+    Args:
+        schedule: the schedule.
+        args: the parameters.
+        lower: from a schedule and what stands for its tensors to a function.
+    """
+    if any(arg.op not in fresh(schedule).stage_map for arg in args if isinstance(arg, te.Tensor)):
+        return  # a copy that the schedule has made
+    try:
+        sch = tir.Schedule(te.create_prim_func(args))
+        te.tensors_of(sch.mod["main"])
+        schedule.trace.as_json()
+    except TVMError:  # a te.scan, or a trace that cannot be saved
+        return
+    expected = outcome(lower, schedule, {})
+    if isinstance(expected, str):
+        with pytest.raises(TVMError):
+            schedule.apply_to(sch)
+        return
+    try:
+        schedule.apply_to(sch)
+    except TEScheduleError as error:
+        assert "is a parameter, whose layout is given" in str(error)  # noqa: PT017
+        return
+    made, wanted = (without_regions(func.body) for func in (sch.mod["main"], expected))
+    assert_structural_equal(made, wanted, map_free_vars=True)
+    form = json.loads(json.dumps(sch.trace.as_json()))
+    again = tir.Schedule(te.create_prim_func(args))
+    tir.Trace.apply_json_to_schedule(form, again)
+    assert_structural_equal(again.mod, sch.mod)
+    text = tir.Schedule(te.create_prim_func(args))
+    as_python(sch.trace)(text)
+    assert str(text.trace) == str(sch.trace)
+    found, own = te.Schedule.from_trace(sch, args)
+    assert_structural_equal(lower(found, {}), expected)
+    assert own == list(args)
+
+
+def without_regions(body):
+    """A body without what its blocks declare to read and to write."""
+    return rewrite(body, {tir.Block: lambda block: block.replace(reads=(), writes=())})
 
 
 def outcome(lower, schedule, twins):

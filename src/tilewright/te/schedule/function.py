@@ -67,12 +67,44 @@ def _of_stages(
     schedule: Schedule, args: Sequence[Any], name: str, binds: Mapping[Tensor, Buffer] | None
 ) -> PrimFunc:
     """The program that stages make."""
-    builder = ScheduledFunctionBuilder(schedule.normalize(), args, dict(binds or {}))
-    body = builder.body()
-    attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
-    func = with_layouts(builder.function(body, attributes(attrs)), builder.layouts())
+    func, builder = _built(schedule, args, name, binds or {})
     _require_independent(name, func, builder)
     return func
+
+
+def _built(
+    schedule: Schedule, args: Sequence[Any], name: str, binds: Mapping[Tensor, Buffer]
+) -> tuple[PrimFunc, ScheduledFunctionBuilder]:
+    builder = ScheduledFunctionBuilder(schedule.normalize(), args, dict(binds))
+    body = builder.body()
+    attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
+    return with_layouts(builder.function(body, attributes(attrs)), builder.layouts()), builder
+
+
+def scheduled_body(schedule: Schedule, args: Sequence[Any], func: PrimFunc) -> Stmt:
+    """The body of a function in the way of a schedule of its tensors.
+
+    That iterations which run at once are independent is left to be proved.
+
+    Args:
+        schedule: the schedule.
+        args: what `te.tensors_of` says of the function.
+        func: the function, whose parameters the body uses.
+
+    Raises:
+        TEScheduleError: if a stage is computed where it cannot be, or a parameter would have
+            another layout.
+    """
+    buffers = [func.buffer_map.get(param) for param in func.params]
+    binds = {arg: buffer for arg, buffer in zip(args, buffers, strict=True) if buffer is not None}
+    made, _ = _built(schedule, args, func.global_symbol or "main", binds)
+    for param, buffer in zip(made.params, buffers, strict=True):
+        if made.buffer_map.get(param) is not buffer:
+            name = made.buffer_map[param].name
+            raise TEScheduleError(
+                f"transform_layout on stage {name}: {name} is a parameter, whose layout is given"
+            )
+    return made.body
 
 
 def _require_independent(name: str, func: PrimFunc, builder: ScheduledFunctionBuilder) -> None:

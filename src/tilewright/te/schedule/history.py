@@ -32,6 +32,7 @@ from tilewright.tir.substitute import substitute, variables_of
 if TYPE_CHECKING:
     from tilewright.te.schedule.schedule import Schedule
     from tilewright.te.schedule.trace import Samples, Trace, TraceWriter
+    from tilewright.tir.schedule import schedule as tir_schedule
 
 
 class History:
@@ -76,6 +77,12 @@ class History:
 
             self._samples = Samples()
         return self._samples
+
+    def share_samples(self, owner: tir_schedule.Schedule) -> None:
+        """Let the numbers of a `tir.Schedule` be those of this one."""
+        from tilewright.te.schedule.trace import SharedSamples
+
+        self._samples = SharedSamples(owner)
 
     @property
     def trace(self) -> Trace:

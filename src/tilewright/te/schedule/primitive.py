@@ -63,7 +63,7 @@ class Primitive:
         except TypeError as error:
             raise ArgumentError(f"{self.name}: {error}") from None
         for parameter in self.parameters:
-            if _is_default(bound.arguments.get(parameter.name), parameter.default):
+            if is_same(bound.arguments.get(parameter.name), parameter.default):
                 bound.arguments.pop(parameter.name, None)
         return bound
 
@@ -77,7 +77,8 @@ class Primitive:
         return getattr(owner, self.name)(*positional, **named)
 
 
-def _is_default(value: Any, default: Any) -> bool:
+def is_same(value: Any, default: Any) -> bool:
+    """Whether an argument is the default of its parameter."""
     plain = isinstance(default, (bool, int, tuple))
     return value is default or (plain and type(value) is type(default) and value == default)
 

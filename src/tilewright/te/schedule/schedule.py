@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilewright.error import ArgumentError, TEScheduleError
 from tilewright.ir.expr import Var
@@ -13,18 +12,16 @@ from tilewright.te.schedule import cache, rfactor
 from tilewright.te.schedule.continuation import Continuation, text_of
 from tilewright.te.schedule.graph import create_group, inline, replace_tensors
 from tilewright.te.schedule.history import History
-from tilewright.te.schedule.primitive import apply, recorded
+from tilewright.te.schedule.primitive import recorded
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.stage_state import AttachType
 from tilewright.te.schedule.step import axes_of, one_of, tensors_named, variables_named
+from tilewright.te.schedule.traced import TracedSchedule
 from tilewright.te.tensor import Tensor
 from tilewright.tir.expr import IterVar
 
-if TYPE_CHECKING:
-    from tilewright.te.schedule.trace import Trace
 
-
-class Schedule:
+class Schedule(TracedSchedule):
     """How the loops of a graph of tensors run.
 
     ``s[C]`` is the stage of the tensor (or operation) C.
@@ -36,7 +33,6 @@ class Schedule:
         arguments: the inputs and the outputs.
         stage_map: from operations to stages.
         continuation: what is done to its program; see `continue_with`.
-        history: what has been done to it.
     """
 
     continuation: Continuation | None = None
@@ -165,67 +161,7 @@ class Schedule:
         before = self.continuation or Continuation((), not self.history.is_empty)
         self.continuation = before.followed_by(text)
 
-    # --- the history ------------------------------------------------------------------------
-
-    @property
-    def trace(self) -> Trace:
-        """The history: prints as Python, and can be saved and replayed."""
-        return self.history.trace
-
-    def apply(self, primitive: str, arguments: Mapping[str, Any], decision: Any = None) -> Any:
-        """Apply the step of that name; what replaying a trace does.
-
-        Args:
-            primitive: its name, such as ``"te.split"``.
-            arguments: by name; a method of a stage has the stage (or its tensor) as ``stage``.
-            decision: of a sampling.
-        """
-        return apply(self, primitive, arguments, decision)
-
-    def seed(self, seed: int) -> None:
-        """Seed the random choices; -1 for a seed from the system."""
-        self.history.samples.seed(seed)
-
-    def sample_perfect_tile(
-        self,
-        loop: IterVar,
-        n: int,
-        max_innermost_factor: int = 16,
-        decision: list[int] | None = None,
-    ) -> list[Var]:
-        """Choose `n` factors whose product is the extent of a loop; as in `tir.Schedule`.
-
-        Args:
-            loop: a loop of a stage, with a constant extent.
-            n: how many factors.
-            max_innermost_factor: the largest value of the last factor; -1 for no limit.
-            decision: the factors to take, instead of choosing them.
-
-        Returns:
-            Variables that stand for the factors, the outermost first. Primitives of this schedule
-            take them, and expressions of them, for numbers.
-
-        Raises:
-            TEScheduleError: for something that is not a loop, or has no such factors.
-        """
-        arguments = {"loop": loop, "n": n, "max_innermost_factor": max_innermost_factor}
-        return self.history.sample("sample_perfect_tile", arguments, decision)
-
-    def sample_categorical(
-        self, candidates: list[int], probs: list[float], decision: int | None = None
-    ) -> Var:
-        """Choose one of several numbers at random; as in `tir.Schedule`.
-
-        Args:
-            candidates: the numbers.
-            probs: how likely each one is; only their ratios count.
-            decision: the position of the candidate to take, instead of choosing one.
-
-        Returns:
-            A variable that stands for the number.
-        """
-        arguments = {"candidates": candidates, "probs": probs}
-        return self.history.sample("sample_categorical", arguments, decision)
+    # --- what a trace looks up ----------------------------------------------------------------
 
     @recorded()
     def get_tensor(self, name: str, position: int = 0) -> Tensor:

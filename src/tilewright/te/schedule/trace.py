@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from tilewright.error import TEScheduleError
+from tilewright.error import TEScheduleError, UnknownNameError
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import Var
+from tilewright.ir.dtype import BOOL, INT32
+from tilewright.ir.expr import IntImm, Var
 from tilewright.te.reducer import thread_axis
 from tilewright.te.schedule import primitive as recorded
-from tilewright.te.schedule.primitive import PREFIX, SAMPLINGS
+from tilewright.te.schedule.primitive import PREFIX, SAMPLINGS, is_same
 from tilewright.te.schedule.relation import domain
 from tilewright.te.schedule.step import Reference, Step
 from tilewright.tir.expr import IterVar
@@ -22,9 +23,13 @@ from tilewright.tir.schedule.state import prepare
 from tilewright.tir.schedule.symbols import BlockRV, LoopRV, SymbolTable
 from tilewright.tir.schedule.traces import trace as tir_trace
 from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
+from tilewright.tir.schedule.traces.json_form import read_json
 from tilewright.tir.schedule.traces.random_choices import RandomState
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Block, BlockRealize, Evaluate, For, ForKind, Stmt
+from tilewright.tir.stmt import Block, BlockRealize, Evaluate
+
+if TYPE_CHECKING:
+    from tilewright.tir.schedule import schedule as tir_schedule
 
 
 class Trace(tir_trace.Trace):
@@ -61,6 +66,32 @@ class AxisRV(LoopRV):
 
     def __init__(self, hint: str) -> None:
         self.hint = hint
+
+
+def saved_trace(instructions: list[Any], given: Mapping[str, Var]) -> Trace:
+    """A trace from its JSON form, without a schedule that it applies to.
+
+    Args:
+        instructions: its instructions in JSON.
+        given: the variables that it uses and does not define.
+
+    Raises:
+        ArgumentValueError: for a malformed trace.
+        UnknownNameError: for a step that is unknown.
+    """
+    trace = Trace()
+    values: dict[str, Any] = dict(given)
+    for item in read_json([instructions, []], values):
+        primitive = item.kind.primitive
+        if not isinstance(primitive, _Recorded):
+            raise UnknownNameError(f"a te.Schedule has no step {item.kind.name!r}")
+        for name in item.outputs:
+            values[name] = primitive.output(name)
+        outputs = tuple(values[name] for name in item.outputs)
+        arguments = primitive.without_defaults(item.arguments)
+        returns_list = primitive.returns_list(arguments, len(outputs))
+        trace.append(Instruction.of(item.kind, arguments, outputs, returns_list))
+    return trace
 
 
 class TraceWriter:
@@ -104,6 +135,27 @@ class _Recorded(Primitive):
     def __init__(self, function: Any, callee: str, parameters: tuple[Parameter, ...]) -> None:
         Primitive.__init__(self, function, is_sampling=False)
         self.name, self.callee, self.parameters = f"{PREFIX}{self.name}", callee, parameters
+        self.defaults = {parameter.name: parameter.default for parameter in parameters}
+        self._returned = str(inspect.signature(function).return_annotation)
+
+    def output(self, name: str) -> Any:
+        """What stands for something that it returns."""
+        if self._returned == "Var":
+            return Var(name, INT32)
+        return AxisRV(name) if "IterVar" in self._returned else TensorRV(name)
+
+    def without_defaults(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments that are not what they are anyway, as histories have them."""
+        defaults = self.defaults
+        return {
+            name: value for name, value in arguments.items() if not is_same(value, defaults[name])
+        }
+
+    def returns_list(self, arguments: Mapping[str, Any], count: int) -> bool:
+        """Whether it returns a list, or a tuple, of `count` items."""
+        takes_list = any(isinstance(value, (list, tuple)) for value in arguments.values())
+        is_list = self._returned.startswith(("list", "tuple"))
+        return count > 1 or is_list or (self._returned == "Any" and takes_list)
 
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:
@@ -129,7 +181,7 @@ def _register() -> None:
         parameters = tuple(map(_parameter, known.parameters))
         if known.is_on_stage:
             parameters = (_RECEIVER, *parameters)
-        callee = f"sch[{{}}].{known.name}" if known.is_on_stage else f"sch.{known.name}"
+        callee = f"{{sch}}{'[{}]' if known.is_on_stage else ''}.{known.name}"
         InstructionKind.register(_Recorded(known.function, callee, parameters))
     parameters = tuple(map(_parameter, inspect.signature(thread_axis).parameters.values()))[:-1]
     InstructionKind.register(_Recorded(thread_axis, "te.thread_axis", parameters))
@@ -154,12 +206,19 @@ class Samples:
         """Seed the random choices; -1 for a seed from the system."""
         self._random = RandomState(None if seed == -1 else seed)
 
+    def take(self, numbers: Mapping[Var, int]) -> None:
+        """Let variables stand for numbers that were sampled elsewhere."""
+        self._symbols.assign(_NOTHING.name, list(numbers), list(numbers.values()))
+
     def with_numbers(self, value: Any) -> Any:
         """An argument with sampled numbers filled in."""
         if isinstance(value, IterVar):
             return value
         if isinstance(value, (list, tuple)):
             return type(value)(self.with_numbers(item) for item in value)
+        return self._filled_in(value)
+
+    def _filled_in(self, value: Any) -> Any:
         return self._symbols.with_numbers(value)
 
     def choose(self, name: str, arguments: dict[str, Any], decision: Any) -> tuple[Any, Any]:
@@ -168,25 +227,66 @@ class Samples:
         Without a decision they are chosen at random. Returns variables that stand for the numbers
         (or one variable), and the decision.
         """
-        primitive = InstructionKind.get(name).primitive
         given = {key: self.with_numbers(value) for key, value in arguments.items()}
-        body: Stmt = Evaluate(const(0))
         if "loop" in given:
-            given["loop"] = body = _loop(name, given["loop"])
-        root = BlockRealize((), const(True, BOOL), Block((), (), (), "root", body))
-        tree = FunctionTree("main", prepare("main", PrimFunc((), root)))
+            given["loop"] = _extent(name, given["loop"])
         try:
-            found = primitive.apply(tree, self._random, **given, decision=decision)
+            return self._chosen(name, given, decision)
         except ScheduleError as error:
-            raise TEScheduleError(str(error.raised_by(name, tree, "fast"))) from None
+            raise TEScheduleError(str(error.raised_by(name, None, "fast"))) from None
+
+    def _chosen(self, name: str, given: dict[str, Any], decision: Any) -> tuple[Any, Any]:
+        found = InstructionKind.get(name).primitive.apply(
+            _NOTHING, self._random, **given, decision=decision
+        )
         numbers, taken = found.results
-        return self._symbols.define("main", numbers), taken
+        return self._symbols.define(_NOTHING.name, numbers), taken
 
 
-def _loop(name: str, loop: Any) -> For:
-    """A loop of the extent of a loop of a stage."""
+class SharedSamples(Samples):
+    """The sampled numbers of a `tir.Schedule`, in which a schedule of tensors samples its own.
+
+    Attributes:
+        owner: the schedule.
+    """
+
+    def __init__(self, owner: tir_schedule.Schedule) -> None:
+        self.owner = owner
+
+    def copy(self) -> Samples:
+        """The same; copies of a schedule of tensors sample nothing."""
+        return self
+
+    def seed(self, seed: int) -> None:
+        """Seed the random choices; -1 for a seed from the system."""
+        self.owner.seed(seed)
+
+    def _filled_in(self, value: Any) -> Any:
+        return self.owner.with_numbers(value)
+
+    def _chosen(self, name: str, given: dict[str, Any], decision: Any) -> tuple[Any, Any]:
+        numbers = self.owner.apply(name, given, decision)
+        return numbers, self.owner.trace.get_decision(self.owner.trace.insts[-1])
+
+
+def _nothing() -> FunctionTree:
+    root = Block((), (), (), "root", Evaluate(const(0)))
+    realize = BlockRealize((), const(True, BOOL), root)
+    return FunctionTree("main", prepare("main", PrimFunc((), realize)))
+
+
+_NOTHING: Final = _nothing()
+"""A function without loops, in which numbers are sampled."""
+
+
+def _extent(name: str, loop: Any) -> int:
+    """The number of iterations of a loop of a stage."""
     if not isinstance(loop, IterVar) or loop.dom is None:
         raise TEScheduleError(f"{name}: expected a loop of a stage, got {loop!r}")
-    dom = domain(loop)
-    var = Var(loop.name, loop.dtype)
-    return For(var, dom.min, dom.extent, ForKind.SERIAL, Evaluate(const(0)))
+    extent = domain(loop).extent
+    if not isinstance(extent, IntImm):
+        raise TEScheduleError(
+            f"{name}: the extent of loop `{loop.name}` is symbolic, so that there is no perfect "
+            "tile of it"
+        )
+    return extent.value

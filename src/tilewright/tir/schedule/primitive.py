@@ -55,8 +55,8 @@ class Primitive:
     Attributes:
         package: which has the schedule that it is a step of, ``"tir"`` or ``"te"``.
         name: its name, which is the name of the method of `Schedule`.
-        callee: what is called in the Python text of a trace, ``sch.<name>``. Where an argument has
-            the method, ``{}`` stands for that one.
+        callee: what is called in the Python text of a trace, ``{sch}.<name>``. Where an argument
+            has the method, ``{}`` stands for that one.
         apply: the function ``(tree, **arguments) -> Edit``.
         parameters: what it takes, in order.
         signature: the signature of the method.
@@ -69,7 +69,7 @@ class Primitive:
 
     def __init__(self, function: Callable[..., Edit], is_sampling: bool) -> None:
         self.name = function.__name__.rstrip("_")
-        self.callee = f"sch.{self.name}"
+        self.callee = f"{{sch}}.{self.name}"
         self.apply = function
         self.doc = inspect.getdoc(function) or ""
         self.is_sampling = is_sampling
@@ -106,14 +106,17 @@ class Primitive:
         bound.apply_defaults()
         return bound.arguments
 
-    def as_python(self, arguments: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
-        """The call in the Python text of a trace, where it is not one of a method.
+    def as_python(
+        self, arguments: Mapping[str, Any], names: Mapping[Any, str], text: Callable[[Any], str]
+    ) -> str | None:
+        """What a trace has as Python in place of the call of a method; None for that call.
 
         Args:
             arguments: by name.
+            names: the names of the variables that are defined before.
             text: writes a value.
         """
-        del arguments, text
+        del arguments, names, text
         return None
 
     def __repr__(self) -> str:
@@ -130,11 +133,14 @@ class Step(Primitive):
 
     def __init__(self, name: str, function: Callable[..., Edit]) -> None:
         super().__init__(function, is_sampling=False)
-        self.name, self.callee = name, "sch.apply"
+        self.name = name
 
-    def as_python(self, arguments: Mapping[str, Any], text: Callable[[Any], str]) -> str:
+    def as_python(
+        self, arguments: Mapping[str, Any], names: Mapping[Any, str], text: Callable[[Any], str]
+    ) -> str:
         """``sch.apply(name, arguments)``."""
-        return f"{self.callee}({text(self.name)}, {text(dict(arguments))})"
+        del names
+        return f"sch.apply({text(self.name)}, {text(dict(arguments))})"
 
 
 PRIMITIVES: dict[str, Primitive] = {}

@@ -235,7 +235,7 @@ class Schedule(PrimitiveMethods):
                     tree, FunctionTree(name, edit.func, tree.checked, tree)
                 )
                 require_bound_variables(tree, after)
-                require_still_independent(tree, after)
+                require_still_independent(tree, after, edit.by_construction)
                 require_still_initialised(tree, after)
                 require_representable(tree, after)
         except ScheduleError as error:

@@ -35,10 +35,11 @@ def prepare(name: str, func: PrimFunc) -> PrimFunc:
             "scheduled, not what `tvm.lower` returns",
             hint="schedule the program before it is lowered",
         )
-    return _PREPARED.get(func, None, lambda: _prepared(func))
+    return _PREPARED.get(func, None, lambda: newly_prepared(func))
 
 
-def _prepared(func: PrimFunc) -> PrimFunc:
+def newly_prepared(func: PrimFunc) -> PrimFunc:
+    """See `prepare`; for a function that was made just now, and is remembered elsewhere."""
     return func.with_body(_Preparation()(func.body))
 
 

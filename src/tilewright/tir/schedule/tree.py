@@ -7,7 +7,7 @@ version keeps; the way from a statement to the root is looked up in an index mad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
+    ForKind,
     SeqStmt,
     Stmt,
     seq,
@@ -39,11 +40,14 @@ class Edit(NamedTuple):
         results: what the primitive returns to its user: a loop, a block, a number, or a list.
         recorded: arguments as the trace records them, where a user may pass what is not data, such
             as a function for an index map.
+        by_construction: kinds of loops whose iterations are known to be independent, or to wait
+            for each other, because of how the primitive has made them.
     """
 
     func: PrimFunc
     results: Any = None
     recorded: Mapping[str, Any] = MappingProxyType({})
+    by_construction: Collection[ForKind] = ()
 
 
 class FunctionTree:

@@ -229,20 +229,31 @@ def require_all_independent(tree: FunctionTree, kinds: Collection[ForKind]) -> N
             require_independent(tree, loop)
 
 
-def require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
+def require_still_independent(
+    before: FunctionTree, after: FunctionTree, by_construction: Collection[ForKind] = ()
+) -> None:
     """Refuse an edit after which iterations that run at once depend on each other.
 
     That may be an edit inside of their loop, or one by which memory that each iteration had for
     itself is used outside of it.
+
+    Args:
+        before: the program before.
+        after: the program after.
+        by_construction: kinds of loops that need no proof.
     """
     if after.checked and after.loops_not_in_order:
-        _require_still_independent(before, after)
+        _require_still_independent(before, after, by_construction)
 
 
 @deep_recursion
-def _require_still_independent(before: FunctionTree, after: FunctionTree) -> None:
+def _require_still_independent(
+    before: FunctionTree, after: FunctionTree, by_construction: Collection[ForKind]
+) -> None:
     changed = [leaf for leaf in after.blocks_changed_since(before) if not after.blocks_below(leaf)]
     for loop in after.loops_not_in_order:
+        if loop.kind in by_construction:
+            continue
         old = before.loop(loop.loop_var)
         is_changed = old is None or not runs_alike(old, loop)
         if is_changed or _is_used_outside(after, loop, changed):

@@ -67,13 +67,15 @@ class InstructionKind:
     @property
     def is_pure(self) -> bool:
         """Whether it changes nothing, so that without its results it is not needed."""
-        return self.primitive.is_sampling or self.primitive.callee.startswith("sch.get_")
+        return self.primitive.is_sampling or self.primitive.callee.startswith("{sch}.get_")
 
     def __repr__(self) -> str:
         return f"InstructionKind({self.name})"
 
 
-def step(name: str) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
+def step(
+    name: str, form: type[Step] = Step
+) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
     """Register a function of a package above as a step of `tir.Schedule`.
 
     The function is like one with `@primitive`: its signature is its schema, what it returns in an
@@ -83,10 +85,11 @@ def step(name: str) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
 
     Args:
         name: ``"<package>.<name>"``.
+        form: the class of the step; a subclass says how it is written as Python.
     """
 
     def decorate(function: Callable[..., Edit]) -> Callable[..., Edit]:
-        InstructionKind.register(Step(name, function))
+        InstructionKind.register(form(name, function))
         return function
 
     return decorate

@@ -13,8 +13,9 @@ may also be a graph of nodes, as Apache TVM writes it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
@@ -42,9 +43,17 @@ POSTPROC: Final = json_name(InstructionKind.get("enter_postproc"))
 """The name of the instruction after which a trace is postprocessing."""
 
 
-def to_json(trace: Trace, remove_postproc: bool, index_maps_as_graphs: bool = False) -> list[Any]:
-    """The JSON form of a trace, as lists; see `Trace.as_json`."""
-    writer = _Writer(index_maps_as_graphs)
+def to_json(
+    trace: Trace,
+    remove_postproc: bool,
+    index_maps_as_graphs: bool = False,
+    given: Mapping[Any, str] = MappingProxyType({}),
+) -> list[Any]:
+    """The JSON form of a trace, as lists; see `Trace.as_json`.
+
+    `given` has the names of random variables that the trace uses and no instruction of it defines.
+    """
+    writer = _Writer(index_maps_as_graphs, given)
     names = writer.names
     instructions: list[Any] = []
     decisions: list[Any] = []
@@ -69,9 +78,9 @@ class _Writer:
         names: of the random variables that are defined.
     """
 
-    def __init__(self, index_maps_as_graphs: bool) -> None:
+    def __init__(self, index_maps_as_graphs: bool, given: Mapping[Any, str]) -> None:
         self._index_maps_as_graphs = index_maps_as_graphs
-        self.names: dict[Any, str] = {}
+        self.names = dict(given)
 
     def input(self, value: Any) -> Any:
         """The form of an input."""
@@ -116,6 +125,43 @@ class _Writer:
 
 def apply_json(form: Any, sch: Schedule, remove_postproc: bool = False) -> None:
     """Apply a trace in its JSON form to a schedule."""
+    values: dict[str, Any] = {}
+    for item in read_json(form, values):
+        if remove_postproc and item.kind.is_postproc:
+            return
+        returned = sch.apply(item.kind.name, item.arguments, item.decision)
+        found = returned if isinstance(returned, list) else [returned]
+        values.update(zip(item.outputs, found, strict=False))
+
+
+class SavedInstruction(NamedTuple):
+    """An instruction from JSON.
+
+    Attributes:
+        kind: what it does.
+        arguments: by name.
+        outputs: the names of the random variables that it defines.
+        decision: of a sampling.
+    """
+
+    kind: InstructionKind
+    arguments: dict[str, Any]
+    outputs: list[str]
+    decision: Any
+
+
+def read_json(form: Any, values: Mapping[str, Any]) -> Iterator[SavedInstruction]:
+    """The instructions of a trace in its JSON form.
+
+    Args:
+        form: the form.
+        values: what stands for each random variable. The caller adds the outputs of an instruction
+            before it asks for the next one.
+
+    Raises:
+        ArgumentValueError: for a malformed trace.
+        UnknownNameError: for an instruction that is unknown.
+    """
     try:
         instructions, decisions = form
         taken = {int(position): value for position, value in decisions}
@@ -123,15 +169,10 @@ def apply_json(form: Any, sch: Schedule, remove_postproc: bool = False) -> None:
         raise ArgumentValueError(
             "a trace as JSON is [instructions, decisions], each a list"
         ) from None
-    values: dict[str, Any] = {}
     for position, item in enumerate(instructions):
         kind, arguments, outputs = _decoded(item, position, values)
-        if remove_postproc and kind.is_postproc:
-            return
         decision = _decoded_attribute(taken.get(position), values)
-        returned = sch.apply(kind.name, arguments, decision)
-        found = returned if isinstance(returned, list) else [returned]
-        values.update(zip(outputs, found, strict=False))
+        yield SavedInstruction(kind, arguments, outputs, decision)
 
 
 def _decoded(

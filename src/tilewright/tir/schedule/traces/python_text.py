@@ -6,6 +6,7 @@ import itertools
 import keyword
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
@@ -139,36 +140,73 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any], text: str) -> Any:
     raise ArgumentValueError(f"{text!r}: {ast.unparse(node)!r} is not understood here")
 
 
-def as_python(trace: Trace, remove_postproc: bool) -> list[str]:
-    """One line per instruction; variables are numbered in the order of their definition."""
-    names: dict[Any, str] = {}
-    return [_line(inst, names, trace.get_decision(inst)) for inst in trace.kept(remove_postproc)]
+def as_python(
+    trace: Trace,
+    remove_postproc: bool,
+    given: Mapping[Any, str] = MappingProxyType({}),
+    schedule: str = "sch",
+) -> list[str]:
+    """A line per instruction; variables are numbered in the order of their definition.
+
+    Args:
+        trace: the trace.
+        remove_postproc: leave out what follows `enter_postproc`.
+        given: the names of variables that are defined before.
+        schedule: the name of the schedule.
+    """
+    writer = _Writer(given, schedule)
+    texts = (writer.text(i, trace.get_decision(i)) for i in trace.kept(remove_postproc))
+    return [line for text in texts for line in text.split("\n")]
 
 
-def _line(inst: Instruction, names: dict[Any, str], decision: Any) -> str:
-    call = inst.kind.primitive.as_python(inst.arguments, lambda value: value_text(value, names))
-    if call is None:
-        arguments = ", ".join(_arguments(inst, names, decision))
-        call = f"{_callee(inst, names)}({arguments})"
-    for output in inst.outputs:
-        names[output] = variable_name(output, names)
-    if not inst.outputs:
-        return call
-    targets = ", ".join(names[output] for output in inst.outputs)
-    # A list of one is unpacked too.
-    return f"{targets}{',' if inst.returns_list and len(inst.outputs) == 1 else ''} = {call}"
+class _Writer:
+    """Writes instructions."""
 
+    def __init__(self, given: Mapping[Any, str], schedule: str) -> None:
+        self._names = dict(given)
+        self._schedule = schedule
 
-def _callee(inst: Instruction, names: dict[Any, str]) -> str:
-    """The method that is called, and of what."""
-    primitive = inst.kind.primitive
-    return primitive.callee.format(
-        *(
-            value_text(inst.arguments[parameter.name], names)
+    def text(self, inst: Instruction, decision: Any) -> str:
+        """An instruction as a statement."""
+        call = inst.kind.primitive.as_python(inst.arguments, self._names, self._value)
+        if call is None:
+            call = f"{self._callee(inst)}({', '.join(self._arguments(inst, decision))})"
+        for output in inst.outputs:
+            self._names[output] = variable_name(output, self._names)
+        if not inst.outputs:
+            return call
+        targets = ", ".join(self._names[output] for output in inst.outputs)
+        # A list of one is unpacked too.
+        return f"{targets}{',' if inst.returns_list and len(inst.outputs) == 1 else ''} = {call}"
+
+    def _value(self, value: Any) -> str:
+        return value_text(value, self._names)
+
+    def _callee(self, inst: Instruction) -> str:
+        """The method that is called, and of what."""
+        primitive = inst.kind.primitive
+        receivers = (
+            self._value(inst.arguments[parameter.name])
             for parameter in primitive.parameters
             if parameter.kind == "receiver"
         )
-    )
+        return primitive.callee.format(*receivers, sch=self._schedule)
+
+    def _arguments(self, inst: Instruction, decision: Any) -> list[str]:
+        texts: list[str] = []
+        for parameter in inst.kind.primitive.parameters:
+            value = inst.arguments.get(parameter.name)
+            if parameter.name == "decision":
+                value = decision
+            elif parameter.name not in inst.arguments:
+                continue
+            if parameter.variadic:
+                texts += map(self._value, value or ())
+            elif parameter.kind == "stage":
+                texts.append(f"{parameter.name}={self._schedule}[{self._value(value)}]")
+            elif parameter.kind != "receiver" and not (value is None and parameter.default is None):
+                texts.append(f"{parameter.name}={self._value(value)}")
+        return texts
 
 
 def variable_name(output: Any, names: Mapping[Any, str]) -> str:
@@ -190,27 +228,10 @@ def variable_name(output: Any, names: Mapping[Any, str]) -> str:
     return next(n for n in (name, *itertools.islice(numbered, len(taken))) if n not in taken)
 
 
-_RESERVED: Final = frozenset({"sch", "te", "tir", *keyword.kwlist})
+_RESERVED: Final = frozenset({"s", "sch", "te", "tir", *keyword.kwlist})
 
 
-def _arguments(inst: Instruction, names: dict[Any, str], decision: Any) -> list[str]:
-    texts: list[str] = []
-    for parameter in inst.kind.primitive.parameters:
-        value = inst.arguments.get(parameter.name)
-        if parameter.name == "decision":
-            value = decision
-        elif parameter.name not in inst.arguments:
-            continue
-        if parameter.variadic:
-            texts += [value_text(item, names) for item in value or ()]
-        elif parameter.kind == "stage":
-            texts.append(f"{parameter.name}=sch[{value_text(value, names)}]")
-        elif parameter.kind != "receiver" and not (value is None and parameter.default is None):
-            texts.append(f"{parameter.name}={value_text(value, names)}")
-    return texts
-
-
-def value_text(value: Any, names: dict[Any, str]) -> str:
+def value_text(value: Any, names: Mapping[Any, str]) -> str:
     """An argument as Python text.
 
     Args:
@@ -235,7 +256,7 @@ def value_text(value: Any, names: dict[Any, str]) -> str:
     return repr(value)
 
 
-def _index_map_text(index_map: IndexMap, names: dict[Any, str]) -> str:
+def _index_map_text(index_map: IndexMap, names: Mapping[Any, str]) -> str:
     own = names_of_indices(index_map, names)
     outputs = [format_expression(index, {**names, **own}) for index in index_map.final_indices]
     comma = "," if len(outputs) == 1 else ""

@@ -193,10 +193,11 @@ class Trace:
         provider("script display").show_text(str(self), style)
 
     def __str__(self) -> str:
-        package = self.package
+        packages = {self.package, "tir"}
+        packages |= {i.kind.name.partition(".")[0] for i in self._insts if "." in i.kind.name}
         lines = [
-            f"# from tilewright import {', '.join(sorted({package, 'tir'}))}",
-            f"def apply_trace(sch: {package}.Schedule) -> None:",
+            f"# from tilewright import {', '.join(sorted(packages))}",
+            f"def apply_trace(sch: {self.package}.Schedule) -> None:",
         ]
         lines += ["  " + line for line in self.as_python()] or ["  pass"]
         return "\n".join(lines)

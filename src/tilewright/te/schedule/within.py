@@ -1,0 +1,253 @@
+"""A te schedule as one step of a `tir.Schedule`.
+
+The trace of the `tir.Schedule` samples the numbers; the step has the rest of the trace of the te
+schedule, in its JSON form. To apply it, the function is read as tensors, and lowered again by their
+schedule. So a tuner changes the decisions of a te schedule as those of any other trace.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from tilewright.error import ArgumentValueError, RecordError, TEScheduleError, TVMError
+from tilewright.ir.dtype import INT32
+from tilewright.ir.expr import Expr, Var
+from tilewright.te.from_prim_func import tensors_of
+from tilewright.te.operation import PlaceholderOp
+from tilewright.te.schedule.function import scheduled_body
+from tilewright.te.schedule.primitive import CONTINUE, PREFIX
+from tilewright.te.schedule.schedule import Schedule, create_schedule
+from tilewright.te.schedule.trace import Samples, Trace, saved_trace
+from tilewright.te.tensor import Tensor
+from tilewright.tir import schedule as tir_schedule
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.primitive import Step
+from tilewright.tir.schedule.state import newly_prepared
+from tilewright.tir.schedule.symbols import value_of
+from tilewright.tir.schedule.traces.instruction import Instruction, replaced, step
+from tilewright.tir.schedule.traces.json_form import to_json
+from tilewright.tir.schedule.traces.python_text import as_python
+from tilewright.tir.schedule.traces.renaming import about
+from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import ForKind
+
+NAME: Final = "te.apply_schedule"
+
+
+# --- the step ---------------------------------------------------------------------------------
+
+
+class _AppliedSchedule(Step):
+    """The step, which is written in Python as the te schedule is."""
+
+    def as_python(
+        self, arguments: Mapping[str, Any], names: Mapping[Any, str], text: Callable[[Any], str]
+    ) -> str:
+        """The steps of the te schedule in a ``with`` statement; see `Schedule.within`."""
+        numbers: Mapping[str, Any] = arguments["numbers"]
+        trace, variables = _saved(arguments["steps"], numbers)
+        given = {variables[name]: text(number) for name, number in numbers.items()}
+        lines = as_python(trace, False, {**names, **given}, "s") or ["pass"]
+        function = text(arguments["func_name"])
+        heading = f"with te.Schedule.within(sch, func_name={function}) as s:"
+        return "\n".join([heading, *textwrap.indent("\n".join(lines), "  ").split("\n")])
+
+
+@step(NAME, _AppliedSchedule)
+def _apply_schedule(
+    tree: FunctionTree, func_name: str, steps: list[Any], numbers: dict[str, Any]
+) -> Edit:
+    """Schedule a whole function by a te schedule of its tensors.
+
+    Args:
+        func_name: the function.
+        steps: the instructions of the trace of the te schedule in JSON, without samplings.
+        numbers: by the names that `steps` have for them.
+
+    Raises:
+        TEScheduleError: if the function is not one of tensors, or cannot be scheduled so.
+        RecordError: if the arguments are damaged.
+    """
+    del func_name
+    args = tensors_of(tree.func)
+    body = scheduled_body(_replayed(steps, numbers, args), args, tree.func)
+    func = newly_prepared(tree.func.with_body(body))
+    return Edit(func, by_construction=(ForKind.THREAD_BINDING,))
+
+
+def _replayed(steps: Any, numbers: Any, args: Sequence[Any]) -> Schedule:
+    """A schedule of tensors with steps applied."""
+    try:
+        trace, variables = _saved(steps, numbers)
+        samples = Samples()
+        samples.take({variables[name]: int(number) for name, number in numbers.items()})
+        schedule, values = create_schedule(_results(args)), {}
+        for inst in trace:
+            arguments = {
+                name: replaced(samples.with_numbers(value), values)
+                for name, value in inst.arguments.items()
+            }
+            outputs = schedule.apply(inst.kind.name, arguments)
+            inst.note_outputs(outputs, values)
+        return schedule
+    except TVMError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise RecordError(f"{NAME}: the steps do not apply: {error}") from error
+
+
+def _saved(steps: Any, numbers: Any) -> tuple[Trace, Mapping[str, Var]]:
+    """Steps as a trace, and the variables in it that stand for numbers."""
+    is_list = isinstance(steps, (list, tuple)) and isinstance(numbers, Mapping)
+    if not is_list or not all(isinstance(name, str) for name in numbers):
+        raise RecordError(
+            f"{NAME}: `steps` are a list of instructions, and `numbers` a dictionary from names to "
+            f"numbers; got {steps!r} and {numbers!r}"
+        )
+    return _read(json.dumps(steps), tuple(numbers))
+
+
+@functools.lru_cache(maxsize=64)  # candidates of one sketch have the same
+def _read(steps: str, names: tuple[str, ...]) -> tuple[Trace, Mapping[str, Var]]:
+    variables = {name: Var(name, INT32) for name in names}
+    return saved_trace(json.loads(steps), variables), variables
+
+
+def _results(args: Sequence[Any]) -> list[Any]:
+    """The operations of computed parameters that no other one is computed from."""
+    operations = {
+        arg.op: None
+        for arg in args
+        if isinstance(arg, Tensor) and not isinstance(arg.op, PlaceholderOp)
+    }
+    read = {other for op in operations for other in _inputs(op)}
+    return [op for op in operations if op not in read]
+
+
+def _inputs(op: Any) -> set[Any]:
+    """The operations that one depends on, directly or not."""
+    found: set[Any] = set()
+    todo = [op]
+    while todo:
+        for tensor in todo.pop().input_tensors:
+            if tensor.op not in found:
+                found.add(tensor.op)
+                todo.append(tensor.op)
+    return found
+
+
+# --- from a te schedule to the step -----------------------------------------------------------
+
+
+def schedule_within(sch: tir_schedule.Schedule, func_name: str | None) -> Schedule:
+    """See `Schedule.within`."""
+    schedule = create_schedule(_results(tensors_of(_function(sch, func_name).func)))
+    schedule.history.share_samples(sch)
+    return schedule
+
+
+def _function(sch: tir_schedule.Schedule, func_name: str | None) -> FunctionTree:
+    if func_name is None:
+        working_on = sch.func_working_on
+        func_name = (sch.state.functions[0] if working_on is None else working_on).name_hint
+    return sch.state.tree(func_name)
+
+
+def apply_to(schedule: Schedule, sch: tir_schedule.Schedule, func_name: str | None) -> None:
+    """See `Schedule.apply_to`."""
+    name = _function(sch, func_name).name
+    numbers = _sampled(schedule.trace, sch)
+    steps = [
+        inst
+        for inst in schedule.trace
+        if not inst.kind.primitive.is_sampling and inst.kind.name != PREFIX + CONTINUE
+    ]
+    needed = Trace(steps).simplified()
+    used = dict.fromkeys(item for inst in needed for item in inst.uses() if isinstance(item, Var))
+    numbers |= {var: var for var in used if _is_known(sch, var)}
+    names = {var: f"v{n}" for n, var in enumerate(var for var in used if var in numbers)}
+    continuation = schedule.continuation
+    if continuation is None or continuation.is_of_stages:
+        arguments = {
+            "func_name": name,
+            "steps": to_json(needed, False, given=names)[0],
+            "numbers": {names[var]: numbers[var] for var in names},
+        }
+        sch.apply(NAME, arguments)
+    for text in () if continuation is None else continuation.traces:
+        tir_schedule.Trace.apply_json_to_schedule(about(json.loads(text), name), sch)
+
+
+def _sampled(trace: Trace, sch: tir_schedule.Schedule) -> dict[Var, Any]:
+    """What stands in a `tir.Schedule` for what a trace samples, which is sampled there as well."""
+    numbers: dict[Var, Any] = {}
+    for inst in trace:
+        if inst.kind.primitive.is_sampling and not all(_is_known(sch, v) for v in inst.outputs):
+            arguments, decision = inst.map_arguments(numbers), trace.get_decision(inst)
+            if "loop" in arguments:
+                arguments["loop"] = math.prod(decision)  # the extent of the loop
+            inst.note_outputs(sch.apply(inst.kind.name, arguments, decision), numbers)
+    return numbers
+
+
+def _is_known(sch: tir_schedule.Schedule, var: Var) -> bool:
+    """Whether a variable is a sampled number of a schedule."""
+    try:
+        sch.number(var)
+    except ArgumentValueError:
+        return False
+    return True
+
+
+# --- and back ---------------------------------------------------------------------------------
+
+
+def from_trace(
+    trace: tir_schedule.Trace | tir_schedule.Schedule, args: Sequence[Any] | PrimFunc
+) -> tuple[Schedule, list[Any]]:
+    """See `Schedule.from_trace`."""
+    found = trace.trace if isinstance(trace, tir_schedule.Schedule) else trace
+    listed = tensors_of(args) if isinstance(args, PrimFunc) else list(args)
+    insts = found.insts
+    position = next((n for n, inst in enumerate(insts) if inst.kind.name == NAME), None)
+    if position is None:
+        schedule = create_schedule(_results(listed))
+        schedule.continue_with(found)
+        return schedule, listed
+    numbers: dict[Var, int] = {}
+    for inst in insts[:position]:
+        if not inst.kind.primitive.is_sampling:
+            raise TEScheduleError(
+                f"te.Schedule.from_trace: the trace has {inst.kind.name} before the steps of a te "
+                "schedule, which begins with tensors"
+            )
+        numbers.update(_decided(inst, found.get_decision(inst)))
+    given: Mapping[str, Any] = insts[position].arguments["numbers"]
+    known = {name: _number(value, numbers) for name, value in given.items()}
+    schedule = _replayed(insts[position].arguments["steps"], known, listed)
+    others = [inst for n, inst in enumerate(insts) if n != position]
+    rest = tir_schedule.Trace(others, found.decisions).simplified()
+    if any(not inst.kind.is_pure and not inst.kind.is_postproc for inst in rest):
+        schedule.continue_with(rest)
+    return schedule, listed
+
+
+def _decided(inst: Instruction, decision: Any) -> dict[Var, int]:
+    """The numbers that a sampling has decided for."""
+    if decision is None:
+        raise TEScheduleError(f"te.Schedule.from_trace: {inst.kind.name} of the trace is undecided")
+    if inst.kind.name == "sample_categorical":
+        return {inst.outputs[0]: int(inst.arguments["candidates"][decision])}
+    return dict(zip(inst.outputs, decision, strict=False))
+
+
+def _number(value: Any, numbers: Mapping[Var, int]) -> int:
+    found = value_of(value, numbers) if isinstance(value, Expr) else value
+    if not isinstance(found, int):
+        raise TEScheduleError(f"te.Schedule.from_trace: the trace does not say what {value} is")
+    return found
